@@ -5,8 +5,8 @@ import { openJudge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { createStallWatch } from '../probes/stall-watch.ts';
 import type { Assignment } from './assignment.ts';
-import { createCheck } from './check.ts';
 import { createCheckIn, type CheckIn } from './check-in.ts';
+import { createCheck } from './check.ts';
 import { createClock, type Clock } from './clock.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { KeyPair } from './key-pair.ts';
@@ -31,7 +31,14 @@ export type AgentParts = {
   selfCheck: SelfCheck | null;
   client: ServiceClient;
   log: Logger;
-  settings: { pullSeconds: number; bufferResults: number; bufferHours: number; concurrency: number; version: string; arch: string };
+  settings: {
+    pullSeconds: number;
+    bufferResults: number;
+    bufferHours: number;
+    concurrency: number;
+    version: string;
+    arch: string;
+  };
 };
 
 /** The longest probe takes 10 s, in milliseconds. */
@@ -54,7 +61,10 @@ export class Agent {
   readonly #reachability;
   readonly #standing;
   readonly #refused = Promise.withResolvers<void>();
-  /** What this agent saw last of each monitor that it has now: another up is no news, another failure of the same kind not the first. */
+  /**
+   * What this agent saw last of each monitor that it has now: another up is no news, another failure of the same kind
+   * not the first.
+   */
   readonly #newest = new Map<string, { assignment: Assignment; verdict: Vote }>();
   #monitors = 0;
   #summing: NodeJS.Timeout | undefined;
@@ -72,7 +82,11 @@ export class Agent {
       now: Date.now,
       onCrash: ({ monitorId }, error) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
     });
-    this.#clock = createClock({ ...moments, run: (assignment, plannedAtMs) => this.#run(assignment, plannedAtMs), concurrency: settings.concurrency });
+    this.#clock = createClock({
+      ...moments,
+      run: (assignment, plannedAtMs) => this.#run(assignment, plannedAtMs),
+      concurrency: settings.concurrency,
+    });
     this.#outbox = new Outbox({
       ...moments,
       journal: parts.journal,
@@ -85,7 +99,12 @@ export class Agent {
     this.#checkIn = createCheckIn({
       ...moments,
       pull: client.pull,
-      request: { capabilities: machine.capabilities, version: settings.version, arch: settings.arch, publicKey: keys.publicKey },
+      request: {
+        capabilities: machine.capabilities,
+        version: settings.version,
+        arch: settings.arch,
+        publicKey: keys.publicKey,
+      },
       pullSeconds: settings.pullSeconds,
       etag: saved?.etag ?? null,
       onOutcome: (outcome) => this.#deal(outcome),
@@ -94,7 +113,8 @@ export class Agent {
     this.#reachability = createReachability({
       now: Date.now,
       onAway: (reason) => log.warn({ reason }, 'service.away'),
-      onBack: (awayMs) => log.info({ away_seconds: Math.round(awayMs / 1000), buffered: this.#outbox.waiting }, 'service.back'),
+      onBack: (awayMs) =>
+        log.info({ away_seconds: Math.round(awayMs / 1000), buffered: this.#outbox.waiting }, 'service.back'),
     });
   }
 
@@ -114,7 +134,9 @@ export class Agent {
     this.#summing = setInterval(() => this.#summarise(), SUMMARY_EVERY_MS);
   }
 
-  /** Takes no new tick, lets running probes end, sends what waits and writes down what is left; both waits are bounded. */
+  /**
+   * Takes no new tick, lets running probes end, sends what waits and writes down what is left; both waits are bounded.
+   */
   async stop(): Promise<void> {
     clearInterval(this.#summing);
     this.#checkIn.stop();
@@ -135,10 +157,13 @@ export class Agent {
     const before = this.#newest.get(monitorId);
     // The answer goes along with the first failure only; a monitor that was edited meanwhile begins anew.
     const isFirst = before?.assignment !== assignment || before.verdict !== verdict;
-    this.#outbox.add(resultOf(isFirst ? measurement : { ...measurement, answer: null }), { isUrgent: verdict !== 'up' || before?.verdict !== 'up' });
+    this.#outbox.add(resultOf(isFirst ? measurement : { ...measurement, answer: null }), {
+      isUrgent: verdict !== 'up' || before?.verdict !== 'up',
+    });
     this.#newest.set(monitorId, { assignment, verdict });
     const { log } = this.#parts;
-    if (log.isLevelEnabled('debug')) log.debug({ monitor_id: monitorId, outcome: verdict, cause, lateness_ms: latenessMs }, 'check.completed');
+    if (log.isLevelEnabled('debug'))
+      log.debug({ monitor_id: monitorId, outcome: verdict, cause, lateness_ms: latenessMs }, 'check.completed');
   }
 
   async #deal(outcome: PullOutcome): Promise<boolean> {
@@ -186,7 +211,12 @@ export class Agent {
 
   /** The service knows this agent. */
   #welcome(agentId: string | undefined, serverTimeMs: number | null): void {
-    this.#standing.welcomed({ agentId, monitors: this.#monitors, capabilities: this.#parts.machine.capabilities, serverTimeMs });
+    this.#standing.welcomed({
+      agentId,
+      monitors: this.#monitors,
+      capabilities: this.#parts.machine.capabilities,
+      serverTimeMs,
+    });
     this.#outbox.hold(false);
     if (this.#reachability.succeeded('pull')) this.#outbox.retryNow();
   }
@@ -240,7 +270,11 @@ export class Agent {
     const fields = { not_assigned: notAssigned, future, too_old: tooOld, too_many: tooMany };
     // The work is another by now.
     if (notAssigned > 0) this.#checkIn.hasten();
-    if (future > 0) this.#parts.log.warn({ ...fields, reason: "This machine's clock is ahead of the service's by more than a minute" }, 'results.declined');
+    if (future > 0)
+      this.#parts.log.warn(
+        { ...fields, reason: "This machine's clock is ahead of the service's by more than a minute" },
+        'results.declined',
+      );
     else this.#parts.log.info(fields, 'results.declined');
   }
 

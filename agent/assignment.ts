@@ -1,8 +1,11 @@
-import { checkTargetOf } from '../core/agent/work-item.ts';
 import type { WorkItem, WorkSecrets } from '../core/agent/wire.ts';
+import { checkTargetOf } from '../core/agent/work-item.ts';
 import type { CheckTarget } from '../core/monitor.ts';
 
-/** One monitor as this agent is to check it. Of `target` and `inability` one is null: an item that cannot be checked here says why, in a sentence. */
+/**
+ * One monitor as this agent is to check it. Of `target` and `inability` one is null: an item that cannot be checked
+ * here says why, in a sentence.
+ */
 export type Assignment = {
   monitorId: string;
   sourceKey: string;
@@ -23,7 +26,9 @@ const WITHHELD = {
 
 /** Why the service kept the secrets of an item back; null where it did not. */
 export function withheldBecause({ secretsWithheld }: WorkItem): string | null {
-  return secretsWithheld === undefined ? null : (WITHHELD[secretsWithheld] ?? "The service keeps the monitor's secrets back");
+  return secretsWithheld === undefined
+    ? null
+    : (WITHHELD[secretsWithheld] ?? "The service keeps the monitor's secrets back");
 }
 
 /** Makes the assignment of an item with what became of its secrets. */
@@ -36,5 +41,8 @@ export function assign(item: WorkItem, opened: OpenedSecrets): Assignment {
 }
 
 function unknownBecause({ type, method }: WorkItem, target: CheckTarget | null): string | null {
-  return target === null ? `This version of the agent cannot check monitors of type ${type}${method === null ? '' : ` with method ${method}`}` : null;
+  return target === null
+    ? 'This version of the agent cannot check monitors of type ' +
+        `${type}${method === null ? '' : ` with method ${method}`}`
+    : null;
 }

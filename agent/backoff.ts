@@ -6,17 +6,28 @@ const LONGEST_MS = 60_000;
 const LONGEST_ASKED_MS = 10 * 60_000;
 
 /**
- * How long to wait after so many failures in a row (from 1), in milliseconds: anywhere between a second and a bound that doubles from two
- * seconds to a minute, so that a fleet that lost its server does not come back as a herd. `askedMs` is what the server asked for, null where it
- * did not: never less than that.
+ * How long to wait after so many failures in a row (from 1), in milliseconds: anywhere between a second and a bound
+ * that doubles from two seconds to a minute, so that a fleet that lost its server does not come back as a herd.
+ * `askedMs` is what the server asked for, null where it did not: never less than that.
  */
-export function backoffMs({ failures, askedMs, random }: { failures: number; askedMs: number | null; random: () => number }): number {
+export function backoffMs({
+  failures,
+  askedMs,
+  random,
+}: {
+  failures: number;
+  askedMs: number | null;
+  random: () => number;
+}): number {
   const boundMs = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** Math.min(failures, 16));
   const ownMs = SHORTEST_MS + random() * (boundMs - SHORTEST_MS);
   return Math.max(ownMs, Math.min(askedMs ?? 0, LONGEST_ASKED_MS));
 }
 
-/** What a Retry-After header asks for in milliseconds: seconds or a date (RFC 9110); null for none, and for what is neither. */
+/**
+ * What a Retry-After header asks for in milliseconds: seconds or a date (RFC 9110); null for none, and for what is
+ * neither.
+ */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;

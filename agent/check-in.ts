@@ -12,16 +12,25 @@ export type CheckInOptions = {
   now: () => number;
   random: () => number;
   wake: Wake;
-  /** What came of a check-in; the next one waits until it is dealt with. False where work could not be taken over: then it is asked for again. */
+  /**
+   * What came of a check-in; the next one waits until it is dealt with. False where work could not be taken over: then
+   * it is asked for again.
+   */
   onOutcome: (outcome: PullOutcome) => Promise<boolean>;
 };
 
 /** The agent's regular check-ins, the first at once. */
 export type CheckIn = {
   start: () => void;
-  /** The service is known to answer again: a check-in that waits for that does not wait any longer, unless the service asked for that. */
+  /**
+   * The service is known to answer again: a check-in that waits for that does not wait any longer, unless the service
+   * asked for that.
+   */
   retryNow: () => void;
-  /** The service has refused the token elsewhere, or results of work that is no more: the next check-in comes in a second, and tells. */
+  /**
+   * The service has refused the token elsewhere, or results of work that is no more: the next check-in comes in a
+   * second, and tells.
+   */
   hasten: () => void;
   /** Ends the check-ins; one that is under way changes nothing any more. */
   stop: () => void;

@@ -19,23 +19,47 @@ export type CheckOptions = {
   onCrash: (assignment: Assignment, error: unknown) => void;
 };
 
-/** Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20), nor is what this place's own outage explains (D-48) or its own stand-still. */
-export function createCheck({ probe, judge, watchStalls, selfCheck, now, onCrash }: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
+/**
+ * Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20),
+ * nor is what this place's own outage explains (D-48) or its own stand-still.
+ */
+export function createCheck({
+  probe,
+  judge,
+  watchStalls,
+  selfCheck,
+  now,
+  onCrash,
+}: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
   return async (assignment) => {
     const { monitorId, target, inability } = assignment;
     const startedAtMs = now();
-    if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
+    if (target === null)
+      return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
       const { result: observation, ownTime } = await watchStalls(() => probe(target));
       // All monitors are one customer's: here each has a share of its own.
       const judged = await judge({ target, observation, account: monitorId, check: assignment.identity });
       const measured = discountStall(judged.judgement, observation, ownTime);
-      const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
+      const judgement =
+        selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
       const isFailure = judgement.verdict === 'down' || judgement.verdict === 'degraded';
-      return { monitorId, startedAtMs, observation, judgement, answer: isFailure ? seenAnswerOf({ target, observation }) : null };
+      return {
+        monitorId,
+        startedAtMs,
+        observation,
+        judgement,
+        answer: isFailure ? seenAnswerOf({ target, observation }) : null,
+      };
     } catch (error) {
       onCrash(assignment, error);
-      return { monitorId, startedAtMs, observation: null, judgement: noVote('The check could not be run here'), answer: null };
+      return {
+        monitorId,
+        startedAtMs,
+        observation: null,
+        judgement: noVote('The check could not be run here'),
+        answer: null,
+      };
     }
   };
 }

@@ -40,7 +40,10 @@ const NEAR_TICK_MS = 2000;
 /** First looks at many monitors follow one another at this distance, so that a start is no storm. */
 const FIRST_LOOKS_APART_MS = 20;
 
-/** Timers run on while the wall clock is set, and stand still while the machine sleeps: the clock is looked at again after this at the latest. */
+/**
+ * Timers run on while the wall clock is set, and stand still while the machine sleeps: the clock is looked at again
+ * after this at the latest.
+ */
 const LONGEST_SLEEP_MS = 5000;
 
 /** Makes the clock of an agent: one timer, for whatever comes next. */
@@ -85,7 +88,11 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
     for (const entry of entries.values()) {
       const plannedAtMs = takeDue(entry, nowMs);
       if (plannedAtMs !== null) start(entry, plannedAtMs);
-      nextMs = Math.min(nextMs, entry.dueAtMs, entry.isBusy ? Number.POSITIVE_INFINITY : (entry.lookAtMs ?? Number.POSITIVE_INFINITY));
+      nextMs = Math.min(
+        nextMs,
+        entry.dueAtMs,
+        entry.isBusy ? Number.POSITIVE_INFINITY : (entry.lookAtMs ?? Number.POSITIVE_INFINITY),
+      );
     }
     cancelWake = wake(Math.max(0, nextMs - nowMs), turn);
   };
@@ -103,14 +110,16 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
         const dueAtMs = nextTickMs({ offsetMs, intervalSeconds: assignment.intervalSeconds }, nowMs);
         const lookAtMs = dueAtMs - nowMs > NEAR_TICK_MS ? nowMs + looks * FIRST_LOOKS_APART_MS : null;
         if (lookAtMs !== null) looks += 1;
-        if (known === undefined) entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, lookAtMs, isBusy: false });
+        if (known === undefined)
+          entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, lookAtMs, isBusy: false });
         else Object.assign(known, { assignment, offsetMs, dueAtMs, lookAtMs });
       }
       turn();
     },
     recheck(monitorId, atMs) {
       const entry = entries.get(monitorId);
-      if (entry === undefined || entry.isBusy || entry.lookAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs) return;
+      if (entry === undefined || entry.isBusy || entry.lookAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs)
+        return;
       entry.lookAtMs = atMs;
       turn();
     },
@@ -125,7 +134,10 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
   };
 }
 
-/** The moment at which a probe of an entry was to begin, where it has come, taken from the entry; null where there is none, or a probe of it runs. */
+/**
+ * The moment at which a probe of an entry was to begin, where it has come, taken from the entry; null where there is
+ * none, or a probe of it runs.
+ */
 function takeDue(entry: Entry, nowMs: number): number | null {
   const tickMs = takeTick(entry, nowMs);
   if (entry.isBusy) return null;
@@ -135,8 +147,9 @@ function takeDue(entry: Entry, nowMs: number): number | null {
 }
 
 /**
- * A tick that came much too late (the machine slept, or its clock was set forward) is made up for at a moment of its own before the next
- * one, or dropped when the next is nearer: what was missed never runs all at once. A clock that was set back has its ticks anew.
+ * A tick that came much too late (the machine slept, or its clock was set forward) is made up for at a moment of its
+ * own before the next one, or dropped when the next is nearer: what was missed never runs all at once. A clock that was
+ * set back has its ticks anew.
  */
 function takeTick(entry: Entry, nowMs: number): number | null {
   const { offsetMs, dueAtMs } = entry;

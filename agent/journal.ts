@@ -2,7 +2,14 @@ import { open, readdir, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** A result that waits for the service: its line of JSON, and the segment that it stands in once it is on disk. */
-export type Entry = { line: string; monitorId: string; atMs: number; isBad: boolean; segment: Segment | null; isDone: boolean };
+export type Entry = {
+  line: string;
+  monitorId: string;
+  atMs: number;
+  isBad: boolean;
+  segment: Segment | null;
+  isDone: boolean;
+};
 
 /** One file of the journal; it is removed when none of its results waits any more. */
 type Segment = { path: string; file: FileHandle | null; lines: number; waiting: number; openedAtMs: number };
@@ -17,14 +24,17 @@ export type JournalOptions = {
 /** Lines of a segment: what is sent and then repeated after a crash is at most about this. */
 const SEGMENT_LINES = 500;
 
-/** Results that have waited this long are the only copy for a while: from then on they are forced to the disk, no more often than that, in milliseconds. */
+/**
+ * Results that have waited this long are the only copy for a while: from then on they are forced to the disk, no more
+ * often than that, in milliseconds.
+ */
 const SYNC_EVERY_MS = 5000;
 
 const NAME = /^results-(\d{12})\.jsonl$/;
 
 /**
- * What waits for the service, kept where a killed agent's successor finds it: segments of JSON lines, only ever appended to. A kill loses
- * what was not appended yet; a power cut at most the last 5 s of what has been waiting.
+ * What waits for the service, kept where a killed agent's successor finds it: segments of JSON lines, only ever
+ * appended to. A kill loses what was not appended yet; a power cut at most the last 5 s of what has been waiting.
  */
 export class Journal {
   readonly #options: JournalOptions;
@@ -40,14 +50,23 @@ export class Journal {
     this.#next = next;
   }
 
-  /** Opens the journal of a folder and reads what waits in it, in the order in which it was appended. Lines that a crash tore are left out, and counted. */
+  /**
+   * Opens the journal of a folder and reads what waits in it, in the order in which it was appended. Lines that a crash
+   * tore are left out, and counted.
+   */
   static async open(options: JournalOptions): Promise<{ journal: Journal; waiting: Entry[]; torn: number }> {
     const numbers = (await readdir(options.folder)).flatMap((name) => NAME.exec(name)?.[1] ?? []).toSorted();
     const journal = new Journal(options, Number(numbers.at(-1) ?? 0) + 1);
     const waiting: Entry[] = [];
     let torn = 0;
     for (const number of numbers) {
-      const segment: Segment = { path: pathOf(options.folder, number), file: null, lines: SEGMENT_LINES, waiting: 0, openedAtMs: 0 };
+      const segment: Segment = {
+        path: pathOf(options.folder, number),
+        file: null,
+        lines: SEGMENT_LINES,
+        waiting: 0,
+        openedAtMs: 0,
+      };
       const lines = (await readFile(segment.path, 'utf8')).split('\n').filter((line) => line !== '');
       const entries = lines.flatMap((line) => entryOf(line, segment) ?? []);
       segment.waiting = entries.length;
@@ -58,7 +77,10 @@ export class Journal {
     return { journal, waiting, torn };
   }
 
-  /** Appends what still waits and stands in no segment yet. A disk that fails is told of and tried again with the next call. */
+  /**
+   * Appends what still waits and stands in no segment yet. A disk that fails is told of and tried again with the next
+   * call.
+   */
   append(entries: readonly Entry[]): Promise<void> {
     return this.#enqueue(async () => {
       const wanted = entries.filter(({ segment, isDone }) => segment === null && !isDone);
@@ -118,7 +140,13 @@ export class Journal {
     await this.#closeCurrent();
     const path = pathOf(this.#options.folder, String(this.#next).padStart(12, '0'));
     this.#next += 1;
-    this.#current = { path, file: await open(path, 'ax', 0o600), lines: 0, waiting: 0, openedAtMs: this.#options.now() };
+    this.#current = {
+      path,
+      file: await open(path, 'ax', 0o600),
+      lines: 0,
+      waiting: 0,
+      openedAtMs: this.#options.now(),
+    };
     return this.#current;
   }
 
@@ -157,7 +185,8 @@ function pathOf(folder: string, number: string): string {
 function entryOf(line: string, segment: Segment): Entry | null {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value !== 'object' || value === null || !('monitorId' in value) || !('ts' in value) || !('ok' in value)) return null;
+    if (typeof value !== 'object' || value === null || !('monitorId' in value) || !('ts' in value) || !('ok' in value))
+      return null;
     const { monitorId, ts, ok } = value;
     if (typeof monitorId !== 'string' || typeof ts !== 'number') return null;
     return { line, monitorId, atMs: ts * 1000, isBad: ok !== true, segment, isDone: false };

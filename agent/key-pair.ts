@@ -7,11 +7,17 @@ import { writeWhole } from './whole-file.ts';
 /** The agent's X25519 keys: the public one, base64, is what the service seals secrets to. */
 export type KeyPair = {
   publicKey: string;
-  /** Opens a libsodium sealed box (base64) with `WorkSecrets` in it; null for one that is not for this key, or holds something else. */
+  /**
+   * Opens a libsodium sealed box (base64) with `WorkSecrets` in it; null for one that is not for this key, or holds
+   * something else.
+   */
   open: (sealed: string) => Promise<WorkSecrets | null>;
 };
 
-/** Loads the keys from the agent's folder; the first start makes them. A damaged file is an error: with new keys the agent would need a new token. */
+/**
+ * Loads the keys from the agent's folder; the first start makes them. A damaged file is an error: with new keys the
+ * agent would need a new token.
+ */
 export async function loadKeyPair(folder: string): Promise<KeyPair> {
   const path = join(folder, 'key.json');
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -26,7 +32,10 @@ export async function loadKeyPair(folder: string): Promise<KeyPair> {
 
 type Keys = { publicKey: string; privateKey: string };
 
-/** The same as `crypto_box_keypair`, which is 32 random bytes and their product with the curve's base point: libsodium is only loaded where there is a box to open. */
+/**
+ * The same as `crypto_box_keypair`, which is 32 random bytes and their product with the curve's base point: libsodium
+ * is only loaded where there is a box to open.
+ */
 function makeKeys(): Keys {
   const { x = '', d = '' } = generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });
   return { publicKey: toBase64(x), privateKey: toBase64(d) };
@@ -36,7 +45,10 @@ function readKeys(text: string, path: string): Keys {
   const keys: Partial<Keys> = readJson(text);
   if (isKey(keys.publicKey) && isKey(keys.privateKey)) {
     // Throws where the two do not belong together.
-    createPrivateKey({ format: 'jwk', key: { kty: 'OKP', crv: 'X25519', x: fromBase64(keys.publicKey), d: fromBase64(keys.privateKey) } });
+    createPrivateKey({
+      format: 'jwk',
+      key: { kty: 'OKP', crv: 'X25519', x: fromBase64(keys.publicKey), d: fromBase64(keys.privateKey) },
+    });
     return { publicKey: keys.publicKey, privateKey: keys.privateKey };
   }
   throw new Error(`${path} is damaged; put it back, or remove it and give the agent a new token`);
@@ -50,7 +62,11 @@ function keyPairOf({ publicKey, privateKey }: Keys): KeyPair {
       const { default: sodium } = await import('libsodium-wrappers');
       await sodium.ready;
       try {
-        const opened = sodium.crypto_box_seal_open(Buffer.from(sealed, 'base64'), Buffer.from(publicKey, 'base64'), Buffer.from(privateKey, 'base64'));
+        const opened = sodium.crypto_box_seal_open(
+          Buffer.from(sealed, 'base64'),
+          Buffer.from(publicKey, 'base64'),
+          Buffer.from(privateKey, 'base64'),
+        );
         const secrets: unknown = JSON.parse(new TextDecoder().decode(opened));
         return typeof secrets === 'object' && secrets !== null ? secrets : null;
       } catch {

@@ -14,7 +14,10 @@ const REFUSED = 1;
 const WRONG_USAGE = 2;
 const FAULT = 70;
 
-/** A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent us already. */
+/**
+ * A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent
+ * us already.
+ */
 const ECHO_MS = 500;
 
 /** A small young generation, code that favours size, few helping threads: an agent has little to do at a time. */
@@ -57,7 +60,17 @@ type Loaded = {
 };
 
 async function run({ environment, folder, version, createLogger, startAgent }: Loaded): Promise<number> {
-  const { serviceUrl, agentToken, allowPrivateNetwork, selfCheckHosts, logLevel, pullSeconds, bufferResults, bufferHours, concurrency } = environment;
+  const {
+    serviceUrl,
+    agentToken,
+    allowPrivateNetwork,
+    selfCheckHosts,
+    logLevel,
+    pullSeconds,
+    bufferResults,
+    bufferHours,
+    concurrency,
+  } = environment;
   const log = createLogger({ process: 'agent', level: logLevel });
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'agent.crashed');
@@ -80,13 +93,17 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
   await agent.stop();
   log.info({}, 'agent.stopped');
   if (ending !== null) return STOPPED;
-  process.stderr.write('The service does not know this token (401): it is wrong, was revoked, or its agent was deleted; or SPOTCHECK_URL is not the root of the site\n');
+  process.stderr.write(
+    'The service does not know this token (401): it is wrong, was revoked, or its agent was deleted; or ' +
+      'SPOTCHECK_URL is not the root of the site\n',
+  );
   return REFUSED;
 }
 
 /**
- * Whoever has compiled TypeScript keeps 25 MB of compiler for good. So the first start compiles into a cache, and then the program replaces
- * itself, under the same process id, by one that only reads the cache. Where that cannot be done the agent runs as it is.
+ * Whoever has compiled TypeScript keeps 25 MB of compiler for good. So the first start compiles into a cache, and then
+ * the program replaces itself, under the same process id, by one that only reads the cache. Where that cannot be done
+ * the agent runs as it is.
  */
 function startAnew(cache: string): void {
   const attempt = Number(process.env[ATTEMPT] ?? 1);
@@ -103,7 +120,9 @@ function hasCompiled(): boolean {
   return Array.isArray(loaded) && loaded.some((name) => String(name).includes('amaro'));
 }
 
-/** Resolves with the first SIGTERM, SIGINT or SIGHUP (a terminal that is closed); a second one ends the process at once. */
+/**
+ * Resolves with the first SIGTERM, SIGINT or SIGHUP (a terminal that is closed); a second one ends the process at once.
+ */
 function awaitStopRequest(): Promise<NodeJS.Signals> {
   const { promise, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
   let askedAtMs: number | null = null;

@@ -6,8 +6,17 @@ import type { Probe } from '../probes/probe.ts';
 /** The probe of this machine, and what it can measure. */
 export type MachineProbe = { probe: Probe; capabilities: AgentCapability[]; close: () => Promise<void> };
 
-/** Opens the probe and finds out what it can do here: echo requests are not granted to every program, everything else is. */
-export async function openMachineProbe({ allowPrivateNetwork, onEchoNotice }: { allowPrivateNetwork: boolean; onEchoNotice: (notice: EchoNotice) => void }): Promise<MachineProbe> {
+/**
+ * Opens the probe and finds out what it can do here: echo requests are not granted to every program, everything else
+ * is.
+ */
+export async function openMachineProbe({
+  allowPrivateNetwork,
+  onEchoNotice,
+}: {
+  allowPrivateNetwork: boolean;
+  onEchoNotice: (notice: EchoNotice) => void;
+}): Promise<MachineProbe> {
   const notices: EchoNotice[] = [];
   const bothTold = Promise.withResolvers<void>();
   const { probe, close } = openAgentProbe({
@@ -20,7 +29,11 @@ export async function openMachineProbe({ allowPrivateNetwork, onEchoNotice }: { 
   });
   await bothTold.promise;
   const hasEcho = notices.some(({ means }) => means !== null);
-  return { probe, capabilities: hasEcho ? ['http', 'cert', 'tcp', 'icmp', 'udp'] : ['http', 'cert', 'tcp', 'udp'], close };
+  return {
+    probe,
+    capabilities: hasEcho ? ['http', 'cert', 'tcp', 'icmp', 'udp'] : ['http', 'cert', 'tcp', 'udp'],
+    close,
+  };
 }
 
 /** IPv4 and IPv6. */

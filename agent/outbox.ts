@@ -28,7 +28,10 @@ export type OutboxEvent =
   | { kind: 'replayed'; results: number }
   | { kind: 'recheck'; monitorId: string; atMs: number };
 
-/** News leaves so soon after it came, and no closer after the batch before, within the requests that an agent may make; what is none waits so long for company. */
+/**
+ * News leaves so soon after it came, and no closer after the batch before, within the requests that an agent may make;
+ * what is none waits so long for company.
+ */
 const URGENT_DELAY_MS = 30;
 const URGENT_GAP_MS = 300;
 const DELAY_MS = 3000;
@@ -39,7 +42,10 @@ const JOURNAL_DELAY_MS = 500;
 /** The service takes 1 MiB. */
 const MAX_BODY_BYTES = 1024 * 1024 - 1024;
 
-/** Everything measured goes through here: in order, in batches, kept until the service has it, within bounds of number and age. */
+/**
+ * Everything measured goes through here: in order, in batches, kept until the service has it, within bounds of number
+ * and age.
+ */
 export class Outbox {
   readonly #options: OutboxOptions;
   #entries: Entry[];
@@ -56,7 +62,10 @@ export class Outbox {
   #waitedAtSend = 0;
   #sending: Promise<void> | null = null;
   #isHeld = false;
-  /** From a failure, or a start with results of an earlier run, until all that waited then is sent; the numbers are known once the service takes results. */
+  /**
+   * From a failure, or a start with results of an earlier run, until all that waited then is sent; the numbers are
+   * known once the service takes results.
+   */
   #replay: { total: number; left: number } | 'waiting' | null;
   readonly #sendSoon;
   readonly #writeSoon;
@@ -78,7 +87,14 @@ export class Outbox {
   /** Takes in a result. One that may be news leaves at once. */
   add(result: AgentResult, { isUrgent }: { isUrgent: boolean }): void {
     const nowMs = this.#options.now();
-    this.#entries.push({ line: JSON.stringify(result), monitorId: result.monitorId, atMs: result.ts * 1000, isBad: !result.ok || result.degraded === true, segment: null, isDone: false });
+    this.#entries.push({
+      line: JSON.stringify(result),
+      monitorId: result.monitorId,
+      atMs: result.ts * 1000,
+      isBad: !result.ok || result.degraded === true,
+      segment: null,
+      isDone: false,
+    });
     this.#trim();
     this.#writeSoon.at(nowMs + JOURNAL_DELAY_MS);
     this.#leavesAtMs = Math.min(this.#leavesAtMs, this.#leavingTimeOf(isUrgent, nowMs));
@@ -99,7 +115,10 @@ export class Outbox {
     this.#leaveNow();
   }
 
-  /** Sends what waits for as long as the service takes it and the bound (a promise that ends the wait) allows, and writes down what is left. */
+  /**
+   * Sends what waits for as long as the service takes it and the bound (a promise that ends the wait) allows, and
+   * writes down what is left.
+   */
   async close(bound: Promise<unknown>): Promise<void> {
     const flush = async () => {
       await this.#sending;

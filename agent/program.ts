@@ -30,7 +30,15 @@ export type RunningAgent = {
 };
 
 /** Starts the agent on its folder. Throws `FolderInUse` where another one has it. */
-export async function startAgent({ serviceUrl, agentToken, folder, allowPrivateNetwork, selfCheckHosts, settings, log }: AgentOptions): Promise<RunningAgent> {
+export async function startAgent({
+  serviceUrl,
+  agentToken,
+  folder,
+  allowPrivateNetwork,
+  selfCheckHosts,
+  settings,
+  log,
+}: AgentOptions): Promise<RunningAgent> {
   const release = await lockFolder(folder);
   const keys = await loadKeyPair(folder);
   const machine = await openMachineProbe({
@@ -52,7 +60,18 @@ export async function startAgent({ serviceUrl, agentToken, folder, allowPrivateN
   const workFile = createWorkFile(folder, Date.now);
   const saved = await workFile.load();
   const client = openServiceClient({ serviceUrl, token: agentToken, version: settings.version, now: Date.now });
-  const agent = new Agent({ keys, workFile, saved, journal, waiting, machine, selfCheck: selfCheckOf(selfCheckHosts, log), client, log, settings });
+  const agent = new Agent({
+    keys,
+    workFile,
+    saved,
+    journal,
+    waiting,
+    machine,
+    selfCheck: selfCheckOf(selfCheckHosts, log),
+    client,
+    log,
+    settings,
+  });
   await agent.start();
   return {
     refused: agent.refused,

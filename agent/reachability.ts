@@ -8,7 +8,9 @@ export type ReachabilityOptions = {
   onBack: (awayMs: number) => void;
 };
 
-/** Whether the service does what it is asked: away from the first request that fails until those that failed succeed. */
+/**
+ * Whether the service does what it is asked: away from the first request that fails until those that failed succeed.
+ */
 export type Reachability = {
   /** True where this request had failed the last time. */
   succeeded: (request: Request) => boolean;

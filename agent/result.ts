@@ -1,10 +1,24 @@
-import { UNSUPPORTED_BY_AGENT, type AgentAnswer, type AgentResult, type AgentResultDetail } from '../core/agent/wire.ts';
+import {
+  UNSUPPORTED_BY_AGENT,
+  type AgentAnswer,
+  type AgentResult,
+  type AgentResultDetail,
+} from '../core/agent/wire.ts';
 import type { Observation } from '../core/observation.ts';
 import type { SeenAnswer } from '../core/seen-failure.ts';
 import type { Judgement, Phases } from '../core/verdict.ts';
 
-/** One probe with the verdict on it; the observation is null where there was nothing to observe. `answer` is what may be kept of the answer that made it fail; null where none came. */
-export type Measurement = { monitorId: string; startedAtMs: number; observation: Observation | null; judgement: Judgement; answer: SeenAnswer | null };
+/**
+ * One probe with the verdict on it; the observation is null where there was nothing to observe. `answer` is what may be
+ * kept of the answer that made it fail; null where none came.
+ */
+export type Measurement = {
+  monitorId: string;
+  startedAtMs: number;
+  observation: Observation | null;
+  judgement: Judgement;
+  answer: SeenAnswer | null;
+};
 
 const MS_PER_DAY = 86_400_000;
 
@@ -31,13 +45,24 @@ export function resultOf({ monitorId, startedAtMs, observation, judgement, answe
 function detailOf(observation: Observation | null, nowMs: number): AgentResultDetail | null {
   switch (observation?.type) {
     case 'http':
-      return { timing: timingOf(observation.phases), ...(observation.certificate && validityOf(observation.certificate.validTo, nowMs)) };
+      return {
+        timing: timingOf(observation.phases),
+        ...(observation.certificate && validityOf(observation.certificate.validTo, nowMs)),
+      };
     case 'tcp':
       return { timing: timingOf(observation.phases) };
     case 'udp':
       return observation.dnsMs === null ? null : { timing: { dnsMs: readable(observation.dnsMs) } };
     case 'icmp':
-      return observation.outcome === 'measured' ? { ping: { sent: observation.sent, received: observation.received, rttMs: observation.latencyMs === null ? null : readable(observation.latencyMs) } } : null;
+      return observation.outcome === 'measured'
+        ? {
+            ping: {
+              sent: observation.sent,
+              received: observation.received,
+              rttMs: observation.latencyMs === null ? null : readable(observation.latencyMs),
+            },
+          }
+        : null;
     default:
       return null;
   }

@@ -1,11 +1,14 @@
 import http from 'node:http';
 import https from 'node:https';
-import { cleanText } from '../core/clean-text.ts';
 import type { IngestAnswer, PullAnswer, PullRequest } from '../core/agent/wire.ts';
+import { cleanText } from '../core/clean-text.ts';
 import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { retryAfterMs } from './backoff.ts';
 
-/** The service did not do what it was asked to. `reason` is for people; `askedMs` is what it asked to wait, null where it did not. */
+/**
+ * The service did not do what it was asked to. `reason` is for people; `askedMs` is what it asked to wait, null where
+ * it did not.
+ */
 export type Failed = { outcome: 'failed'; reason: string; askedMs: number | null };
 
 /** 401: the token is wrong, revoked, or its agent deleted. */
@@ -19,7 +22,11 @@ export type PullOutcome =
   | Failed;
 
 /** `refused`: something in this batch is wrong, or it is too large, and it will be no better another time. */
-export type IngestOutcome = { outcome: 'accepted'; answer: IngestAnswer } | { outcome: 'refused'; reason: string } | Unauthorized | Failed;
+export type IngestOutcome =
+  | { outcome: 'accepted'; answer: IngestAnswer }
+  | { outcome: 'refused'; reason: string }
+  | Unauthorized
+  | Failed;
 
 /** The service as the agent sees it. */
 export type ServiceClient = {
@@ -48,7 +55,13 @@ export function openServiceClient({ serviceUrl, token, version, now }: ServiceCl
     sendSafely(send, {
       url: new URL(`${serviceUrl}/agent/v1/${path}`),
       method: 'POST',
-      headers: { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Accept: 'application/json', 'User-Agent': `spotcheck-agent/${version}` },
+      headers: {
+        ...headers,
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        Accept: 'application/json',
+        'User-Agent': `spotcheck-agent/${version}`,
+      },
       body,
       deadlineMs: DEADLINE_MS,
       bodyLimit: () => MAX_ANSWER_BYTES,
@@ -57,13 +70,18 @@ export function openServiceClient({ serviceUrl, token, version, now }: ServiceCl
 
   return {
     async pull(request, etag) {
-      const answer = await post('pull', { body: JSON.stringify(request), headers: etag === null ? {} : { 'If-None-Match': etag } });
+      const answer = await post('pull', {
+        body: JSON.stringify(request),
+        headers: etag === null ? {} : { 'If-None-Match': etag },
+      });
       if (typeof answer === 'string') return failed(answer);
       const serverTimeMs = timeOf(answer);
       if (answer.status === 304) return { outcome: 'unchanged', serverTimeMs };
       if (answer.status !== 200) return unsuccessful(answer, now());
       const said = readJson(answer);
-      return isPullAnswer(said) ? { outcome: 'work', answer: said, etag: answer.headers.etag ?? null, serverTimeMs } : failed(NOT_SPOTCHECK);
+      return isPullAnswer(said)
+        ? { outcome: 'work', answer: said, etag: answer.headers.etag ?? null, serverTimeMs }
+        : failed(NOT_SPOTCHECK);
     },
     async ingest(body) {
       const answer = await post('ingest', { body, headers: {} });
@@ -101,9 +119,13 @@ function failed(reason: string): Failed {
 }
 
 function describe(answer: Answered): string {
-  if (answer.status >= 300 && answer.status < 400) return `HTTP ${answer.status}: the service redirects, and its token is not sent elsewhere; correct SPOTCHECK_URL`;
+  if (answer.status >= 300 && answer.status < 400)
+    return `HTTP ${answer.status}: the service redirects, and its token is not sent elsewhere; correct SPOTCHECK_URL`;
   const said = readJson(answer);
-  const text = hasField(said, 'error') && typeof said.error === 'string' ? `: ${cleanText(said.error, MAX_REASON_CHARACTERS)}` : '';
+  const text =
+    hasField(said, 'error') && typeof said.error === 'string'
+      ? `: ${cleanText(said.error, MAX_REASON_CHARACTERS)}`
+      : '';
   return `HTTP ${answer.status}${text}`;
 }
 
@@ -115,8 +137,14 @@ function isPullAnswer(said: unknown): said is PullAnswer {
 function isWorkItem(item: unknown): boolean {
   const texts = ['monitorId', 'sourceKey', 'type', 'target'] as const;
   const isNamed = texts.every((name) => hasField(item, name) && typeof item[name] === 'string');
-  const isTimed = hasField(item, 'intervalSeconds') && Number(item.intervalSeconds) >= 1 && hasField(item, 'timeoutMs') && Number(item.timeoutMs) > 0;
-  return isNamed && isTimed && hasField(item, 'checkSpec') && typeof item.checkSpec === 'object' && item.checkSpec !== null;
+  const isTimed =
+    hasField(item, 'intervalSeconds') &&
+    Number(item.intervalSeconds) >= 1 &&
+    hasField(item, 'timeoutMs') &&
+    Number(item.timeoutMs) > 0;
+  return (
+    isNamed && isTimed && hasField(item, 'checkSpec') && typeof item.checkSpec === 'object' && item.checkSpec !== null
+  );
 }
 
 function timeOf({ headers }: Answered): number | null {

@@ -1,7 +1,12 @@
 import type { Logger } from 'pino';
 
 /** The service's answer to a check-in: it knows this agent. */
-export type Welcome = { agentId: string | undefined; monitors: number; capabilities: readonly string[]; serverTimeMs: number | null };
+export type Welcome = {
+  agentId: string | undefined;
+  monitors: number;
+  capabilities: readonly string[];
+  serverTimeMs: number | null;
+};
 
 /** How the agent stands with the service, told as it changes. */
 export type Standing = {
@@ -10,7 +15,9 @@ export type Standing = {
   refused: () => boolean;
 };
 
-/** A way of ten seconds to the service and back is slow, in milliseconds; clocks that differ by more are not both right. */
+/**
+ * A way of ten seconds to the service and back is slow, in milliseconds; clocks that differ by more are not both right.
+ */
 const CLOCKS_APART_MS = 20_000;
 
 /** Makes the standing of an agent that has not checked in yet. */

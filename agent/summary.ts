@@ -1,7 +1,17 @@
 import type { Vote } from '../core/verdict.ts';
 
 /** What happened since the last summary, for the one line that tells of it. */
-export type Summary = { checks: number; up: number; degraded: number; down: number; none: number; sent: number; dropped: number; declined: number; lateness_p99_ms: number };
+export type Summary = {
+  checks: number;
+  up: number;
+  degraded: number;
+  down: number;
+  none: number;
+  sent: number;
+  dropped: number;
+  declined: number;
+  lateness_p99_ms: number;
+};
 
 /** Counts what the agent does. */
 export type Tally = {

@@ -5,7 +5,10 @@ import type { KeyPair } from './key-pair.ts';
 /** Turns the service's items into assignments, secrets opened. Secrets are in memory only. */
 export type WorkReader = (items: readonly WorkItem[]) => Promise<Assignment[]>;
 
-const UNOPENED: OpenedSecrets = { outcome: 'withheld', inability: "The monitor's secrets do not open with this agent's key" };
+const UNOPENED: OpenedSecrets = {
+  outcome: 'withheld',
+  inability: "The monitor's secrets do not open with this agent's key",
+};
 const NO_SECRETS: OpenedSecrets = { outcome: 'opened', secrets: {} };
 
 /** Makes the reader of an agent with its keys. A box that was opened once is not opened again. */

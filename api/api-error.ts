@@ -36,7 +36,21 @@ export function accept<T>(read: Read<T>): T {
 }
 
 /** 404 for a thing that this account does not have, whoever else may (D-02). */
-export function notFound(kind: 'monitor' | 'channel' | 'delivery' | 'agent' | 'report' | 'incident' | 'note' | 'session' | 'token' | 'member' | 'invitation', id: string): ApiError {
+export function notFound(
+  kind:
+    | 'monitor'
+    | 'channel'
+    | 'delivery'
+    | 'agent'
+    | 'report'
+    | 'incident'
+    | 'note'
+    | 'session'
+    | 'token'
+    | 'member'
+    | 'invitation',
+  id: string,
+): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);
 }
 

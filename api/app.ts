@@ -1,9 +1,8 @@
-import express from 'express';
-import type { Express } from 'express';
+import express, { type Express } from 'express';
 import helmet from 'helmet';
-import { AGENT_PATH, createAgentRouter } from './agents/routes.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/webhook.ts';
+import { AGENT_PATH, createAgentRouter } from './agents/routes.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription } from './description.ts';
 import { getDescriptionHandler } from './handlers/description.ts';
@@ -34,7 +33,10 @@ import { createTurns } from './turns.ts';
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
  * which count guesses with ours, before unknown paths are answered with 404.
  */
-export async function createApp(dependencies: ApiDependencies, mount: (app: Express, shared: { throttle: Throttle }) => void = () => undefined): Promise<Express> {
+export async function createApp(
+  dependencies: ApiDependencies,
+  mount: (app: Express, shared: { throttle: Throttle }) => void = () => undefined,
+): Promise<Express> {
   const description = await readDescription();
   const app = express();
   app.disable('x-powered-by');
@@ -43,7 +45,13 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(requestId(dependencies), clientAddress(dependencies.config), requestLog(dependencies), helmet(), requestForm);
 
   const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
-  const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };
+  const open = {
+    '/healthz': getHealth,
+    '/readyz': getReadinessHandler(dependencies),
+    '/metrics': getMetricsHandler(dependencies),
+    '/openapi.json': getDescription,
+    [`${BASE_PATH}/openapi.json`]: getDescription,
+  };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
   app.use(PING_PATH, pingHandler(dependencies));
   const turns = createTurns(dependencies.rateLimitStore);
@@ -53,10 +61,23 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const slots = accountSlots(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
   app.use(AGENT_PATH, createAgentRouter(dependencies, slots));
 
-  app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody(), slots);
+  app.use(
+    BASE_PATH,
+    headAsGet,
+    authentication(dependencies),
+    rateLimit(dependencies.rateLimitStore),
+    admission(description),
+    requireOwnPage(dependencies.config.publicUrl),
+    ...jsonBody(),
+    slots,
+  );
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validation(description));
-  const { database, rateLimitStore: store, config: { publicUrl } } = dependencies;
+  const {
+    database,
+    rateLimitStore: store,
+    config: { publicUrl },
+  } = dependencies;
   const throttle = createThrottle({ database, store, publicUrl }, noteShutAccount(dependencies));
   app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns }));
 

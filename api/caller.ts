@@ -26,5 +26,15 @@ export function tokenCaller({ tokenId, tokenName, tenantId, plan, scopes }: Toke
 /** The caller that a session speaks for, with the scopes of the person's role. */
 export function sessionCaller({ sessionId, user, tenant }: SessionHolder, secret: string): SessionCaller {
   const actor: Actor = { kind: 'user', id: user.id, name: user.name === '' ? user.email : user.name };
-  return { kind: 'session', sessionId, secret, user, tenant, tenantId: tenant.id, plan: tenant.plan, scopes: ROLE_SCOPES[user.role], actor };
+  return {
+    kind: 'session',
+    sessionId,
+    secret,
+    user,
+    tenant,
+    tenantId: tenant.id,
+    plan: tenant.plan,
+    scopes: ROLE_SCOPES[user.role],
+    actor,
+  };
 }

@@ -1,21 +1,42 @@
-import { anyText, flag, listOf, oneOf, shape, text } from '../core/monitor-input/checks.ts';
-import type { Problem, Read } from '../core/monitor-input/checks.ts';
-import { CHANNEL_TYPES } from '../core/channel.ts';
-import type { ChannelType } from '../core/channel.ts';
+import { CHANNEL_TYPES, type ChannelType } from '../core/channel.ts';
+import { anyText, flag, listOf, oneOf, shape, text, type Problem, type Read } from '../core/monitor-input/checks.ts';
 import { findUrlProblem } from '../notifications/webhook/url.ts';
 
 /** `monitor_ids` that are no monitors of the caller are left out later, however they look (D-64). */
-const CREATED = { type: oneOf(CHANNEL_TYPES), name: text({ max: 255 }), url: text({ max: 2048 }), all_monitors: flag, monitor_ids: listOf(anyText, 1000), reports: flag };
+const CREATED = {
+  type: oneOf(CHANNEL_TYPES),
+  name: text({ max: 255 }),
+  url: text({ max: 2048 }),
+  all_monitors: flag,
+  monitor_ids: listOf(anyText, 1000),
+  reports: flag,
+};
 const createInput = shape(CREATED);
 const patchInput = shape({ ...CREATED, enabled: flag });
 
 /** A creation, complete. `url` is null for other types than webhook. */
-export type ChannelDraft = { type: ChannelType; name: string; url: string | null; allMonitors: boolean; monitorIds: string[]; wantsReports: boolean };
+export type ChannelDraft = {
+  type: ChannelType;
+  name: string;
+  url: string | null;
+  allMonitors: boolean;
+  monitorIds: string[];
+  wantsReports: boolean;
+};
 
 /** What a PATCH changes; an absent field stays. */
-export type ChannelPatch = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: string[]; wantsReports?: boolean };
+export type ChannelPatch = {
+  name?: string;
+  enabled?: boolean;
+  allMonitors?: boolean;
+  monitorIds?: string[];
+  wantsReports?: boolean;
+};
 
-const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<ChannelType, string>;
+const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<
+  ChannelType,
+  string
+>;
 
 /** Reads the body of a creation, or everything that is wrong with it. */
 export function readChannelCreate(body: unknown): Read<ChannelDraft> {
@@ -41,9 +62,13 @@ export function readChannelPatch(body: unknown, type: ChannelType): Read<Channel
   const problems: Problem[] = [];
   const input = patchInput(body, '', problems) ?? {};
   if (input.type !== undefined && input.type !== type) {
-    problems.push({ field: 'type', message: `type must stay ${type}, got ${input.type}: delete the channel and create another` });
+    problems.push({
+      field: 'type',
+      message: `type must stay ${type}, got ${input.type}: delete the channel and create another`,
+    });
   }
-  if (input.url !== undefined) problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
+  if (input.url !== undefined)
+    problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
   checkReports(type, input.reports, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
@@ -66,13 +91,19 @@ function nameOf(type: ChannelType, sent = ''): string {
 /** What a webhook gets are the events of the service's description, and there is none for a report. */
 function checkReports(type: ChannelType, reports: boolean | undefined, problems: Problem[]): void {
   if (reports !== true || type !== 'webhook') return;
-  problems.push({ field: 'reports', message: 'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event for reports, read GET /reports instead' });
+  problems.push({
+    field: 'reports',
+    message:
+      'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event ' +
+      'for reports, read GET /reports instead',
+  });
 }
 
 /** The address itself is not repeated: it often is a secret. */
 function checkUrl(type: ChannelType, url: string | undefined, problems: Problem[]): void {
   if (type !== 'webhook') {
-    if (url !== undefined) problems.push({ field: 'url', message: `url applies to webhook channels only, got it for one of type ${type}` });
+    if (url !== undefined)
+      problems.push({ field: 'url', message: `url applies to webhook channels only, got it for one of type ${type}` });
     return;
   }
   const problem = url === undefined ? 'is required for webhook channels' : findUrlProblem(url);

@@ -1,6 +1,6 @@
 import type { Channel } from '../core/channel.ts';
-import { buildTestNote } from '../core/chat/notes.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
+import { buildTestNote } from '../core/chat/notes.ts';
 import { disconnectChannel, findConnection, moveChat } from '../models/chat-connections.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
@@ -24,27 +24,46 @@ export type ChatTestDependencies = {
   newId: (prefix: IdPrefix) => string;
 } & TellingDependencies;
 
-/** Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat that turns out to be lost is marked and told of, as by an alert. */
+/**
+ * Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat
+ * that turns out to be lost is marked and told of, as by an alert.
+ */
 export function createChatTest(dependencies: ChatTestDependencies): (channel: Channel) => Promise<TestResult | null> {
   const { database, publicUrl, newId, now } = dependencies;
   return async (channel) => {
     const connection = await findConnection(database, channel);
     if (connection === null) return null;
-    const attempt = await sendTo(channel, { connection, message: buildTestNote({ ...channel, publicUrl }) }, dependencies);
+    const attempt = await sendTo(
+      channel,
+      { connection, message: buildTestNote({ ...channel, publicUrl }) },
+      dependencies,
+    );
     const { movedTo, channelProblem } = attempt;
     if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
     if (channelProblem !== null) {
       const lost = { channelId: channel.id, connection: movedTo ?? connection, problem: channelProblem };
-      await enqueueTellings(dependencies, (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? []);
+      await enqueueTellings(
+        dependencies,
+        (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? [],
+      );
     }
     return testResultOf(attempt);
   };
 }
 
-async function sendTo({ id, type }: Channel, { connection, message }: { connection: string; message: ChatMessage }, { database, sendTelegram, sendSlack }: ChatTestDependencies): Promise<ChatAttempt> {
-  if (type === 'telegram') return sendTelegram === null ? unsent('This installation has no Telegram bot at the moment') : await sendTelegram(connection, message);
+async function sendTo(
+  { id, type }: Channel,
+  { connection, message }: { connection: string; message: ChatMessage },
+  { database, sendTelegram, sendSlack }: ChatTestDependencies,
+): Promise<ChatAttempt> {
+  if (type === 'telegram')
+    return sendTelegram === null
+      ? unsent('This installation has no Telegram bot at the moment')
+      : await sendTelegram(connection, message);
   const webhookUrl = openOrNull(database, { channelId: id, sealedUrl: connection });
-  return webhookUrl === null ? unsent('The webhook of the channel cannot be read with the present SECRET_KEYS') : await sendSlack(webhookUrl, message);
+  return webhookUrl === null
+    ? unsent('The webhook of the channel cannot be read with the present SECRET_KEYS')
+    : await sendSlack(webhookUrl, message);
 }
 
 /** A key that has left the ring is the operator's to bring back: deliveries say the same. */

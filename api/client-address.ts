@@ -7,12 +7,16 @@ import proxyAddr from 'proxy-addr';
 const RANGES: Readonly<Record<string, string>> = { loopback: 'loopback', private: 'uniquelocal' };
 
 /**
- * Makes what finds the address that a request comes from: the other end of its connection, or, where that is a trusted proxy, the nearest entry of
- * `X-Forwarded-For` that is none. What stands before that one anybody can have written, and an entry that is no address counts for the proxy that passed
- * it on. IPv4 addresses are told as such, also where they are mapped into IPv6; zones are left out. Null once the connection is gone.
+ * Makes what finds the address that a request comes from: the other end of its connection, or, where that is a trusted
+ * proxy, the nearest entry of `X-Forwarded-For` that is none. What stands before that one anybody can have written, and
+ * an entry that is no address counts for the proxy that passed it on. IPv4 addresses are told as such, also where they
+ * are mapped into IPv6; zones are left out. Null once the connection is gone.
  */
 export function createAddressFinder(trustedProxies: readonly string[]): (request: IncomingMessage) => string | null {
-  const isInRange = trustedProxies.length === 0 ? () => false : proxyAddr.compile(trustedProxies.map((proxy) => RANGES[proxy] ?? proxy));
+  const isInRange =
+    trustedProxies.length === 0
+      ? () => false
+      : proxyAddr.compile(trustedProxies.map((proxy) => RANGES[proxy] ?? proxy));
   // proxy-addr takes 10.1 and 0x0a000001 for addresses, which no proxy writes.
   const isTrusted = (address: string, hop: number) => isAddress(address) && isInRange(address, hop);
   return (request) => {

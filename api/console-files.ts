@@ -9,7 +9,12 @@ const CODINGS = [
   { name: '', suffix: '' },
 ] as const;
 
-const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml' };
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
 /** Of the build's own: nobody asks for them. */
 const INTERNAL = new Set(['stamp', 'paths.json', 'manifest.json']);
@@ -17,7 +22,10 @@ const INTERNAL = new Set(['stamp', 'paths.json', 'manifest.json']);
 /** A file of the console with the forms that it can be sent in. */
 export type ConsoleFile = { type: string; etag: string; forms: ReadonlyMap<(typeof CODINGS)[number]['name'], Buffer> };
 
-/** The built console in memory: its files by the path that they are served at, and the addresses of its pages, `:name` for one segment. */
+/**
+ * The built console in memory: its files by the path that they are served at, and the addresses of its pages, `:name`
+ * for one segment.
+ */
 export type ConsoleFiles = { files: ReadonlyMap<string, ConsoleFile>; index: ConsoleFile; paths: readonly string[] };
 
 /** Reads what `npm run console` made; null where it was not run. It is less than a megabyte. */
@@ -25,7 +33,9 @@ export async function readConsole(folder: string): Promise<ConsoleFiles | null> 
   const paths = await readFile(join(folder, 'paths.json'), 'utf8').catch(ignoreMissing);
   if (paths === null) return null;
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const names = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/').replace(/^\/?/, '/'));
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/').replace(/^\/?/, '/'));
   const plain = names.filter((name) => TYPES[extname(name)] !== undefined && !INTERNAL.has(name.slice(1)));
   const files = new Map(await Promise.all(plain.map(async (name) => [name, await readForms(folder, name)] as const)));
   const index = files.get('/index.html');
@@ -40,7 +50,10 @@ async function readForms(folder: string, name: string): Promise<ConsoleFile> {
     const bytes = await readFile(join(folder, `${name}${coding.suffix}`)).catch(ignoreMissing);
     if (bytes !== null) forms.set(coding.name, bytes);
   }
-  const etag = createHash('sha256').update(forms.get('') ?? '').digest('base64url').slice(0, 22);
+  const etag = createHash('sha256')
+    .update(forms.get('') ?? '')
+    .digest('base64url')
+    .slice(0, 22);
   return { type: TYPES[extname(name)] ?? 'application/octet-stream', etag, forms };
 }
 

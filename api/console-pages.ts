@@ -3,7 +3,10 @@ import { methodNotAllowed } from './api-error.ts';
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts';
 import { sendPlainPage } from './plain-page.ts';
 
-/** Nothing comes from elsewhere, nothing is written into the page, nobody frames it. The page sets styles of elements by its script alone. */
+/**
+ * Nothing comes from elsewhere, nothing is written into the page, nobody frames it. The page sets styles of elements by
+ * its script alone.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -23,8 +26,9 @@ const HASHED = '/assets/';
 const OF_MACHINES = /^\/(?:v1|agent|ping|queues|telegram|connect|healthz|readyz|metrics|openapi\.json)(?:\/|$)/;
 
 /**
- * Serves the console: its files, and its page at every address of a page. A browser that goes anywhere else gets the page as well, with 404; everybody
- * else is left to who comes next. With null, where the console was not built, a page says so.
+ * Serves the console: its files, and its page at every address of a page. A browser that goes anywhere else gets the
+ * page as well, with 404; everybody else is left to who comes next. With null, where the console was not built, a page
+ * says so.
  */
 export function consolePages(built: ConsoleFiles | null): RequestHandler {
   const isPage = pageTest(built?.paths ?? ['/']);
@@ -44,7 +48,10 @@ export function consolePages(built: ConsoleFiles | null): RequestHandler {
   };
 }
 
-function sendFile({ type, etag, forms }: ConsoleFile, { request, response, isForever }: { request: Request; response: Response; isForever: boolean }): void {
+function sendFile(
+  { type, etag, forms }: ConsoleFile,
+  { request, response, isForever }: { request: Request; response: Response; isForever: boolean },
+): void {
   const coding = request.acceptsEncodings([...forms.keys()].filter((name) => name !== '')) || '';
   const name = coding === 'br' || coding === 'gzip' ? coding : '';
   response.set({
@@ -69,7 +76,10 @@ function sendMissing(response: Response): void {
   sendPlainPage(response, {
     status: 503,
     title: 'The console is not built',
-    sentences: ['The service runs, and so does its API. Whoever runs it can build the console with "npm run console" in a full install and start anew.'],
+    sentences: [
+      'The service runs, and so does its API. Whoever runs it can build the console with "npm run console" in a ' +
+        'full install and start anew.',
+    ],
     link: { label: 'The API’s description', url: '/openapi.json' },
   });
 }

@@ -25,7 +25,10 @@ import type { UnstoredPings } from './unstored-pings.ts';
 export type ApiDependencies = {
   database: Database;
   rateLimitStore: RateLimitStore;
-  /** Told of each committed change of schedules. It may fail or take its time: no request waits for it, the reconcile chore mends it. */
+  /**
+   * Told of each committed change of schedules. It may fail or take its time: no request waits for it, the reconcile
+   * chore mends it.
+   */
   onScheduleChange: (change: ScheduleChange) => Promise<void>;
   /** Tries a webhook (D-52). */
   sendTestDelivery: (webhook: TestedWebhook) => Promise<TestResult>;
@@ -45,11 +48,17 @@ export type ApiDependencies = {
    * for the tenant.
    */
   readVendorPage: (page: VendorPage, reader: { tenantId: string; freshMs?: number }) => Promise<VendorReading>;
-  /** Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered within 30 s. Rejects while the queue is away. */
+  /**
+   * Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered
+   * within 30 s. Rejects while the queue is away.
+   */
   runTrial: (region: string, tried: TriedTarget) => Promise<TrialOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
-  /** How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds; null = none do); null while the queue is away. */
+  /**
+   * How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds;
+   * null = none do); null while the queue is away.
+   */
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
   /** Names of queues that cannot be written to; empty when all can. */
   findAwayQueues: () => Promise<readonly string[]>;

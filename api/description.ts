@@ -44,7 +44,10 @@ type PathItem = { servers?: { url: string }[]; parameters?: Parameter[] } & Part
 export const METHODS = ['get', 'post', 'patch', 'delete'] as const;
 export type Method = (typeof METHODS)[number];
 
-type Components = { schemas: Record<string, Schema>; parameters: Record<string, Parameter> } & Record<string, Record<string, unknown>>;
+type Components = { schemas: Record<string, Schema>; parameters: Record<string, Parameter> } & Record<
+  string,
+  Record<string, unknown>
+>;
 
 /** The description as far as the server itself reads it. */
 export type Description = {
@@ -55,37 +58,54 @@ export type Description = {
   components: Components;
 };
 
-/** Reads the description, which is written in openapi.yaml and made JSON once; the tests prove that both say the same, and that it has this shape. */
+/**
+ * Reads the description, which is written in openapi.yaml and made JSON once; the tests prove that both say the same,
+ * and that it has this shape.
+ */
 export async function readDescription(): Promise<Description> {
   return JSON.parse(await readFile(new URL('openapi.generated.json', import.meta.url), 'utf8')) as Description;
 }
 
 /** The description as it is served: the addresses of its servers are those of this installation. */
 export function publishDescription(description: Description, publicUrl: string): Description {
-  const located = (servers: { url: string }[]) => servers.map((server) => ({ ...server, url: `${publicUrl}${server.url === '/' ? '' : server.url}` }));
-  const paths = Object.entries(description.paths).map(([path, item]) => [path, { ...item, ...(item.servers && { servers: located(item.servers) }) }]);
+  const located = (servers: { url: string }[]) =>
+    servers.map((server) => ({ ...server, url: `${publicUrl}${server.url === '/' ? '' : server.url}` }));
+  const paths = Object.entries(description.paths).map(([path, item]) => [
+    path,
+    { ...item, ...(item.servers && { servers: located(item.servers) }) },
+  ]);
   return { ...description, servers: located(description.servers), paths: Object.fromEntries(paths) };
 }
 
 /**
- * What requests below `/v1` are held against: no webhooks, no paths of other servers, no answers, and of the components only what is left refers to.
- * The validator reads all of it once more for every operation. A copy, because it also rewrites it.
+ * What requests below `/v1` are held against: no webhooks, no paths of other servers, no answers, and of the components
+ * only what is left refers to. The validator reads all of it once more for every operation. A copy, because it also
+ * rewrites it.
  */
 export function requestPart(description: Description): Description {
   const { webhooks: _webhooks, paths: all, components, ...rest } = structuredClone(description);
   const paths = Object.fromEntries(Object.entries(all).filter(([, item]) => item.servers === undefined));
-  for (const operation of Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? []))) operation.responses = { default: { description: 'Any' } };
-  return { ...rest, paths, components: { ...referredComponents(components, paths), securitySchemes: components['securitySchemes'] ?? {} } };
+  for (const operation of Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])))
+    operation.responses = { default: { description: 'Any' } };
+  return {
+    ...rest,
+    paths,
+    components: { ...referredComponents(components, paths), securitySchemes: components['securitySchemes'] ?? {} },
+  };
 }
 
-/** The components that something refers to, directly or by others; a discriminator's mapping refers as well as `$ref`. */
+/**
+ * The components that something refers to, directly or by others; a discriminator's mapping refers as well as `$ref`.
+ */
 function referredComponents(components: Components, from: unknown): Components {
   const referred: Components = { schemas: {}, parameters: {} };
   const follow = (value: unknown): void => {
     if (typeof value === 'object' && value !== null) Object.values(value).forEach(follow);
-    const [, group = '', name = ''] = typeof value === 'string' ? (/^#\/components\/(\w+)\/(\w+)$/.exec(value) ?? []) : [];
+    const [, group = '', name = ''] =
+      typeof value === 'string' ? (/^#\/components\/(\w+)\/(\w+)$/.exec(value) ?? []) : [];
     const component = components[group]?.[name];
-    if (component !== undefined && referred[group]?.[name] === undefined) follow(((referred[group] ??= {})[name] = component));
+    if (component !== undefined && referred[group]?.[name] === undefined)
+      follow(((referred[group] ??= {})[name] = component));
   };
   follow(from);
   return referred;
@@ -101,13 +121,23 @@ export function resolveSchema(description: Description, schema: Schema | undefin
 export function querySchema(description: Description, path: string, name: string): Schema | undefined {
   const item = description.paths[path];
   const parameters = [...(item?.parameters ?? []), ...(item?.get?.parameters ?? [])];
-  const resolved = parameters.map((parameter) => (parameter.$ref === undefined ? parameter : description.components.parameters[parameter.$ref.replace('#/components/parameters/', '')]));
-  return resolveSchema(description, resolved.find((parameter) => parameter?.in === 'query' && parameter.name === name)?.schema);
+  const resolved = parameters.map((parameter) =>
+    parameter.$ref === undefined
+      ? parameter
+      : description.components.parameters[parameter.$ref.replace('#/components/parameters/', '')],
+  );
+  return resolveSchema(
+    description,
+    resolved.find((parameter) => parameter?.in === 'query' && parameter.name === name)?.schema,
+  );
 }
 
 /** The schema of an operation's JSON body; undefined when it takes none. */
 export function bodySchema(description: Description, path: string, method: string): Schema | undefined {
-  return resolveSchema(description, findOperation(description, path, method)?.requestBody?.content?.['application/json']?.schema);
+  return resolveSchema(
+    description,
+    findOperation(description, path, method)?.requestBody?.content?.['application/json']?.schema,
+  );
 }
 
 /** False for an operation that takes no body, and for one whose body may be left out. */

@@ -5,20 +5,23 @@ import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents.ts';
-import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { keepProcessNoted } from '../models/processes.ts';
-import { CLOCKS, installServiceClock, keepServiceClock } from '../models/service-clock.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { createSecretBox } from '../models/secret-box.ts';
+import { CLOCKS, installServiceClock, keepServiceClock } from '../models/service-clock.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
 import { openApiDatabase } from './database.ts';
 import { serveApi } from './serve.ts';
 
-/** Load balancers ask every few seconds; whoever runs processes kills them 30 s after the signal, and requests under way have 10 of those. */
+/**
+ * Load balancers ask every few seconds; whoever runs processes kills them 30 s after the signal, and requests under way
+ * have 10 of those.
+ */
 const STOP_GRACE_SECONDS = 5;
 
 /** The Procfile's `web`: the API alone, on PostgreSQL of `DATABASE_URL`. */
@@ -45,7 +48,11 @@ async function main(): Promise<void> {
     },
     onFailure: (error) => log.warn({ err: error }, 'clock.not_compared'),
   });
-  const backend = openQueueBackend({ databaseUrl, redisUrl: environment.redisUrl, onError: (error) => log.warn({ err: error }, 'queue.error') });
+  const backend = openQueueBackend({
+    databaseUrl,
+    redisUrl: environment.redisUrl,
+    onError: (error) => log.warn({ err: error }, 'queue.error'),
+  });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const { telegram, slack, ...config } = environment;
@@ -62,7 +69,12 @@ async function main(): Promise<void> {
     slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
   });
-  const noted = keepProcessNoted(database, { kind: 'web', version: packageJson.version, readFigures: null, onFailure: (error) => log.warn({ err: error }, 'process.not_noted') });
+  const noted = keepProcessNoted(database, {
+    kind: 'web',
+    version: packageJson.version,
+    readFigures: null,
+    onFailure: (error) => log.warn({ err: error }, 'process.not_noted'),
+  });
   log.info({ port: api.port }, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { listAliveAgents } from '../core/default-sources.ts';
 import type { MonitorContext, MonitorDraft } from '../core/monitor-input/complete.ts';
-import { findPageToRead } from '../core/monitor-input/vendor.ts';
-import type { VendorInput } from '../core/monitor-input/vendor.ts';
-import { costOfPatterns } from '../core/pattern.ts';
+import { findPageToRead, type VendorInput } from '../core/monitor-input/vendor.ts';
 import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../core/monitor.ts';
+import { costOfPatterns } from '../core/pattern.ts';
 import { PLAN_LIMITS } from '../core/plans.ts';
 import type { VendorPage } from '../core/vendor/page.ts';
 import { listAgents } from '../models/agents.ts';
@@ -19,10 +18,18 @@ import { isId } from './request-context.ts';
 const HEARTBEAT_TOKEN_BYTES = 18;
 
 /** A body that the description let pass. */
-export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[]; agent_sources?: readonly string[]; check_spec?: PatternInput };
+export type MonitorBody = VendorInput & {
+  type?: MonitorType;
+  dependencies?: readonly string[];
+  agent_sources?: readonly string[];
+  check_spec?: PatternInput;
+};
 
 /** Where a body has patterns. */
-type PatternInput = { assertions?: readonly { op?: string; value?: string }[]; transport?: { expect?: string; expectMode?: string } };
+type PatternInput = {
+  assertions?: readonly { op?: string; value?: string }[];
+  transport?: { expect?: string; expectMode?: string };
+};
 
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
@@ -30,14 +37,19 @@ type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNe
  * What a body is held against. `turns` counts the read of a page that the caller names; null where the request was
  * counted already.
  */
-export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & { turns: HandlerDependencies['turns'] | null };
+export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & {
+  turns: HandlerDependencies['turns'] | null;
+};
 
 /**
  * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says
  * is among it, so that this may take seconds. Throws 429 where the account has had its reads of own pages, or its large
  * patterns.
  */
-export async function loadMonitorContext({ database, readVendorPage, now, turns }: ContextSources, write: MonitorWrite): Promise<MonitorContext> {
+export async function loadMonitorContext(
+  { database, readVendorPage, now, turns }: ContextSources,
+  write: MonitorWrite,
+): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;
   const { tenantId, plan } = caller;
   const patternCost = costOfPatterns(listPatterns(body.check_spec));
@@ -67,11 +79,16 @@ export async function loadMonitorContext({ database, readVendorPage, now, turns 
 
 function listPatterns({ assertions = [], transport }: PatternInput = {}): string[] {
   const patterns = assertions.flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : []));
-  return transport?.expectMode === 'regex' && transport.expect !== undefined ? [...patterns, transport.expect] : patterns;
+  return transport?.expectMode === 'regex' && transport.expect !== undefined
+    ? [...patterns, transport.expect]
+    : patterns;
 }
 
 /** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */
-async function findPage(database: ApiDependencies['database'], { caller, monitorId, body, isNew }: MonitorWrite): Promise<VendorPage | null> {
+async function findPage(
+  database: ApiDependencies['database'],
+  { caller, monitorId, body, isNew }: MonitorWrite,
+): Promise<VendorPage | null> {
   if (body.target === undefined && body.components === undefined) return null;
   if (isNew) return body.type === 'vendor' ? findPageToRead(body, { target: '', vendor: undefined }) : null;
   const stored = await findMonitor(database, { tenantId: caller.tenantId, id: monitorId });
@@ -84,7 +101,26 @@ export function findPageToPatch(body: VendorInput, { type, target, checkSpec }: 
 }
 
 /** A stored monitor as the base of a PATCH. */
-export function draftOf({ monitor, agentIds, secrets }: { monitor: Monitor; agentIds: string[]; secrets: MonitorSecrets }): MonitorDraft {
-  const { no: _no, id: _id, tenantId: _tenant, enabled: _enabled, state: _state, stateSinceMs: _since, checksVersion: _version, createdAt: _created, updatedAt: _updated, ...settings } = monitor;
+export function draftOf({
+  monitor,
+  agentIds,
+  secrets,
+}: {
+  monitor: Monitor;
+  agentIds: string[];
+  secrets: MonitorSecrets;
+}): MonitorDraft {
+  const {
+    no: _no,
+    id: _id,
+    tenantId: _tenant,
+    enabled: _enabled,
+    state: _state,
+    stateSinceMs: _since,
+    checksVersion: _version,
+    createdAt: _created,
+    updatedAt: _updated,
+    ...settings
+  } = monitor;
   return { settings: settings satisfies MonitorSettings, agentSources: agentIds, secrets };
 }

@@ -5,8 +5,7 @@ import { updateMonitor } from '../models/monitor-changes.ts';
 import { accept } from './api-error.ts';
 import type { Caller } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-import { draftOf, findPageToPatch, loadMonitorContext } from './monitor-context.ts';
-import type { MonitorBody } from './monitor-context.ts';
+import { draftOf, findPageToPatch, loadMonitorContext, type MonitorBody } from './monitor-context.ts';
 
 export type MonitorPatch = { caller: Caller; monitorId: string; body: MonitorBody };
 
@@ -17,11 +16,15 @@ const MOST_ATTEMPTS = 3;
 class VendorChanged extends Error {}
 
 /**
- * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such monitor. A vendor's page is read
- * before that, for it may take seconds: where another write has named a different one meanwhile, the PATCH starts over with that, and the last time
- * counts its page as one that could not be read (D-154, D-155).
+ * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such
+ * monitor. A vendor's page is read before that, for it may take seconds: where another write has named a different one
+ * meanwhile, the PATCH starts over with that, and the last time counts its page as one that could not be read (D-154,
+ * D-155).
  */
-export async function patchMonitor(dependencies: HandlerDependencies, patch: MonitorPatch): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+export async function patchMonitor(
+  dependencies: HandlerDependencies,
+  patch: MonitorPatch,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await tryPatch(dependencies, patch, attempt === MOST_ATTEMPTS);

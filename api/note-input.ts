@@ -1,8 +1,12 @@
 import { shape, text, type Check, type Problem, type Read } from '../core/monitor-input/checks.ts';
 import { cleanNote, MAX_NOTE } from '../core/note-text.ts';
 
-/** A note as it will be stored. What the text was made of before cleaning may have NUL in it and halves of pairs, and all that goes. */
-const note: Check<string> = (value, field, problems) => text({ min: 1, max: MAX_NOTE })(typeof value === 'string' ? cleanNote(value) : value, field, problems);
+/**
+ * A note as it will be stored. What the text was made of before cleaning may have NUL in it and halves of pairs, and
+ * all that goes.
+ */
+const note: Check<string> = (value, field, problems) =>
+  text({ min: 1, max: MAX_NOTE })(typeof value === 'string' ? cleanNote(value) : value, field, problems);
 
 const ofNote = shape({ text: note });
 const ofAcknowledgement = shape({ note });

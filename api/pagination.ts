@@ -2,7 +2,10 @@ import type { Request, Response } from 'express';
 import { badRequest } from './api-error.ts';
 import { isId } from './request-context.ts';
 
-/** The entry that a page starts after: the moment that the list is ordered by, in the list's own unit, and the id that breaks ties. */
+/**
+ * The entry that a page starts after: the moment that the list is ordered by, in the list's own unit, and the id that
+ * breaks ties.
+ */
 export type Position = { at: number; id: string };
 
 /** Where an entry stands in a list that is ordered by creation. */
@@ -16,27 +19,35 @@ export type PageRequest = { limit: number | null; after: Position | null };
 /** Query parameters of lists that are whole numbers. */
 const WHOLE_NUMBERS = ['limit', 'since', 'until'] as const;
 
-/** Throws 400 for a query parameter that is not written as a whole number: the validator takes whatever JavaScript reads as one, `0x10` and `1e2` included. */
+/**
+ * Throws 400 for a query parameter that is not written as a whole number: the validator takes whatever JavaScript reads
+ * as one, `0x10` and `1e2` included.
+ */
 export function requireWholeNumbers(request: Request, names: readonly string[]): void {
   const written = new URL(request.originalUrl, 'http://unused').searchParams;
   for (const name of names) {
     const text = written.get(name);
-    if (text !== null && !/^\d+$/.test(text)) throw badRequest(`${name} must be a whole number in decimal digits, got ${JSON.stringify(text.slice(0, 40))}`);
+    if (text !== null && !/^\d+$/.test(text))
+      throw badRequest(`${name} must be a whole number in decimal digits, got ${JSON.stringify(text.slice(0, 40))}`);
   }
 }
 
-/** Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours, and for a number that is not written as one. */
+/**
+ * Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours, and
+ * for a number that is not written as one.
+ */
 export function readPage(request: Request): PageRequest {
   requireWholeNumbers(request, WHOLE_NUMBERS);
   const { limit, cursor } = request.query;
   const after = typeof cursor === 'string' ? decodeCursor(cursor) : null;
-  if (cursor !== undefined && after === null) throw badRequest('cursor must be one from a Link header, got another text');
+  if (cursor !== undefined && after === null)
+    throw badRequest('cursor must be one from a Link header, got another text');
   return { limit: limit === undefined ? null : Number(limit), after };
 }
 
 /**
- * Cuts a list that was read with one entry more than the page, and names the next page in `Link` where that entry shows that there is
- * one. `limit` null = the whole list, which has no next page.
+ * Cuts a list that was read with one entry more than the page, and names the next page in `Link` where that entry shows
+ * that there is one. `limit` null = the whole list, which has no next page.
  */
 export function cutPage<Entry>(
   entries: readonly Entry[],
@@ -46,11 +57,16 @@ export function cutPage<Entry>(
   if (limit === null || entries.length <= limit) return entries;
   const page = entries.slice(0, limit);
   const last = page.at(-1);
-  if (last !== undefined) answer.response.setHeader('Link', `<${nextUrl(answer, limit, positionOf(last))}>; rel="next"`);
+  if (last !== undefined)
+    answer.response.setHeader('Link', `<${nextUrl(answer, limit, positionOf(last))}>; rel="next"`);
   return page;
 }
 
-function nextUrl({ request, publicUrl }: { request: Request; response: Response; publicUrl: string }, limit: number, position: Position): string {
+function nextUrl(
+  { request, publicUrl }: { request: Request; response: Response; publicUrl: string },
+  limit: number,
+  position: Position,
+): string {
   const url = new URL(request.originalUrl, 'http://unused');
   url.searchParams.set('limit', String(limit));
   url.searchParams.set('cursor', encodeCursor(position));

@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PingOutcome, TokenPing } from '../models/heartbeats.ts';
 import { ApiError } from './api-error.ts';
 
-/** The first ping of a batch waits this long for company, in milliseconds; while one is being committed the next gathers. */
+/**
+ * The first ping of a batch waits this long for company, in milliseconds; while one is being committed the next
+ * gathers.
+ */
 const GATHER_MS = 10;
 
 /** Pings of one transaction. */
@@ -14,10 +17,13 @@ const MOST_WAITING = 5000;
 type Waiting = { ping: TokenPing; resolve: (outcome: PingOutcome) => void; reject: (error: unknown) => void };
 
 /**
- * Makes the way of pings into the database: many in one transaction, one transaction after the other, so that the pings of a job keep their
- * order. The returned function resolves once its ping is committed, and rejects where the database is away or cannot keep up (503).
+ * Makes the way of pings into the database: many in one transaction, one transaction after the other, so that the pings
+ * of a job keep their order. The returned function resolves once its ping is committed, and rejects where the database
+ * is away or cannot keep up (503).
  */
-export function createPingBatches(take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>): (ping: TokenPing) => Promise<PingOutcome> {
+export function createPingBatches(
+  take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
+): (ping: TokenPing) => Promise<PingOutcome> {
   const waiting: Waiting[] = [];
   let isWorking = false;
 
@@ -29,7 +35,8 @@ export function createPingBatches(take: (pings: readonly TokenPing[]) => Promise
   };
 
   return (ping) => {
-    if (waiting.length >= MOST_WAITING) return Promise.reject(new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' }));
+    if (waiting.length >= MOST_WAITING)
+      return Promise.reject(new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' }));
     const { promise, resolve, reject } = Promise.withResolvers<PingOutcome>();
     waiting.push({ ping, resolve, reject });
     if (!isWorking) void work();
@@ -38,7 +45,10 @@ export function createPingBatches(take: (pings: readonly TokenPing[]) => Promise
 }
 
 /** Never rejects: each ping hears of its fate itself. */
-async function takeOne(batch: readonly Waiting[], take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>): Promise<void> {
+async function takeOne(
+  batch: readonly Waiting[],
+  take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
+): Promise<void> {
   try {
     const outcomes = await take(batch.map(({ ping }) => ping));
     for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? 'unknown');

@@ -3,8 +3,8 @@ import { cleanPingBody, MAX_PING_BODY_BYTES } from '../core/heartbeat/ping-body.
 import { badRequest } from './api-error.ts';
 
 /**
- * Reads a ping's body to its end, whatever its type and length, and returns the beginning that is kept (D-29): a long one must not cost the
- * ping. Null = there is none. Rejects with a 400 where the caller breaks off.
+ * Reads a ping's body to its end, whatever its type and length, and returns the beginning that is kept (D-29): a long
+ * one must not cost the ping. Null = there is none. Rejects with a 400 where the caller breaks off.
  */
 export async function readPingBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];

@@ -4,7 +4,10 @@ import type { Database } from '../models/database.ts';
 import { holdDoorOpen, recordLostPings } from '../models/ping-door.ts';
 import type { UnstoredPings } from './unstored-pings.ts';
 
-/** How often this process says that pings can come in, in milliseconds: part of how soon a missed one is told, where there is any heartbeat. */
+/**
+ * How often this process says that pings can come in, in milliseconds: part of how soon a missed one is told, where
+ * there is any heartbeat.
+ */
 const HOLD_EVERY_MS = { awaited: 500, idle: 2000 } as const;
 
 export type PingDoorOptions = { database: Database; log: Logger; now: () => number; unstored: UnstoredPings };

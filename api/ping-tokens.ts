@@ -33,7 +33,10 @@ type TakePing = (ping: TokenPing) => Promise<PingOutcome>;
  * the form of a token, or was unknown a minute ago, is answered at once. Rejects with 429 a network that has sent too
  * many of these, and with 503 where too many unverified ones are under way. `now` is a monotonic clock in milliseconds.
  */
-export function createPingTokens(take: TakePing, now: () => number): (ping: TokenPing, address: string) => Promise<PingOutcome> {
+export function createPingTokens(
+  take: TakePing,
+  now: () => number,
+): (ping: TokenPing, address: string) => Promise<PingOutcome> {
   const good = new Set<string>();
   const unknownUntilMs = new Map<string, number>();
   const counts = new Map<string, { count: number; endsMs: number }>();
@@ -52,10 +55,13 @@ export function createPingTokens(take: TakePing, now: () => number): (ping: Toke
     const counted = counts.get(network);
     if (counted === undefined || counted.endsMs <= now() || counted.count < MOST_UNKNOWN) return;
     const seconds = Math.max(1, Math.ceil((counted.endsMs - now()) / 1000));
-    throw new ApiError(429, 'too many pings with tokens that no heartbeat has came from this address: wait', { 'Retry-After': String(seconds) });
+    throw new ApiError(429, 'too many pings with tokens that no heartbeat has came from this address: wait', {
+      'Retry-After': String(seconds),
+    });
   };
   const takeUnverified = async (ping: TokenPing): Promise<PingOutcome> => {
-    if (unverified >= MOST_UNVERIFIED) throw new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' });
+    if (unverified >= MOST_UNVERIFIED)
+      throw new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' });
     unverified += 1;
     try {
       return await take(ping);

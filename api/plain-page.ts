@@ -3,9 +3,16 @@ import type { Response } from 'express';
 import { escapeHtml } from './escape-html.ts';
 
 /** A page for a person who came by a link: what happened, and what to do. All of it is plain text. */
-export type PlainPage = { status: number; title: string; sentences: readonly string[]; link: { label: string; url: string } };
+export type PlainPage = {
+  status: number;
+  title: string;
+  sentences: readonly string[];
+  link: { label: string; url: string };
+};
 
-const STYLE = 'body{color-scheme:light dark;font:1.125rem/1.6 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1.5rem}h1{font-size:1.6rem;line-height:1.25}p{overflow-wrap:anywhere}';
+const STYLE =
+  'body{color-scheme:light dark;font:1.125rem/1.6 system-ui,sans-serif;max-width:36rem;margin:15vh ' +
+  'auto;padding:0 1.5rem}h1{font-size:1.6rem;line-height:1.25}p{overflow-wrap:anywhere}';
 
 /** Nothing is loaded, run, framed or sent; the one style is known by its hash. */
 const CONTENT_SECURITY_POLICY = [
@@ -16,11 +23,19 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Answers with a page that no cache keeps and whose address no other site is told: links like those that lead here carry codes. */
+/**
+ * Answers with a page that no cache keeps and whose address no other site is told: links like those that lead here
+ * carry codes.
+ */
 export function sendPlainPage(response: Response, page: PlainPage): void {
   response
     .status(page.status)
-    .set({ 'Content-Security-Policy': CONTENT_SECURITY_POLICY, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', 'X-Robots-Tag': 'noindex' })
+    .set({
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'no-referrer',
+      'X-Robots-Tag': 'noindex',
+    })
     .type('html')
     .send(renderPage(page));
 }

@@ -8,7 +8,10 @@ declare module 'proxy-addr' {
   const proxyAddr: {
     /** Of addresses, ranges and its own words; throws a `TypeError` at anything else, and at none. */
     compile: (ranges: readonly string[]) => Trust;
-    /** The addresses that a request says it came by, ours first, up to the first that is not trusted. That of a connection which is gone is undefined. */
+    /**
+     * The addresses that a request says it came by, ours first, up to the first that is not trusted. That of a
+     * connection which is gone is undefined.
+     */
     all: (request: IncomingMessage, trust: Trust) => (string | undefined)[];
   };
   export default proxyAddr;

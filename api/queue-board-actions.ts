@@ -14,8 +14,8 @@ type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => s
 type BoardRequest = { request: Request; user: User | null; address: string | null };
 
 /**
- * Where the board changes something: all queues, or one and a job or scheduler of it. As the board's router reads paths,
- * in any case and with a slash behind.
+ * Where the board changes something: all queues, or one and a job or scheduler of it. As the board's router reads
+ * paths, in any case and with a slash behind.
  */
 const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+?))\/?$/i;
 

@@ -8,10 +8,15 @@ import { addressOf, contextOf } from './request-context.ts';
 type MakeHandler = (dependencies: HandlerDependencies) => RequestHandler;
 
 /**
- * Answers an operation through a database that records what it changes as its caller's, one entry a request. The handler is made for each request, which is
- * a closure more: what it is made from knows who asks, so that no handler has to say so, and none can forget it.
+ * Answers an operation through a database that records what it changes as its caller's, one entry a request. The
+ * handler is made for each request, which is a closure more: what it is made from knows who asks, so that no handler
+ * has to say so, and none can forget it.
  */
-export function recorded(action: AuditAction, makeHandler: MakeHandler, dependencies: HandlerDependencies): RequestHandler {
+export function recorded(
+  action: AuditAction,
+  makeHandler: MakeHandler,
+  dependencies: HandlerDependencies,
+): RequestHandler {
   return (request, response, next) => {
     const database = { ...dependencies.database, author: authorOf(response, action, dependencies) };
     return makeHandler({ ...dependencies, database })(request, response, next);
@@ -23,7 +28,11 @@ export function unrecorded({ author: _author, ...database }: Database): Database
   return database;
 }
 
-function authorOf(response: Response, action: AuditAction, { makeId, now }: Pick<HandlerDependencies, 'makeId' | 'now'>): Author {
+function authorOf(
+  response: Response,
+  action: AuditAction,
+  { makeId, now }: Pick<HandlerDependencies, 'makeId' | 'now'>,
+): Author {
   return { id: makeId('aud'), action, actor: actorOf(response), address: addressOf(response), nowMs: now() };
 }
 

@@ -14,7 +14,12 @@ export function readReplay(body: unknown, nowMs: number): Read<Replay> {
   const problems: Problem[] = [];
   const { since, until } = input(body, '', problems) ?? {};
   if (problems.length > 0) return { ok: false, problems };
-  if (since === undefined) return { ok: false, problems: [{ field: 'since', message: 'since is required: Unix seconds' }] };
-  if (until !== undefined && until < since) return { ok: false, problems: [{ field: 'until', message: `until must be ${since} (since) or later, got ${until}` }] };
+  if (since === undefined)
+    return { ok: false, problems: [{ field: 'since', message: 'since is required: Unix seconds' }] };
+  if (until !== undefined && until < since)
+    return {
+      ok: false,
+      problems: [{ field: 'until', message: `until must be ${since} (since) or later, got ${until}` }],
+    };
   return { ok: true, value: { sinceMs: since * 1000, untilMs: until === undefined ? nowMs : until * 1000 + 999 } };
 }

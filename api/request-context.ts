@@ -30,10 +30,14 @@ export function contextOf(response: Response): RequestContext {
   return response.locals;
 }
 
-/** The address that a request comes from, behind trusted proxies too; null where its connection was gone. Throws where nobody has looked for it. */
+/**
+ * The address that a request comes from, behind trusted proxies too; null where its connection was gone. Throws where
+ * nobody has looked for it.
+ */
 export function addressOf(response: Response): string | null {
   const { address } = contextOf(response);
-  if (address === undefined) throw new Error('The address is asked for on a route in front of which nobody looks for it');
+  if (address === undefined)
+    throw new Error('The address is asked for on a route in front of which nobody looks for it');
   return address;
 }
 

@@ -1,8 +1,8 @@
-import { Router } from 'express';
-import type { RequestHandler } from 'express';
+import { Router, type RequestHandler } from 'express';
 import type { AuditAction } from '../core/audit/entry.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './handlers/agents.ts';
+import { listAuditLogHandler } from './handlers/audit-log.ts';
 import {
   createChannelHandler,
   deleteChannelHandler,
@@ -15,7 +15,6 @@ import {
 import { requestCheckHandler } from './handlers/check-request.ts';
 import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
-import { getMonitorFactsHandler } from './handlers/monitor-facts.ts';
 import { getFleetHandler, retireRegionHandler } from './handlers/fleet.ts';
 import {
   acknowledgeIncidentHandler,
@@ -25,8 +24,16 @@ import {
   unacknowledgeIncidentHandler,
 } from './handlers/incident-record.ts';
 import { listIncidentsHandler, listMonitorIncidentsHandler } from './handlers/incidents.ts';
-import { acceptInvitationHandler, createInvitationHandler, deleteInvitationHandler, findInvitationHandler, listInvitationsHandler } from './handlers/invitations.ts';
+import {
+  acceptInvitationHandler,
+  createInvitationHandler,
+  deleteInvitationHandler,
+  findInvitationHandler,
+  listInvitationsHandler,
+} from './handlers/invitations.ts';
+import { watchLiveHandler } from './handlers/live.ts';
 import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './handlers/members.ts';
+import { getMonitorFactsHandler } from './handlers/monitor-facts.ts';
 import {
   createMonitorHandler,
   deleteMonitorHandler,
@@ -36,21 +43,30 @@ import {
   resumeMonitorHandler,
   updateMonitorHandler,
 } from './handlers/monitors.ts';
-import { watchLiveHandler } from './handlers/live.ts';
-import { listAuditLogHandler } from './handlers/audit-log.ts';
-import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
 import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
+import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
-import { confirmTotpHandler, removeTotpHandler, renewRecoveryCodesHandler, startTotpHandler } from './handlers/second-factor.ts';
+import {
+  confirmTotpHandler,
+  removeTotpHandler,
+  renewRecoveryCodesHandler,
+  startTotpHandler,
+} from './handlers/second-factor.ts';
 import { listServiceGapsHandler } from './handlers/service-gaps.ts';
-import { endOtherSessionsHandler, endSessionHandler, getSessionHandler, listSessionsHandler, signOutHandler } from './handlers/sessions.ts';
+import {
+  endOtherSessionsHandler,
+  endSessionHandler,
+  getSessionHandler,
+  listSessionsHandler,
+  signOutHandler,
+} from './handlers/sessions.ts';
 import { signInHandler } from './handlers/sign-in.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
-import { tryMonitorHandler } from './handlers/trials.ts';
 import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './handlers/tokens.ts';
-import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
+import { tryMonitorHandler } from './handlers/trials.ts';
 import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
+import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
 import { onlyAs } from './middleware/admission.ts';
 import { recorded } from './recording.ts';
 import type { operations } from './schema.generated.ts';
@@ -66,18 +82,37 @@ type Served = { path: string; handler: (dependencies: HandlerDependencies) => Re
  * about later (trials and tests), and for a region that is given up, which is recorded in the accounts that it watched
  * for.
  */
-type Route = Served & ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
+type Route = Served &
+  ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
 
-/** Every described operation below `/v1`, by its id in the description: a missing one fails the type check, and one that records nothing by mistake does too. */
+/**
+ * Every described operation below `/v1`, by its id in the description: a missing one fails the type check, and one that
+ * records nothing by mistake does too.
+ */
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
   createMonitor: { method: 'post', path: '/monitors', records: 'monitor.created', handler: createMonitorHandler },
   getMonitor: { method: 'get', path: '/monitors/:id', handler: getMonitorHandler },
   updateMonitor: { method: 'patch', path: '/monitors/:id', records: 'monitor.changed', handler: updateMonitorHandler },
   deleteMonitor: { method: 'delete', path: '/monitors/:id', records: 'monitor.deleted', handler: deleteMonitorHandler },
-  pauseMonitor: { method: 'post', path: '/monitors/:id/pause', records: 'monitor.paused', handler: pauseMonitorHandler },
-  requestCheck: { method: 'post', path: '/monitors/:id/check', records: 'monitor.check_requested', handler: requestCheckHandler },
-  resumeMonitor: { method: 'post', path: '/monitors/:id/resume', records: 'monitor.resumed', handler: resumeMonitorHandler },
+  pauseMonitor: {
+    method: 'post',
+    path: '/monitors/:id/pause',
+    records: 'monitor.paused',
+    handler: pauseMonitorHandler,
+  },
+  requestCheck: {
+    method: 'post',
+    path: '/monitors/:id/check',
+    records: 'monitor.check_requested',
+    handler: requestCheckHandler,
+  },
+  resumeMonitor: {
+    method: 'post',
+    path: '/monitors/:id/resume',
+    records: 'monitor.resumed',
+    handler: resumeMonitorHandler,
+  },
   listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
   listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },
   getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
@@ -93,10 +128,30 @@ export const ROUTES = {
   watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
-  acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', records: 'incident.acknowledged', handler: acknowledgeIncidentHandler },
-  unacknowledgeIncident: { method: 'delete', path: '/incidents/:id/acknowledge', records: 'incident.unacknowledged', handler: unacknowledgeIncidentHandler },
-  addIncidentNote: { method: 'post', path: '/incidents/:id/notes', records: 'incident.note_added', handler: addIncidentNoteHandler },
-  deleteIncidentNote: { method: 'delete', path: '/incidents/:id/notes/:note_id', records: 'incident.note_deleted', handler: deleteIncidentNoteHandler },
+  acknowledgeIncident: {
+    method: 'post',
+    path: '/incidents/:id/acknowledge',
+    records: 'incident.acknowledged',
+    handler: acknowledgeIncidentHandler,
+  },
+  unacknowledgeIncident: {
+    method: 'delete',
+    path: '/incidents/:id/acknowledge',
+    records: 'incident.unacknowledged',
+    handler: unacknowledgeIncidentHandler,
+  },
+  addIncidentNote: {
+    method: 'post',
+    path: '/incidents/:id/notes',
+    records: 'incident.note_added',
+    handler: addIncidentNoteHandler,
+  },
+  deleteIncidentNote: {
+    method: 'delete',
+    path: '/incidents/:id/notes/:note_id',
+    records: 'incident.note_deleted',
+    handler: deleteIncidentNoteHandler,
+  },
   listServiceGaps: { method: 'get', path: '/service/gaps', handler: listServiceGapsHandler },
   listChannels: { method: 'get', path: '/channels', handler: listChannelsHandler },
   createChannel: { method: 'post', path: '/channels', records: 'channel.created', handler: createChannelHandler },
@@ -104,38 +159,98 @@ export const ROUTES = {
   updateChannel: { method: 'patch', path: '/channels/:id', records: 'channel.changed', handler: updateChannelHandler },
   deleteChannel: { method: 'delete', path: '/channels/:id', records: 'channel.deleted', handler: deleteChannelHandler },
   testChannel: { method: 'post', path: '/channels/:id/test', records: null, handler: testChannelHandler },
-  rotateSecret: { method: 'post', path: '/channels/:id/rotate-secret', records: 'channel.secret_rotated', handler: rotateSecretHandler },
+  rotateSecret: {
+    method: 'post',
+    path: '/channels/:id/rotate-secret',
+    records: 'channel.secret_rotated',
+    handler: rotateSecretHandler,
+  },
   listDeliveries: { method: 'get', path: '/channels/:id/deliveries', handler: listDeliveriesHandler },
-  replayDeliveries: { method: 'post', path: '/channels/:id/replay', records: 'channel.replayed', handler: replayHandler },
+  replayDeliveries: {
+    method: 'post',
+    path: '/channels/:id/replay',
+    records: 'channel.replayed',
+    handler: replayHandler,
+  },
   getDelivery: { method: 'get', path: '/deliveries/:id', handler: getDeliveryHandler },
-  redeliver: { method: 'post', path: '/deliveries/:id/redeliver', records: 'channel.redelivered', handler: redeliverHandler },
+  redeliver: {
+    method: 'post',
+    path: '/deliveries/:id/redeliver',
+    records: 'channel.redelivered',
+    handler: redeliverHandler,
+  },
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
   createAgent: { method: 'post', path: '/agents', records: 'agent.created', handler: createAgentHandler },
   getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
   deleteAgent: { method: 'delete', path: '/agents/:id', records: 'agent.deleted', handler: deleteAgentHandler },
-  rotateAgentToken: { method: 'post', path: '/agents/:id/rotate', records: 'agent.token_rotated', handler: rotateAgentTokenHandler },
+  rotateAgentToken: {
+    method: 'post',
+    path: '/agents/:id/rotate',
+    records: 'agent.token_rotated',
+    handler: rotateAgentTokenHandler,
+  },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
   getReport: { method: 'get', path: '/reports/:id', handler: getReportHandler },
   signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },
   getSession: { method: 'get', path: '/session', handler: getSessionHandler },
   signOut: { method: 'delete', path: '/session', records: 'member.signed_out', handler: signOutHandler },
   listSessions: { method: 'get', path: '/sessions', handler: listSessionsHandler },
-  endOtherSessions: { method: 'post', path: '/sessions/end-others', records: 'member.other_sessions_ended', handler: endOtherSessionsHandler },
+  endOtherSessions: {
+    method: 'post',
+    path: '/sessions/end-others',
+    records: 'member.other_sessions_ended',
+    handler: endOtherSessionsHandler,
+  },
   endSession: { method: 'delete', path: '/sessions/:id', records: 'member.session_ended', handler: endSessionHandler },
   updateUser: { method: 'patch', path: '/user', records: 'member.changed', handler: updateUserHandler },
-  changePassword: { method: 'post', path: '/user/password', records: 'member.password_changed', handler: changePasswordHandler },
+  changePassword: {
+    method: 'post',
+    path: '/user/password',
+    records: 'member.password_changed',
+    handler: changePasswordHandler,
+  },
   startTotp: { method: 'post', path: '/user/totp', records: 'member.second_factor_begun', handler: startTotpHandler },
-  removeTotp: { method: 'delete', path: '/user/totp', records: 'member.second_factor_stopped', handler: removeTotpHandler },
-  confirmTotp: { method: 'post', path: '/user/totp/confirm', records: 'member.second_factor_started', handler: confirmTotpHandler },
-  renewRecoveryCodes: { method: 'post', path: '/user/recovery-codes', records: 'member.recovery_codes_renewed', handler: renewRecoveryCodesHandler },
+  removeTotp: {
+    method: 'delete',
+    path: '/user/totp',
+    records: 'member.second_factor_stopped',
+    handler: removeTotpHandler,
+  },
+  confirmTotp: {
+    method: 'post',
+    path: '/user/totp/confirm',
+    records: 'member.second_factor_started',
+    handler: confirmTotpHandler,
+  },
+  renewRecoveryCodes: {
+    method: 'post',
+    path: '/user/recovery-codes',
+    records: 'member.recovery_codes_renewed',
+    handler: renewRecoveryCodesHandler,
+  },
   listMembers: { method: 'get', path: '/members', handler: listMembersHandler },
   updateMember: { method: 'patch', path: '/members/:id', records: 'member.role_changed', handler: updateMemberHandler },
   removeMember: { method: 'delete', path: '/members/:id', records: 'member.removed', handler: removeMemberHandler },
   listInvitations: { method: 'get', path: '/invitations', handler: listInvitationsHandler },
-  createInvitation: { method: 'post', path: '/invitations', records: 'invitation.created', handler: createInvitationHandler },
-  acceptInvitation: { method: 'post', path: '/invitations/accept', records: 'invitation.accepted', handler: acceptInvitationHandler },
+  createInvitation: {
+    method: 'post',
+    path: '/invitations',
+    records: 'invitation.created',
+    handler: createInvitationHandler,
+  },
+  acceptInvitation: {
+    method: 'post',
+    path: '/invitations/accept',
+    records: 'invitation.accepted',
+    handler: acceptInvitationHandler,
+  },
   findInvitation: { method: 'get', path: '/invitations/:id', handler: findInvitationHandler },
-  deleteInvitation: { method: 'delete', path: '/invitations/:id', records: 'invitation.deleted', handler: deleteInvitationHandler },
+  deleteInvitation: {
+    method: 'delete',
+    path: '/invitations/:id',
+    records: 'invitation.deleted',
+    handler: deleteInvitationHandler,
+  },
   listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
   createToken: { method: 'post', path: '/tokens', records: 'token.created', handler: createTokenHandler },
   revokeToken: { method: 'delete', path: '/tokens/:id', records: 'token.revoked', handler: revokeTokenHandler },
@@ -147,7 +262,11 @@ export const ROUTES = {
 export function createRouter(dependencies: HandlerDependencies): Router {
   const router = Router({ caseSensitive: true });
   for (const [id, { method, path, handler, records = null }] of Object.entries<Route>(ROUTES)) {
-    router[method](path, onlyAs(id), records === null ? handler(dependencies) : recorded(records, handler, dependencies));
+    router[method](
+      path,
+      onlyAs(id),
+      records === null ? handler(dependencies) : recorded(records, handler, dependencies),
+    );
   }
   return router;
 }

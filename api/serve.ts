@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { listCheckRegions } from '../models/agents.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
+import { listCheckRegions } from '../models/agents.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { sealAnswers } from '../models/sealed-answers.ts';
@@ -32,8 +32,8 @@ import { createLimitedServer } from './limited-server.ts';
 import { startPingDoor } from './ping-door.ts';
 import { loadQueueBoard } from './queue-board-door.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from './queue-board-login.ts';
-import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createTrialRun } from './trial-run.ts';
+import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createUnstoredPings } from './unstored-pings.ts';
 import { createVendorLookUp } from './vendor-look-up.ts';
 
@@ -49,12 +49,17 @@ export type ServeOptions = {
   newId: (prefix: IdPrefix) => string;
   telegram: TelegramSettings;
   slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
-  config: ApiConfig & { allowPrivateNetwork: boolean; webhookTimeoutSeconds: number; queueBoardPassword: string | null };
+  config: ApiConfig & {
+    allowPrivateNetwork: boolean;
+    webhookTimeoutSeconds: number;
+    queueBoardPassword: string | null;
+  };
 };
 
 /**
- * The API while it listens. `port` is the real one where 0 was asked for. Told to stop it says so at `/readyz` at once, serves on for
- * `graceMs`, so that load balancers see it and send nobody here any more, and then lets requests under way end.
+ * The API while it listens. `port` is the real one where 0 was asked for. Told to stop it says so at `/readyz` at once,
+ * serves on for `graceMs`, so that load balancers see it and send nobody here any more, and then lets requests under
+ * way end.
  */
 export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 
@@ -67,8 +72,15 @@ const DRAIN_MS = 10_000;
 /** Opens the API on its port; rejects when the port is taken. */
 export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const { database, backend, queues, log, telegram, slack, config } = options;
-  const sending = openWebhookSending({ allowPrivateNetwork: config.allowPrivateNetwork, deadlineMs: config.webhookTimeoutSeconds * 1000 });
-  const slackSending = openSlackSending({ allowPrivateNetwork: config.allowPrivateNetwork, apiUrl: slack.apiUrl, deadlineMs: config.webhookTimeoutSeconds * 1000 });
+  const sending = openWebhookSending({
+    allowPrivateNetwork: config.allowPrivateNetwork,
+    deadlineMs: config.webhookTimeoutSeconds * 1000,
+  });
+  const slackSending = openSlackSending({
+    allowPrivateNetwork: config.allowPrivateNetwork,
+    apiUrl: slack.apiUrl,
+    deadlineMs: config.webhookTimeoutSeconds * 1000,
+  });
   const slackApp = slackAppOf(slack, config.publicUrl);
   const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
@@ -80,10 +92,20 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const app = await createApp(
     {
       database,
-      rateLimitStore: backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
+      rateLimitStore:
+        backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
       onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
       sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
-      sendTestMessage: createChatTest({ database, publicUrl: config.publicUrl, sendTelegram, sendSlack, now: Date.now, newId: options.newId, enqueueAttempts, logger: log }),
+      sendTestMessage: createChatTest({
+        database,
+        publicUrl: config.publicUrl,
+        sendTelegram,
+        sendSlack,
+        now: Date.now,
+        newId: options.newId,
+        enqueueAttempts,
+        logger: log,
+      }),
       enqueueAttempts,
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
@@ -138,14 +160,19 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   };
 }
 
-/** Lets the answer be its connection's last. Between two requests it would be too late: a client that is about to send its next one would find the connection gone. */
+/**
+ * Lets the answer be its connection's last. Between two requests it would be too late: a client that is about to send
+ * its next one would find the connection gone.
+ */
 function partWith(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
 /** Half an app is none: its links open, and what comes back cannot be exchanged. */
 function slackAppOf({ clientId, clientSecret }: ServeOptions['slack'], publicUrl: string): SlackApp | null {
-  return clientId === null || clientSecret === null ? null : { clientId, clientSecret, returnUrl: returnUrl(publicUrl) };
+  return clientId === null || clientSecret === null
+    ? null
+    : { clientId, clientSecret, returnUrl: returnUrl(publicUrl) };
 }
 
 /** Lets requests under way end, then cuts off who still holds on. */

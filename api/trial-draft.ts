@@ -1,7 +1,7 @@
-import { isScheduled } from '../core/schedule.ts';
-import { readMonitorCreate, readMonitorPatch } from '../core/monitor-input/read.ts';
 import type { MonitorDraft } from '../core/monitor-input/complete.ts';
+import { readMonitorCreate, readMonitorPatch } from '../core/monitor-input/read.ts';
 import { isAgentChecked, type CheckTarget, type MonitorType } from '../core/monitor.ts';
+import { isScheduled } from '../core/schedule.ts';
 import { listAgents } from '../models/agents.ts';
 import { findWholeMonitor } from '../models/monitors.ts';
 import { SERVICE_REGION } from '../queues/names.ts';
@@ -28,31 +28,63 @@ const UNNAMED = 'Trial';
 /** A shared agent that was not seen for so long does no work, in seconds: it is noted as seen every 15. */
 const AT_WORK_SECONDS = 60;
 
-/** Reads what is to be tried as a creation or a PATCH is read, and finds somebody to try it; throws the same 400 as those, and 409 where there is nobody or nothing to be tried. */
+/**
+ * Reads what is to be tried as a creation or a PATCH is read, and finds somebody to try it; throws the same 400 as
+ * those, and 409 where there is nobody or nothing to be tried.
+ */
 export async function readTrial(surroundings: Surroundings, caller: Caller, body: TrialBody): Promise<ReadTrial> {
   const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
   requireProbed(settings.type);
-  if (!isScheduled({ ...settings, enabled: true })) throw badRequest('target is required: without one there is nothing to be tried');
+  if (!isScheduled({ ...settings, enabled: true }))
+    throw badRequest('target is required: without one there is nothing to be tried');
   const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
   const hasKeptSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
   const wanted: Wanted = { caller, agentSources, wanted: body.region, hasKeptSecrets };
   const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
-  if (region === SERVICE_REGION && body.region !== undefined) throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
-  return { region, target: { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, secrets, isShown: true } };
+  if (region === SERVICE_REGION && body.region !== undefined)
+    throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
+  return {
+    region,
+    target: {
+      type,
+      target,
+      timeoutMs,
+      method,
+      expectedStatus,
+      bodyMatch,
+      followRedirects,
+      checkSpec,
+      secrets,
+      isShown: true,
+    },
+  };
 }
 
-/** A draft by itself, or what a PATCH would make of a stored monitor: then it has the monitor's secrets, as far as the PATCH keeps them. */
-async function readDraft(surroundings: Surroundings, caller: Caller, { monitor_id: id, monitor }: TrialBody): Promise<MonitorDraft> {
+/**
+ * A draft by itself, or what a PATCH would make of a stored monitor: then it has the monitor's secrets, as far as the
+ * PATCH keeps them.
+ */
+async function readDraft(
+  surroundings: Surroundings,
+  caller: Caller,
+  { monitor_id: id, monitor }: TrialBody,
+): Promise<MonitorDraft> {
   if (id === undefined) {
     if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of one that is there');
-    const context = await loadMonitorContext({ ...surroundings, ...COUNTED }, { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true });
+    const context = await loadMonitorContext(
+      { ...surroundings, ...COUNTED },
+      { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true },
+    );
     return accept(readMonitorCreate({ name: UNNAMED, ...monitor }, context));
   }
   const found = isId(id) ? await findWholeMonitor(surroundings.database, { tenantId: caller.tenantId, id }) : null;
   if (found === null) throw badRequest('monitor_id must be the id of a monitor of this account');
   requireProbed(found.monitor.type);
   if (monitor === undefined) return draftOf(found);
-  const context = await loadMonitorContext({ ...surroundings, ...COUNTED }, { caller, monitorId: id, body: monitor, isNew: false });
+  const context = await loadMonitorContext(
+    { ...surroundings, ...COUNTED },
+    { caller, monitorId: id, body: monitor, isNew: false },
+  );
   return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
 }
 
@@ -67,16 +99,33 @@ function requireProbed(type: MonitorType): void {
 type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined; hasKeptSecrets: boolean };
 
 /** The region that was asked for, or else that of one of the draft's sources; only shared agents take trials. */
-async function chooseRegion({ database, now }: Surroundings, { caller, agentSources, wanted, hasKeptSecrets }: Wanted): Promise<string> {
+async function chooseRegion(
+  { database, now }: Surroundings,
+  { caller, agentSources, wanted, hasKeptSecrets }: Wanted,
+): Promise<string> {
   const shared = await listAgents(database, { tenantId: caller.tenantId, filter: { kind: 'first_party' } });
   const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
   if (wanted === undefined && hasKeptSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
-    throw badRequest('region is required: no shared agent checks this monitor, and its stored secrets go to one only where the request names it');
+    throw badRequest(
+      'region is required: no shared agent checks this monitor, and its stored secrets go to one only where the ' +
+        'request names it',
+    );
   }
   const regions = shared.flatMap(({ region }) => region ?? []);
-  if (wanted !== undefined && !regions.includes(wanted)) throw badRequest(`region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(wanted)}`);
-  const chosen = wanted === undefined ? (atWork.find(({ id }) => agentSources.includes(id)) ?? atWork[0]) : atWork.find(({ region }) => region === wanted);
+  if (wanted !== undefined && !regions.includes(wanted))
+    throw badRequest(
+      `region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(wanted)}`,
+    );
+  const chosen =
+    wanted === undefined
+      ? (atWork.find(({ id }) => agentSources.includes(id)) ?? atWork[0])
+      : atWork.find(({ region }) => region === wanted);
   const region = chosen?.region ?? null;
-  if (region === null) throw conflict(wanted === undefined ? 'no shared agent is at work at the moment: try again later' : `the shared agent of ${wanted} is not at work at the moment: choose another one`);
+  if (region === null)
+    throw conflict(
+      wanted === undefined
+        ? 'no shared agent is at work at the moment: try again later'
+        : `the shared agent of ${wanted} is not at work at the moment: choose another one`,
+    );
   return region;
 }

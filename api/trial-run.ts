@@ -23,14 +23,31 @@ const PATIENCE_MS = 30_000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 300;
 
-/** Makes the function that has a target probed once by the check process of a region, and waits for what it saw; null where that did not answer in time, or could not. */
-export function createTrialRun({ database, queues, makeTrialId, now }: TrialRunOptions): (region: string, tried: TriedTarget) => Promise<TrialOutcome | null> {
+/**
+ * Makes the function that has a target probed once by the check process of a region, and waits for what it saw; null
+ * where that did not answer in time, or could not.
+ */
+export function createTrialRun({
+  database,
+  queues,
+  makeTrialId,
+  now,
+}: TrialRunOptions): (region: string, tried: TriedTarget) => Promise<TrialOutcome | null> {
   return async (region, { tenantId, target }) => {
     const trialId = makeTrialId();
     const startMs = now();
     const untilMs = startMs + PATIENCE_MS;
-    await queues.enqueueTrial(region, { trialId, tenantId, sealedTarget: sealTrialTarget(database, trialId, target), untilMs });
-    for (let waitMs = FIRST_WAIT_MS; Math.abs(now() - startMs) < PATIENCE_MS; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)) {
+    await queues.enqueueTrial(region, {
+      trialId,
+      tenantId,
+      sealedTarget: sealTrialTarget(database, trialId, target),
+      untilMs,
+    });
+    for (
+      let waitMs = FIRST_WAIT_MS;
+      Math.abs(now() - startMs) < PATIENCE_MS;
+      waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)
+    ) {
       await pause(waitMs);
       const returned = await queues.takeTrialReturn(region, trialId);
       if (returned !== undefined) return returned && openTrialOutcome(database, trialId, returned.sealedOutcome);

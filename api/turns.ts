@@ -7,7 +7,12 @@ const MINUTE = 60;
 const DAY = 86_400;
 
 /** Previews and own status pages count together: each contacts an address that the caller names. */
-const READS = { counter: 'read', points: 10, seconds: MINUTE, what: 'previews and reads of status pages that are not in the catalogue were made by this account' } as const;
+const READS = {
+  counter: 'read',
+  points: 10,
+  seconds: MINUTE,
+  what: 'previews and reads of status pages that are not in the catalogue were made by this account',
+} as const;
 
 /**
  * What costs more than a request, and who would feel it: how many within a time for each key, over all processes
@@ -17,22 +22,42 @@ const TURNS = {
   /** Of one monitor: each is a probe by all of its sources. */
   check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were asked for' },
   /** Of one account, over all of its monitors. */
-  accountCheck: { counter: 'account-check', points: 120, seconds: MINUTE, what: 'checks of monitors of this account were asked for' },
+  accountCheck: {
+    counter: 'account-check',
+    points: 120,
+    seconds: MINUTE,
+    what: 'checks of monitors of this account were asked for',
+  },
   /** Of one account: a target that is given freely must not make this a scanner. */
   trial: READS,
   page: READS,
   /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
   test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries were made by this account' },
   /** Of one channel. */
-  channelTest: { counter: 'channel-test', points: 10, seconds: MINUTE, what: 'test deliveries were made to this channel' },
+  channelTest: {
+    counter: 'channel-test',
+    points: 10,
+    seconds: MINUTE,
+    what: 'test deliveries were made to this channel',
+  },
   /** Of one account: deliveries that are sent again one by one. */
-  redelivery: { counter: 'redelivery', points: 60, seconds: MINUTE, what: 'deliveries of this account were sent again' },
+  redelivery: {
+    counter: 'redelivery',
+    points: 60,
+    seconds: MINUTE,
+    what: 'deliveries of this account were sent again',
+  },
   /** Of one channel: each is a statement over all that failed there. */
   replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel were asked for' },
   /** Of one link that connects Slack: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'tries to connect with this link were made' },
   /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */
-  pattern: { counter: 'pattern', points: 200_000, seconds: MINUTE, what: 'characters of large regular expressions were sent by this account' },
+  pattern: {
+    counter: 'pattern',
+    points: 200_000,
+    seconds: MINUTE,
+    what: 'characters of large regular expressions were sent by this account',
+  },
   /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
   token: { counter: 'token', points: 100, seconds: DAY, what: 'API tokens were made by this account' },
   agent: { counter: 'agent', points: 100, seconds: DAY, what: 'agents were made by this account' },
@@ -49,14 +74,21 @@ export type Turns = {
 
 /** Makes the turns of an installation. */
 export function createTurns(store: RateLimitStore): Turns {
-  const counters = new Map(Object.values(TURNS).map(({ counter, points, seconds }) => [counter, createLimiter(store, { points, duration: seconds, keyPrefix: `spotcheck-${counter}` })]));
+  const counters = new Map(
+    Object.values(TURNS).map(({ counter, points, seconds }) => [
+      counter,
+      createLimiter(store, { points, duration: seconds, keyPrefix: `spotcheck-${counter}` }),
+    ]),
+  );
   const things = createLimiter(store, { points: 1, duration: MINUTE, keyPrefix: 'spotcheck-thing' });
   const take: Turns['take'] = async (kind, key, points = 1) => {
     const { counter, points: most, seconds: within, what } = TURNS[kind];
     const refusal = await refusalOf(counters.get(counter), key, points);
     if (refusal === null) return;
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-    throw new ApiError(429, `${most} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, { 'Retry-After': String(seconds) });
+    throw new ApiError(429, `${most} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, {
+      'Retry-After': String(seconds),
+    });
   };
   return {
     take,
@@ -66,7 +98,8 @@ export function createTurns(store: RateLimitStore): Turns {
       try {
         await take(kind, key);
       } catch (error) {
-        // Refused, it was not done: the next try is not free either. Set to none, for deleting would wait for as long as Redis is away.
+        // Refused, it was not done: the next try is not free either. Set to none, for deleting would wait for as long
+        // as Redis is away.
         await things.set(hashed, 0, MINUTE);
         throw error;
       }
@@ -75,7 +108,11 @@ export function createTurns(store: RateLimitStore): Turns {
 }
 
 /** Null where the key had its turn. */
-async function refusalOf(limiter: RateLimiterAbstract | undefined, key: string, points = 1): Promise<RateLimiterRes | null> {
+async function refusalOf(
+  limiter: RateLimiterAbstract | undefined,
+  key: string,
+  points = 1,
+): Promise<RateLimiterRes | null> {
   try {
     await limiter?.consume(key, points);
     return null;

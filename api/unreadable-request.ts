@@ -1,5 +1,4 @@
-import { STATUS_CODES } from 'node:http';
-import type { Server, ServerResponse } from 'node:http';
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { IdPrefix } from '../models/ids.ts';
 
@@ -16,12 +15,18 @@ const NO_SUCH_EXPECTATION: Refusal = { status: 417, error: 'Expect must be 100-c
 
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE';
 
-/** So long a refused client may go on sending before it is cut off, in milliseconds: cut off at once it might lose the answer, and never cut off it would keep its connection. */
+/**
+ * So long a refused client may go on sending before it is cut off, in milliseconds: cut off at once it might lose the
+ * answer, and never cut off it would keep its connection.
+ */
 const LINGER_MS = 1000;
 
 type MakeId = (prefix: IdPrefix) => string;
 
-/** Gives what Node cannot read as a request, or answers by itself, the same form of answer (D-03): it never reaches the application. */
+/**
+ * Gives what Node cannot read as a request, or answers by itself, the same form of answer (D-03): it never reaches the
+ * application.
+ */
 export function answerUnreadable(server: Server, makeId: MakeId): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
@@ -31,7 +36,10 @@ export function answerUnreadable(server: Server, makeId: MakeId): void {
   server.on('checkExpectation', (_request, response) => answer(response, NO_SUCH_EXPECTATION, makeId));
 }
 
-/** Ends what the application gives back: a request whose target it cannot read as a path, such as `http://a:99999/`, or an answer that broke off. */
+/**
+ * Ends what the application gives back: a request whose target it cannot read as a path, such as `http://a:99999/`, or
+ * an answer that broke off.
+ */
 export function answerUnroutable(response: ServerResponse, makeId: MakeId): void {
   if (response.headersSent) response.destroy();
   else answer(response, NO_PATH, makeId);
@@ -44,7 +52,9 @@ function answer(response: ServerResponse, { status, error }: Refusal, makeId: Ma
 
 function refuse(socket: Duplex, { status, error }: Refusal, makeId: MakeId): void {
   const { body, headers } = render(error, makeId);
-  const lines = Object.entries(status === NO_PROXY.status ? { ...headers, Allow: METHODS } : headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries(status === NO_PROXY.status ? { ...headers, Allow: METHODS } : headers).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   socket.resume();
   const cutOff = setTimeout(() => socket.destroy(), LINGER_MS);
@@ -54,5 +64,13 @@ function refuse(socket: Duplex, { status, error }: Refusal, makeId: MakeId): voi
 function render(error: string, makeId: MakeId) {
   const id = makeId('req');
   const body = JSON.stringify({ error, request_id: id });
-  return { body, headers: { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body), 'X-Request-Id': id, Connection: 'close' } };
+  return {
+    body,
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'X-Request-Id': id,
+      Connection: 'close',
+    },
+  };
 }

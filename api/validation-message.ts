@@ -1,11 +1,18 @@
-import { resolveSchema } from './description.ts';
-import type { Description, Schema } from './description.ts';
+import { resolveSchema, type Description, type Schema } from './description.ts';
 
-/** One complaint of the validator: a JSON pointer into the request, the keyword that failed, and the validator's own words. */
+/**
+ * One complaint of the validator: a JSON pointer into the request, the keyword that failed, and the validator's own
+ * words.
+ */
 export type Complaint = { path: string; message: string; keyword: string };
 
 /** The part of a request that the complaints are about, and the fields that its resource shows and nobody sets. */
-export type Complained = { description: Description; schema: Schema | undefined; value: unknown; readOnly: readonly string[] };
+export type Complained = {
+  description: Description;
+  schema: Schema | undefined;
+  value: unknown;
+  readOnly: readonly string[];
+};
 
 /** What is wrong with a value, and where it stands. */
 type Place = { field: string; schema: Schema | undefined; value: unknown };
@@ -16,17 +23,23 @@ const MOST_SENTENCES = 8;
 /** How many complaints are looked at: a hostile body can draw a hundred thousand. */
 const MOST_COMPLAINTS = 200;
 
-/** Values below these names may be secrets, also where somebody takes a flag of such a name for the secret: messages tell their kind or length, never the value itself. */
+/**
+ * Values below these names may be secrets, also where somebody takes a flag of such a name for the secret: messages
+ * tell their kind or length, never the value itself.
+ */
 const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;
 
 /**
- * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller: field, what was
- * expected, what came. One sentence a field.
+ * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller:
+ * field, what was expected, what came. One sentence a field.
  */
 export function describeComplaints(complaints: readonly Complaint[], root: Complained): string[] {
   const sentences = new Map<string, string>();
   // That an `if` led to its `then` says nothing beside what is wrong with the `then`.
-  for (const complaint of complaints.slice(0, MOST_COMPLAINTS).filter(({ keyword }) => keyword !== 'if').toSorted((a, b) => rank(a) - rank(b))) {
+  for (const complaint of complaints
+    .slice(0, MOST_COMPLAINTS)
+    .filter(({ keyword }) => keyword !== 'if')
+    .toSorted((a, b) => rank(a) - rank(b))) {
     const place = locate(complaint.path, root);
     const sentence = describe(complaint, place, root);
     if (!sentences.has(place.field)) sentences.set(place.field, sentence);
@@ -39,7 +52,11 @@ function rank({ keyword }: Complaint): number {
   return keyword === 'propertyNames' ? 0 : 1;
 }
 
-function describe({ keyword, message }: Complaint, { field, schema, value }: Place, { description, readOnly }: Complained): string {
+function describe(
+  { keyword, message }: Complaint,
+  { field, schema, value }: Place,
+  { description, readOnly }: Complained,
+): string {
   const name = field === '' ? 'the body' : field;
   switch (keyword) {
     case 'additionalProperties':
@@ -49,7 +66,10 @@ function describe({ keyword, message }: Complaint, { field, schema, value }: Pla
     case 'propertyNames':
       return `${name} must have ${expectation(resolveSchema(description, schema?.propertyNames))}`;
     case 'enum':
-      return `${name} must be ${schema?.['x-expects'] ?? `one of ${message.replace(/^.*: /, '')}`}, got ${show(field, value)}`;
+      return (
+        `${name} must be ${schema?.['x-expects'] ?? `one of ${message.replace(/^.*: /, '')}`}, got ` +
+        `${show(field, value)}`
+      );
     case 'maxProperties':
       return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${Object.keys(Object(value)).length}`;
     default:
@@ -60,7 +80,10 @@ function describe({ keyword, message }: Complaint, { field, schema, value }: Pla
 /** Follows a JSON pointer through value and schema at once. */
 function locate(pointer: string, { description, schema, value }: Complained): Place {
   const place: Place = { field: '', schema, value };
-  for (const step of pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))) {
+  for (const step of pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))) {
     const isItem = Array.isArray(place.value);
     place.field += isItem ? `[${step}]` : `${place.field === '' ? '' : '.'}${step || '""'}`;
     place.schema = resolveSchema(description, isItem ? place.schema?.items : propertyOf(place.schema, step));
@@ -70,7 +93,9 @@ function locate(pointer: string, { description, schema, value }: Complained): Pl
 }
 
 function childOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
 }
 
 function propertyOf(schema: Schema | undefined, name: string): Schema | undefined {
@@ -91,9 +116,11 @@ function expectation(schema: Schema | undefined): string {
 }
 
 const WORDS: Record<string, (schema: Schema) => string> = {
-  string: ({ minLength = 0, maxLength }) => (maxLength === undefined ? 'a text' : `a text of ${minLength} to ${maxLength} characters`),
+  string: ({ minLength = 0, maxLength }) =>
+    maxLength === undefined ? 'a text' : `a text of ${minLength} to ${maxLength} characters`,
   integer: ({ minimum, maximum }) => `a whole number${range(minimum, maximum)}`,
-  number: ({ exclusiveMinimum, maximum }) => `a number${exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`}${maximum === undefined ? '' : ` and at most ${maximum}`}`,
+  number: ({ exclusiveMinimum, maximum }) =>
+    `a number${exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`}${maximum === undefined ? '' : ` and at most ${maximum}`}`,
   boolean: () => 'true or false',
   array: ({ maxItems }) => (maxItems === undefined ? 'a list' : `a list of at most ${maxItems} items`),
   object: () => 'an object',
@@ -108,9 +135,12 @@ function range(minimum: number | undefined, maximum: number | undefined): string
 function show(field: string, value: unknown, keyword = ''): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
-  if (typeof value === 'number' || typeof value === 'boolean') return SECRET_PLACE.test(field) ? `a ${typeof value}` : String(value);
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return SECRET_PLACE.test(field) ? `a ${typeof value}` : String(value);
   if (Array.isArray(value)) return keyword === 'maxItems' ? `${value.length} items` : 'a list';
   if (typeof value !== 'string') return 'an object';
   if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;
-  return SECRET_PLACE.test(field) ? 'another text' : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+  return SECRET_PLACE.test(field)
+    ? 'another text'
+    : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }

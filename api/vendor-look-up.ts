@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { listVendorDocuments, readingOf } from '../core/vendor/document.ts';
-import type { VendorDocument, VendorDocumentRecord, VendorReading } from '../core/vendor/document.ts';
+import {
+  listVendorDocuments,
+  readingOf,
+  type VendorDocument,
+  type VendorDocumentRecord,
+  type VendorReading,
+} from '../core/vendor/document.ts';
 import type { ApiDependencies } from './dependencies.ts';
 
 export type VendorLookUpOptions = {
@@ -9,23 +14,41 @@ export type VendorLookUpOptions = {
   now: () => number;
 };
 
-/** What a page lists changes rarely: what it said within the last ten minutes is good enough to hold names against. In milliseconds. */
+/**
+ * What a page lists changes rarely: what it said within the last ten minutes is good enough to hold names against. In
+ * milliseconds.
+ */
 const GOOD_FOR_NAMES_MS = 600_000;
 
-/** How long a request waits for a worker that reads the page, in milliseconds: longer than the worker takes, shorter than a client's patience. */
+/**
+ * How long a request waits for a worker that reads the page, in milliseconds: longer than the worker takes, shorter
+ * than a client's patience.
+ */
 const PATIENCE_MS = 8000;
 const LOOK_AGAIN_MS = 100;
 
-const UNANSWERED: VendorReading = { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page was not read in time' }, latencyMs: null };
+const UNANSWERED: VendorReading = {
+  outcome: 'failed',
+  failure: { kind: 'unreachable', reason: 'The status page was not read in time' },
+  latencyMs: null,
+};
 
-/** Makes the function that has a page read by a worker, for the API asks no stranger's server itself, and waits for what comes of it. */
-export function createVendorLookUp({ listRecords, enqueueLookUp, now }: VendorLookUpOptions): ApiDependencies['readVendorPage'] {
+/**
+ * Makes the function that has a page read by a worker, for the API asks no stranger's server itself, and waits for what
+ * comes of it.
+ */
+export function createVendorLookUp({
+  listRecords,
+  enqueueLookUp,
+  now,
+}: VendorLookUpOptions): ApiDependencies['readVendorPage'] {
   return async (page, { tenantId, freshMs = GOOD_FOR_NAMES_MS }) => {
     const [documents = []] = listVendorDocuments(page, []);
     const look = async () => pair(documents, await listRecords(documents.map(({ url }) => url)));
     const startedAtMs = now();
     const known = await look();
-    if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < freshMs)) return readingOf(known, startedAtMs);
+    if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < freshMs))
+      return readingOf(known, startedAtMs);
     try {
       await enqueueLookUp(page.isInCatalogue ? page.vendorId : page.pageUrl, tenantId);
     } catch {
@@ -44,7 +67,9 @@ type Known = { document: VendorDocument; record: VendorDocumentRecord };
 
 /** Null until each of the documents has been asked for once. */
 function pair(documents: readonly VendorDocument[], records: readonly VendorDocumentRecord[]): Known[] | null {
-  const known = documents.flatMap((document) => records.filter(({ url }) => url === document.url).map((record) => ({ document, record })));
+  const known = documents.flatMap((document) =>
+    records.filter(({ url }) => url === document.url).map((record) => ({ document, record })),
+  );
   return known.length === documents.length ? known : null;
 }
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
+import { readable } from './report.ts';
 import { newDirectory } from './stand/installation.ts';
 import { cpuSecondsOf } from './stand/process-tree.ts';
-import { readable } from './report.ts';
 import { forkChild, startProgram } from './stand/program.ts';
 import { startTarget } from './stand/target.ts';
 
@@ -18,9 +18,17 @@ const MEMORY_MB = 90;
 export async function agentIdle({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const { urls } = await startTarget(stand);
-    const service = await forkChild<string>(stand, 'agent-service', { targets: urls, monitors: MONITORS, intervalSeconds: INTERVAL_SECONDS });
+    const service = await forkChild<string>(stand, 'agent-service', {
+      targets: urls,
+      monitors: MONITORS,
+      intervalSeconds: INTERVAL_SECONDS,
+    });
     const results = () => service.ask<number>({});
-    const agent = startProgram(stand, ['agent/main.ts'], { SPOTCHECK_URL: service.ready, SPOTCHECK_AGENT_TOKEN: 'spa_bench', DATA_DIR: await newDirectory(stand) });
+    const agent = startProgram(stand, ['agent/main.ts'], {
+      SPOTCHECK_URL: service.ready,
+      SPOTCHECK_AGENT_TOKEN: 'spa_bench',
+      DATA_DIR: await newDirectory(stand),
+    });
     const seconds = isQuick ? 20 : 60;
     // The first looks, and what is compiled for them, belong to the start.
     await delay((isQuick ? 15 : 65) * 1000);
@@ -30,7 +38,12 @@ export async function agentIdle({ isQuick, report, withStand }: BenchContext): P
     const percent = (((await cpuSecondsOf([agent.pid])) - before.cpu) / seconds) * 100;
     report.figure(`${readable((await results()) - before.results)} results in ${seconds} s`);
     report.bound({ name: 'CPU of an idle agent', value: percent, unit: ' % of a core', atMost: CPU_PERCENT });
-    report.bound({ name: 'resident memory of an idle agent', value: await residentMbOf(agent.pid), unit: ' MB', atMost: MEMORY_MB });
+    report.bound({
+      name: 'resident memory of an idle agent',
+      value: await residentMbOf(agent.pid),
+      unit: ' MB',
+      atMost: MEMORY_MB,
+    });
   });
 }
 

@@ -17,7 +17,10 @@ const FAIL_EVERY = 75;
 /** The 99th percentile of an alert's way, in milliseconds. */
 const ALERT_MS = 500;
 
-/** From the failing answer of a target, which decides at once, to the webhook's arrival at its receiver, while 300 checks a second go on. */
+/**
+ * From the failing answer of a target, which decides at once, to the webhook's arrival at its receiver, while 300
+ * checks a second go on.
+ */
 export async function alert(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await alertOn(context, backend);
 }
@@ -27,7 +30,12 @@ async function alertOn({ isQuick, report, withStand }: BenchContext, backend: Ba
     const installation = await startInstallation(stand, backend);
     const target = await startTarget(stand);
     const receiver = await startReceiver(stand);
-    await addMonitors(installation, { count: PER_SECOND * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS, targets: target.urls, downAfterFailures: 1 });
+    await addMonitors(installation, {
+      count: PER_SECOND * INTERVAL_SECONDS,
+      intervalSeconds: INTERVAL_SECONDS,
+      targets: target.urls,
+      downAfterFailures: 1,
+    });
     const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
     await addChannel(installation, service, receiver.url('hook'));
 
@@ -43,7 +51,15 @@ async function alertOn({ isQuick, report, withStand }: BenchContext, backend: Ba
       return arrivedAtMs === undefined ? [] : [arrivedAtMs - failedAtMs];
     });
     const p99 = percentile(ways, 0.99);
-    report.figure(`${backend}: ${ways.length} alerts of ${failures.length} failures; p50 ${readable(percentile(ways, 0.5))} ms, p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`);
-    report.bound({ name: `from the failing answer to the webhook on ${backend}, p99`, value: p99, unit: ' ms', atMost: ALERT_MS });
+    report.figure(
+      `${backend}: ${ways.length} alerts of ${failures.length} failures; p50 ${readable(percentile(ways, 0.5))} ` +
+        `ms, p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`,
+    );
+    report.bound({
+      name: `from the failing answer to the webhook on ${backend}, p99`,
+      value: p99,
+      unit: ' ms',
+      atMost: ALERT_MS,
+    });
   });
 }

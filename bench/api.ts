@@ -22,18 +22,41 @@ const LEAST_RATIO = 0.5;
 
 type Round = { perSecond: number; statuses: Record<string, number> };
 
-/** `GET /v1/monitors/{id}` of the API against a bare Express handler that runs the same query, in turns, loaded by a third process. */
+/**
+ * `GET /v1/monitors/{id}` of the API against a bare Express handler that runs the same query, in turns, loaded by a
+ * third process.
+ */
 export async function api({ isQuick, report, withStand }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
     await withStand(async (stand) => {
       const installation = await startInstallation(stand, backend);
-      await addMonitors(installation, { count: MONITORS, intervalSeconds: 60, targets: ['http://127.0.0.1/m/'], downAfterFailures: 2 });
+      await addMonitors(installation, {
+        count: MONITORS,
+        intervalSeconds: 60,
+        targets: ['http://127.0.0.1/m/'],
+        downAfterFailures: 2,
+      });
       const tokens = await addTokens(installation);
       const web = await startWeb(stand, installation.env);
-      const bare = await forkChild<number>(stand, 'bare-api', { databaseUrl: installation.databaseUrl, tenantId: installation.tenantId });
+      const bare = await forkChild<number>(stand, 'bare-api', {
+        databaseUrl: installation.databaseUrl,
+        tenantId: installation.tenantId,
+      });
       const contestants = [
-        { name: 'the API', url: `${web.url}/v1/monitors/`, pid: web.program.pid, rates: [] as number[], costs: [] as number[] },
-        { name: 'a bare Express handler', url: `http://127.0.0.1:${bare.ready}/`, pid: bare.pid, rates: [] as number[], costs: [] as number[] },
+        {
+          name: 'the API',
+          url: `${web.url}/v1/monitors/`,
+          pid: web.program.pid,
+          rates: [] as number[],
+          costs: [] as number[],
+        },
+        {
+          name: 'a bare Express handler',
+          url: `http://127.0.0.1:${bare.ready}/`,
+          pid: bare.pid,
+          rates: [] as number[],
+          costs: [] as number[],
+        },
       ] as const;
       const load = await forkChild<null>(stand, 'api-load', { tokens, connections: CONNECTIONS, monitors: MONITORS });
       const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
@@ -50,10 +73,18 @@ export async function api({ isQuick, report, withStand }: BenchContext): Promise
         await delay(100);
       }
       for (const { name, rates, costs } of contestants) {
-        report.figure(`${name} with limits counted in ${backend}: ${readable(median(rates))} requests/s, ${readable(median(costs) * 1e6)} us of its own CPU each`);
+        report.figure(
+          `${name} with limits counted in ${backend}: ${readable(median(rates))} requests/s, ` +
+            `${readable(median(costs) * 1e6)} us of its own CPU each`,
+        );
       }
       const [ours, limit] = contestants;
-      report.bound({ name: `a validated read on ${backend}, to the bare handler`, value: median(ours.rates) / median(limit.rates), unit: ' times', atLeast: LEAST_RATIO });
+      report.bound({
+        name: `a validated read on ${backend}, to the bare handler`,
+        value: median(ours.rates) / median(limit.rates),
+        unit: ' times',
+        atLeast: LEAST_RATIO,
+      });
     });
   }
 }
@@ -63,7 +94,8 @@ async function addTokens({ database, tenantId }: Installation): Promise<string[]
   const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
   await runWith(database)(
     `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
-     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[]) WITH ORDINALITY AS f (fingerprint, i)`,
+     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[])
+       WITH ORDINALITY AS f (fingerprint, i)`,
     [tenantId, tokens.map(fingerprintOf)],
   );
   return tokens;

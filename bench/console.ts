@@ -19,7 +19,10 @@ import { startWeb } from './stand/running-service.ts';
 const MONITORS = 5000;
 const HISTORY_DAYS = 90;
 
-/** What the issue asks for: compressed bytes of a first visit, milliseconds until it can be used, milliseconds of a frame. */
+/**
+ * What the issue asks for: compressed bytes of a first visit, milliseconds until it can be used, milliseconds of a
+ * frame.
+ */
 const FIRST_LOAD_BYTES = 200_000;
 const INTERACTIVE_MS = 1000;
 const FRAME_MS = 50;
@@ -58,7 +61,10 @@ const COUNT_FRAMES = `{
 
 type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
 
-/** What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it scrolls while monitors change. */
+/**
+ * What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it
+ * scrolls while monitors change.
+ */
 export async function consolePage({ isQuick, report, withStand }: BenchContext): Promise<void> {
   // What is measured is what the sources say now.
   await prepareConsole((text) => report.figure(text));
@@ -66,7 +72,12 @@ export async function consolePage({ isQuick, report, withStand }: BenchContext):
     const ending = { teardown: (end: () => Promise<unknown>) => stand.defer(end) } as Ending;
     const installation = await startInstallation(stand, 'postgres');
     const { database } = installation;
-    await addMonitors(installation, { count: MONITORS, intervalSeconds: 60, targets: ['https://shop.northwind.example/status/'], downAfterFailures: 1 });
+    await addMonitors(installation, {
+      count: MONITORS,
+      intervalSeconds: 60,
+      targets: ['https://shop.northwind.example/status/'],
+      downAfterFailures: 1,
+    });
     const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
     if (!isQuick) {
       await fillWithOutages(database, { days: HISTORY_DAYS, untilMs });
@@ -97,7 +108,8 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
     const loaded = { page: 0, data: 0 };
     session.on('Network.responseReceived', ({ requestId, response }) => addresses.set(requestId, response.url));
     session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-      loaded[new URL(addresses.get(requestId) ?? way.url).pathname.startsWith('/v1/') ? 'data' : 'page'] += encodedDataLength;
+      loaded[new URL(addresses.get(requestId) ?? way.url).pathname.startsWith('/v1/') ? 'data' : 'page'] +=
+        encodedDataLength;
     });
     await session.send('Network.enable');
     await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -105,13 +117,33 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
     await page.goto('/');
     const { rowsMs, usableMs } = (await page.evaluate('window.usable')) as { rowsMs: number; usableMs: number };
     const metrics = await readMetrics(session);
-    seen.push({ rowsMs, usableMs, bytes: loaded.page, dataBytes: loaded.data, cpuMs: 1000 * (metrics.get('TaskDuration') ?? Number.NaN) });
+    seen.push({
+      rowsMs,
+      usableMs,
+      bytes: loaded.page,
+      dataBytes: loaded.data,
+      cpuMs: 1000 * (metrics.get('TaskDuration') ?? Number.NaN),
+    });
     await page.context().close();
   }
   const middle = (of: (each: (typeof seen)[number]) => number) => median(seen.map(of));
-  report.figure(`a first visit: ${readable(middle(({ dataBytes }) => dataBytes))} bytes of data beside the page; rows after ${readable(middle(({ rowsMs }) => rowsMs))} ms; ${readable(middle(({ cpuMs }) => cpuMs))} ms of CPU in the page's thread`);
-  report.bound({ name: 'first load, compressed', value: Math.max(...seen.map(({ bytes }) => bytes)), unit: ' bytes', atMost: FIRST_LOAD_BYTES });
-  report.bound({ name: `${readable(MONITORS)} monitors can be used after`, value: middle(({ usableMs }) => usableMs), unit: ' ms', atMost: INTERACTIVE_MS });
+  report.figure(
+    `a first visit: ${readable(middle(({ dataBytes }) => dataBytes))} bytes of data beside the page; rows after ` +
+      `${readable(middle(({ rowsMs }) => rowsMs))} ms; ${readable(middle(({ cpuMs }) => cpuMs))} ms of CPU in the ` +
+      `page's thread`,
+  );
+  report.bound({
+    name: 'first load, compressed',
+    value: Math.max(...seen.map(({ bytes }) => bytes)),
+    unit: ' bytes',
+    atMost: FIRST_LOAD_BYTES,
+  });
+  report.bound({
+    name: `${readable(MONITORS)} monitors can be used after`,
+    value: middle(({ usableMs }) => usableMs),
+    unit: ' ms',
+    atMost: INTERACTIVE_MS,
+  });
 }
 
 /** Over the whole list by the wheel and back by the keyboard, while others are going down and coming back. */
@@ -132,10 +164,23 @@ async function measureScrolling(report: Report, way: Way, installation: Installa
   const changed = await changes.stop();
   const [frames, longFrames] = (await page.evaluate('[window.frames_, window.longFrames]')) as [number[], number[]];
   const after = await readMetrics(session);
-  const perFrame = (name: string) => readable((((after.get(name) ?? 0) - (before.get(name) ?? 0)) * 1000) / frames.length);
-  report.figure(`${readable(frames.length)} frames while ${readable(changed)} monitors changed: from one to the next ${readable(percentile(frames, 0.5))} ms (p99 ${readable(percentile(frames, 0.99))} ms, longest ${readable(Math.max(...frames))} ms); ${longFrames.length} that the browser calls long`);
-  report.figure(`CPU of the page's thread a frame: ${perFrame('TaskDuration')} ms, of it ${perFrame('ScriptDuration')} ms scripts, ${perFrame('RecalcStyleDuration')} ms styles, ${perFrame('LayoutDuration')} ms layout`);
-  report.bound({ name: 'longest time from one frame to the next', value: Math.max(...frames), unit: ' ms', atMost: FRAME_MS });
+  const perFrame = (name: string) =>
+    readable((((after.get(name) ?? 0) - (before.get(name) ?? 0)) * 1000) / frames.length);
+  report.figure(
+    `${readable(frames.length)} frames while ${readable(changed)} monitors changed: from one to the next ` +
+      `${readable(percentile(frames, 0.5))} ms (p99 ${readable(percentile(frames, 0.99))} ms, longest ` +
+      `${readable(Math.max(...frames))} ms); ${longFrames.length} that the browser calls long`,
+  );
+  report.figure(
+    `CPU of the page's thread a frame: ${perFrame('TaskDuration')} ms, of it ${perFrame('ScriptDuration')} ms ` +
+      `scripts, ${perFrame('RecalcStyleDuration')} ms styles, ${perFrame('LayoutDuration')} ms layout`,
+  );
+  report.bound({
+    name: 'longest time from one frame to the next',
+    value: Math.max(...frames),
+    unit: ' ms',
+    atMost: FRAME_MS,
+  });
   await page.context().close();
 }
 
@@ -145,15 +190,24 @@ async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
   return new Map(metrics.map(({ name, value }) => [name, value]));
 }
 
-/** Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many changes that were. */
+/**
+ * Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many
+ * changes that were.
+ */
 function keepChanging({ database }: Installation): { stop: () => Promise<number> } {
   const run = runWith(database);
   const end = new AbortController();
   const work = (async () => {
     let round = 0;
     for (; !end.signal.aborted; round += 1) {
-      const ids = Array.from({ length: CHANGED_AT_ONCE }, (_, index) => monitorId(1 + ((round * CHANGED_AT_ONCE + index) * 37) % MONITORS));
-      await run(`UPDATE monitors SET state = CASE state WHEN 'up' THEN 'down' ELSE 'up' END, state_since = $2 WHERE id = ANY($1::text[])`, [ids, Date.now()]);
+      const ids = Array.from({ length: CHANGED_AT_ONCE }, (_, index) =>
+        monitorId(1 + (((round * CHANGED_AT_ONCE + index) * 37) % MONITORS)),
+      );
+      await run(
+        `UPDATE monitors SET state = CASE state WHEN 'up' THEN 'down' ELSE 'up' END, state_since = $2
+         WHERE id = ANY($1::text[])`,
+        [ids, Date.now()],
+      );
       await delay(CHANGE_EVERY_MS, undefined, { signal: end.signal }).catch(() => undefined);
     }
     return round * CHANGED_AT_ONCE;

@@ -14,7 +14,10 @@ const MONITORS = 50;
 /** Deliveries a second that one deliver process sends, records included. */
 const PER_SECOND = 1000;
 
-/** A storm waits in the database: how fast one deliver process sends it to an https receiver, claims and records on the disk of a real PostgreSQL. */
+/**
+ * A storm waits in the database: how fast one deliver process sends it to an https receiver, claims and records on the
+ * disk of a real PostgreSQL.
+ */
 export async function deliver(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await deliverOn(context, backend);
 }
@@ -25,8 +28,13 @@ async function deliverOn({ isQuick, report, withStand }: BenchContext, backend: 
     const sink = await startSink(stand);
     const outbox = openOutbox(stand, installation);
     const channelIds: string[] = [];
-    for (let channel = 0; channel < CHANNELS; channel += 1) channelIds.push(await outbox.addChannel(sink.url(`channel/${channel}`)));
-    const program = startProgram(stand, ['workers/main.ts', 'deliver'], { ...installation.env, LOG_LEVEL: 'info', NODE_EXTRA_CA_CERTS: sink.caFile });
+    for (let channel = 0; channel < CHANNELS; channel += 1)
+      channelIds.push(await outbox.addChannel(sink.url(`channel/${channel}`)));
+    const program = startProgram(stand, ['workers/main.ts', 'deliver'], {
+      ...installation.env,
+      LOG_LEVEL: 'info',
+      NODE_EXTRA_CA_CERTS: sink.caFile,
+    });
     const monitors = Array.from({ length: MONITORS }, (_, index) => index);
     // The first thousand warms up what the others are measured on.
     await outbox.tell(channelIds, monitors);
@@ -44,9 +52,18 @@ async function deliverOn({ isQuick, report, withStand }: BenchContext, backend: 
     const { arrivals, connections } = await sink.read();
     const [own, servers, receiver] = after.map((cpu, index) => ((cpu - (before[index] ?? 0)) / deliveries) * 1e6);
     const lost = deliveries - (arrivals.length - warm.arrivals.length);
-    report.figure(`${backend}: ${readable(deliveries)} deliveries in ${readable(seconds)} s over ${connections} connections; CPU each ${readable(own ?? 0)} us here, ${readable(servers ?? 0)} us in the servers, ${readable(receiver ?? 0)} us at the receiver`);
+    report.figure(
+      `${backend}: ${readable(deliveries)} deliveries in ${readable(seconds)} s over ${connections} connections; ` +
+        `CPU each ${readable(own ?? 0)} us here, ${readable(servers ?? 0)} us in the servers, ` +
+        `${readable(receiver ?? 0)} us at the receiver`,
+    );
     report.bound({ name: `deliveries lost on ${backend}`, value: lost, unit: '', atMost: 0 });
-    report.bound({ name: `deliveries of one process on ${backend}`, value: deliveries / seconds, unit: '/s', atLeast: PER_SECOND });
+    report.bound({
+      name: `deliveries of one process on ${backend}`,
+      value: deliveries / seconds,
+      unit: '/s',
+      atLeast: PER_SECOND,
+    });
 
     async function untilSent(): Promise<void> {
       while ((await countPendingDeliveries(installation.database)).pending > 0) await delay(100);

@@ -1,9 +1,9 @@
-import type { BenchContext } from './benchmark.ts';
-import { median } from './figures.ts';
-import { createIdSource } from '../models/ids.ts';
 import type { MeasuredResult } from '../models/check-results.ts';
+import { createIdSource } from '../models/ids.ts';
 import { runWith } from '../models/sql.ts';
 import { createEvaluator } from '../workers/evaluate.ts';
+import type { BenchContext } from './benchmark.ts';
+import { median } from './figures.ts';
 import { readable } from './report.ts';
 import { startInstallation, type Installation } from './stand/installation.ts';
 import { addMonitors } from './stand/monitors.ts';
@@ -21,15 +21,29 @@ const PHASES = { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadMs
 /** The answer of a failing check: a page of an error, as long as what is kept of one. */
 const SEEN = {
   status: 503,
-  headers: { server: 'nginx', date: 'Wed, 21 Oct 2026 07:28:00 GMT', 'content-type': 'text/html; charset=utf-8', 'content-length': '1852', connection: 'close', 'retry-after': '30', via: '1.1 edge-7' },
+  headers: {
+    server: 'nginx',
+    date: 'Wed, 21 Oct 2026 07:28:00 GMT',
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': '1852',
+    connection: 'close',
+    'retry-after': '30',
+    via: '1.1 edge-7',
+  },
   body: 'The service is down for a while: we are on it. '.repeat(21),
 };
 
-/** Results per CPU second of evaluator and PostgreSQL together, and the bytes that a stored result takes with its indexes. */
+/**
+ * Results per CPU second of evaluator and PostgreSQL together, and the bytes that a stored result takes with its
+ * indexes.
+ */
 const LEAST_PER_CORE = 10_000;
 const BYTES_A_RESULT = 100;
 
-/** What a share of the results does in each round: nothing, or decide a change of status, half of them to down and half back to up. */
+/**
+ * What a share of the results does in each round: nothing, or decide a change of status, half of them to down and half
+ * back to up.
+ */
 const PATHS = [
   { name: 'steady', share: 0 },
   { name: '1 % of the results changing a status', share: 0.01 },
@@ -42,9 +56,21 @@ const BATCH_SIZES = [500, 100] as const;
 export async function evaluate({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, 'postgres');
-    await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: ['http://127.0.0.1/m/'], downAfterFailures: 1 });
-    const sources = await runWith(installation.database)<{ monitor_no: number; agent_no: number }>('SELECT monitor_no, agent_no FROM monitor_sources ORDER BY monitor_no');
-    const decide = createEvaluator({ database: installation.database, now: Date.now, newId: createIdSource(), publicUrl: 'http://localhost:3000' });
+    await addMonitors(installation, {
+      count: MONITORS,
+      intervalSeconds: INTERVAL_SECONDS,
+      targets: ['http://127.0.0.1/m/'],
+      downAfterFailures: 1,
+    });
+    const sources = await runWith(installation.database)<{ monitor_no: number; agent_no: number }>(
+      'SELECT monitor_no, agent_no FROM monitor_sources ORDER BY monitor_no',
+    );
+    const decide = createEvaluator({
+      database: installation.database,
+      now: Date.now,
+      newId: createIdSource(),
+      publicUrl: 'http://localhost:3000',
+    });
     let dueAtMs = Date.now() - 20_000;
     for (const { name, share } of PATHS) {
       for (const size of BATCH_SIZES) {
@@ -53,19 +79,32 @@ export async function evaluate({ isQuick, report, withStand }: BenchContext): Pr
         for (let round = 0; round < rounds; round += 1) {
           dueAtMs += 1000;
           const results = sources.map((source, index) =>
-            resultOf({ monitorNo: source.monitor_no, agentNo: source.agent_no, dueAtMs }, { bad: isBad({ index, round, share }), sampled: index % SAMPLED_ONE_IN === round % SAMPLED_ONE_IN }),
+            resultOf(
+              { monitorNo: source.monitor_no, agentNo: source.agent_no, dueAtMs },
+              { bad: isBad({ index, round, share }), sampled: index % SAMPLED_ONE_IN === round % SAMPLED_ONE_IN },
+            ),
           );
           const cpuSeconds = await cpuOf(installation, async () => {
             for (let start = 0; start < results.length; start += size) await decide(results.slice(start, start + size));
           });
           if (round >= WARM_UP_ROUNDS) rates.push(results.length / cpuSeconds);
         }
-        report.figure(`${name}, batches of ${size}: ${readable(median(rates))} results/s a core (${readable(Math.min(...rates))} to ${readable(Math.max(...rates))})`);
-        if (size === 500) report.bound({ name: `deciding and storing, ${name}`, value: median(rates), unit: '/s a core', atLeast: LEAST_PER_CORE });
+        report.figure(
+          `${name}, batches of ${size}: ${readable(median(rates))} results/s a core ` +
+            `(${readable(Math.min(...rates))} to ${readable(Math.max(...rates))})`,
+        );
+        if (size === 500)
+          report.bound({
+            name: `deciding and storing, ${name}`,
+            value: median(rates),
+            unit: '/s a core',
+            atLeast: LEAST_PER_CORE,
+          });
       }
     }
     const [table] = await runWith(installation.database)<{ bytes: number; results: number }>(
-      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,
+      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+       WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,
     );
     const bytes = (table?.bytes ?? Number.NaN) / (table?.results ?? 1);
     report.figure(`${readable(table?.results ?? 0)} stored results take ${readable((table?.bytes ?? 0) / 2 ** 20)} MB`);
@@ -79,9 +118,18 @@ function isBad({ index, round, share }: { index: number; round: number; share: n
   return share > 0 && index % groups === round % groups;
 }
 
-function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, { bad, sampled }: { bad: boolean; sampled: boolean }): MeasuredResult {
+function resultOf(
+  key: { monitorNo: number; agentNo: number; dueAtMs: number },
+  { bad, sampled }: { bad: boolean; sampled: boolean },
+): MeasuredResult {
   const answer = bad
-    ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503, answer: SEEN }
+    ? {
+        verdict: 'down' as const,
+        cause: 'status_503',
+        reason: 'HTTP 503 instead of 2xx',
+        httpStatus: 503,
+        answer: SEEN,
+      }
     : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200, answer: null };
   return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: bad || sampled ? PHASES : null };
 }

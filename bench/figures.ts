@@ -9,7 +9,10 @@ export function median(samples: readonly number[]): number {
   return percentile(samples, 0.5);
 }
 
-/** How much samples taken at even distances grow from one to the next: the slope of the line that fits them best (least squares); NaN with fewer than two. */
+/**
+ * How much samples taken at even distances grow from one to the next: the slope of the line that fits them best (least
+ * squares); NaN with fewer than two.
+ */
 export function slope(samples: readonly number[]): number {
   const middle = (samples.length - 1) / 2;
   const level = samples.reduce((sum, value) => sum + value, 0) / samples.length;

@@ -14,9 +14,25 @@ import { startTarget } from './stand/target.ts';
 import { countTicks, type TickCount } from './stand/ticks.ts';
 import { look, watch, type Look, type Watched } from './stand/watch.ts';
 
-/** 1,667 checks a second; the short form has as many of fewer monitors, so that whole intervals fit into its windows. */
-const FULL = { monitors: 100_000, intervalSeconds: 60, warmUpSeconds: 30, aloneSeconds: 60, normalSeconds: 600, overloadSeconds: 180 };
-const QUICK = { monitors: 16_670, intervalSeconds: 10, warmUpSeconds: 10, aloneSeconds: 10, normalSeconds: 20, overloadSeconds: 30 };
+/**
+ * 1,667 checks a second; the short form has as many of fewer monitors, so that whole intervals fit into its windows.
+ */
+const FULL = {
+  monitors: 100_000,
+  intervalSeconds: 60,
+  warmUpSeconds: 30,
+  aloneSeconds: 60,
+  normalSeconds: 600,
+  overloadSeconds: 180,
+};
+const QUICK = {
+  monitors: 16_670,
+  intervalSeconds: 10,
+  warmUpSeconds: 10,
+  aloneSeconds: 10,
+  normalSeconds: 20,
+  overloadSeconds: 30,
+};
 
 const REQUESTS_PER_SECOND = 500;
 const ACCOUNTS = 100;
@@ -37,10 +53,17 @@ const MEMORY_RATIO = 1.05;
 const CALM_SECONDS = 5;
 const CALM_WITHIN_SECONDS = 120;
 
-type ApiFigures = { statuses: Record<string, number>; unsent: number; latencies: Record<'reads' | 'writes', { count: number; p50: number; p99: number; slowest: number }> };
+type ApiFigures = {
+  statuses: Record<string, number>;
+  unsent: number;
+  latencies: Record<'reads' | 'writes', { count: number; p50: number; p99: number; slowest: number }>;
+};
 type Run = Watched & { report: Report; api: Child<null> };
 
-/** The fleet, each process by itself, with 100,000 monitors at 60 s and the API's customers beside them for ten minutes; then twice as many monitors; then how soon it recovers. */
+/**
+ * The fleet, each process by itself, with 100,000 monitors at 60 s and the API's customers beside them for ten minutes;
+ * then twice as many monitors; then how soon it recovers.
+ */
 export async function fleet({ isQuick, report, withStand }: BenchContext): Promise<void> {
   const size = isQuick ? QUICK : FULL;
   const { monitors, intervalSeconds } = size;
@@ -52,12 +75,23 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
     await addMonitors(installation, wave);
     const accounts = await spreadOverAccounts(installation, { monitors, accounts: ACCOUNTS, tokensEach: TOKENS_EACH });
     const running = await startFleet(stand, installation);
-    const api = await forkChild<null>(stand, 'mixed-load', { url: running.web.url, accounts, perSecond: REQUESTS_PER_SECOND, target: target.urls[0] });
+    const api = await forkChild<null>(stand, 'mixed-load', {
+      url: running.web.url,
+      accounts,
+      perSecond: REQUESTS_PER_SECOND,
+      target: target.urls[0],
+    });
     const redis = new Redis(installation.redisUrls[0] ?? '');
     stand.defer(() => redis.quit());
     const [postgresPid = 0, redisPid = 0] = installation.serverPids;
     const members = Object.entries(running).map(([name, { program }]) => [name, program.pid]);
-    const processes = { ...Object.fromEntries(members), PostgreSQL: postgresPid, Redis: redisPid, target: target.child.pid, customers: api.pid };
+    const processes = {
+      ...Object.fromEntries(members),
+      PostgreSQL: postgresPid,
+      Redis: redisPid,
+      target: target.child.pid,
+      customers: api.pid,
+    };
     const run: Run = { processes, fleet: running, redis, report, api };
     await delay(size.warmUpSeconds * 1000);
     await loadFor(run, { name: 'checks alone', seconds: size.aloneSeconds, withCustomers: false });
@@ -72,36 +106,94 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
     const recoveredAfter = await untilCalm(run);
 
     const ticks = await countTicks(database, { monitors, intervalSeconds, ...normal.window });
-    report.figure(`normal: ${readable(ticks.due)} checks due, each monitor checked in ${ticks.fewest} to ${ticks.most} intervals`);
+    report.figure(
+      `normal: ${readable(ticks.due)} checks due, each monitor checked in ${ticks.fewest} to ${ticks.most} intervals`,
+    );
     report.bound({ name: 'ticks missed under the normal load', value: ticks.missed, unit: '', atMost: 0 });
-    report.bound({ name: 'start lateness p99 under the normal load', value: normal.latenessMs, unit: ' ms', atMost: LATENESS_MS });
+    report.bound({
+      name: 'start lateness p99 under the normal load',
+      value: normal.latenessMs,
+      unit: ' ms',
+      atMost: LATENESS_MS,
+    });
     const late = await countTicks(database, { monitors: 2 * monitors, intervalSeconds, ...overload.window });
-    report.figure(`overload: ${readable(late.missed)} of ${readable(late.due)} checks left out, each monitor checked in ${late.fewest} to ${late.most} intervals`);
-    report.bound({ name: 'intervals that one monitor was checked in more often than another under overload', value: late.most - late.fewest, unit: '', atMost: evenSpread(size.overloadSeconds / intervalSeconds, late) });
-    report.bound({ name: 'after the overload, until no check is late by 5 s', value: recoveredAfter, unit: ' s', atMost: CALM_WITHIN_SECONDS });
+    report.figure(
+      `overload: ${readable(late.missed)} of ${readable(late.due)} checks left out, each monitor checked in ` +
+        `${late.fewest} to ${late.most} intervals`,
+    );
+    report.bound({
+      name: 'intervals that one monitor was checked in more often than another under overload',
+      value: late.most - late.fewest,
+      unit: '',
+      atMost: evenSpread(size.overloadSeconds / intervalSeconds, late),
+    });
+    report.bound({
+      name: 'after the overload, until no check is late by 5 s',
+      value: recoveredAfter,
+      unit: ' s',
+      atMost: CALM_WITHIN_SECONDS,
+    });
     const after = await look(run);
-    report.figure(`memory before the overload, at its end and after the recovery, MB: ${memoryOf(before, overload.looks.at(-1), after)}`);
+    report.figure(
+      'memory before the overload, at its end and after the recovery, MB: ' +
+        `${memoryOf(before, overload.looks.at(-1), after)}`,
+    );
     const ours = [monitorId(1), monitorId(2 * monitors), normal.window.fromMs];
-    const changed = await runWith(database)<{ change: string; reason: string; count: number; first: number; is_overload: boolean }>(
-      `SELECT t.from_state || ' to ' || t.to_state AS change, coalesce(min(t.reason), '') AS reason, count(*)::int, min(t.detected_at) AS first, u.sequence IS NOT NULL AS is_overload
-       FROM transitions t LEFT JOIN unchecked_times u ON u.monitor_id = t.monitor_id AND (u.sequence = t.sequence OR (u.sequence + 1 = t.sequence AND u.from_state = t.to_state))
+    const changed = await runWith(database)<{
+      change: string;
+      reason: string;
+      count: number;
+      first: number;
+      is_overload: boolean;
+    }>(
+      `SELECT t.from_state || ' to ' || t.to_state AS change, coalesce(min(t.reason), '') AS reason, count(*)::int,
+       min(t.detected_at) AS first, u.sequence IS NOT NULL AS is_overload
+       FROM transitions t LEFT JOIN unchecked_times u ON u.monitor_id = t.monitor_id AND (u.sequence = t.sequence
+         OR (u.sequence + 1 = t.sequence AND u.from_state = t.to_state))
        WHERE t.monitor_id BETWEEN $1 AND $2 AND t.detected_at >= $3 GROUP BY 1, 5 ORDER BY 3 DESC`,
       ours,
     );
-    for (const { change, reason, count, first } of changed) report.figure(`${readable(count)} changed from ${change}, the first ${readable((first - overload.window.fromMs) / 1000)} s after the overload began: ${reason}`);
+    for (const { change, reason, count, first } of changed)
+      report.figure(
+        `${readable(count)} changed from ${change}, the first ` +
+          `${readable((first - overload.window.fromMs) / 1000)} s after the overload began: ${reason}`,
+      );
     const wrong = changed.filter(({ is_overload: isOverload }) => !isOverload);
-    report.bound({ name: 'changes of state that are not told as our overload, where every target answers all the time', value: wrong.reduce((sum, { count }) => sum + count, 0), unit: '', atMost: 0 });
-    const [alerts] = await runWith(database)<{ count: number }>('SELECT count(*)::int AS count FROM deliveries WHERE monitor_id BETWEEN $1 AND $2 AND created_at >= $3', ours);
+    report.bound({
+      name: 'changes of state that are not told as our overload, where every target answers all the time',
+      value: wrong.reduce((sum, { count }) => sum + count, 0),
+      unit: '',
+      atMost: 0,
+    });
+    const [alerts] = await runWith(database)<{ count: number }>(
+      'SELECT count(*)::int AS count FROM deliveries WHERE monitor_id BETWEEN $1 AND $2 AND created_at >= $3',
+      ours,
+    );
     report.bound({ name: 'alerts', value: alerts?.count ?? 0, unit: '', atMost: 0 });
-    const [left] = await runWith(database)<{ count: number }>('SELECT count(*)::int AS count FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no WHERE u.ended_at IS NULL AND m.id BETWEEN $1 AND $2', [monitorId(1), monitorId(monitors)]);
-    report.bound({ name: 'monitors still unknown through the overload, of those that are checked after it', value: left?.count ?? 0, unit: '', atMost: 0 });
-    report.bound({ name: 'processes that ended', value: Object.values(running).filter(({ program }) => !program.isRunning()).length, unit: '', atMost: 0 });
+    const [left] = await runWith(database)<{ count: number }>(
+      'SELECT count(*)::int AS count FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no WHERE ' +
+        'u.ended_at IS NULL AND m.id BETWEEN $1 AND $2',
+      [monitorId(1), monitorId(monitors)],
+    );
+    report.bound({
+      name: 'monitors still unknown through the overload, of those that are checked after it',
+      value: left?.count ?? 0,
+      unit: '',
+      atMost: 0,
+    });
+    report.bound({
+      name: 'processes that ended',
+      value: Object.values(running).filter(({ program }) => !program.isRunning()).length,
+      unit: '',
+      atMost: 0,
+    });
   });
 }
 
 /**
- * By how much monitors may differ in a window of so many intervals where each comes to its turn as often as the others. Turns are counted by their due
- * times, which lie up to an interval before them: the window is up to an interval longer for one monitor than for another.
+ * By how much monitors may differ in a window of so many intervals where each comes to its turn as often as the others.
+ * Turns are counted by their due times, which lie up to an interval before them: the window is up to an interval longer
+ * for one monitor than for another.
  */
 function evenSpread(intervals: number, { due, missed }: TickCount): number {
   const turnEvery = due / Math.max(1, due - missed);
@@ -110,24 +202,51 @@ function evenSpread(intervals: number, { due, missed }: TickCount): number {
 
 type Load = { looks: Look[]; window: { fromMs: number; toMs: number }; latenessMs: number };
 
-/** Lets so many seconds of a load pass, with the API's customers or without them, and prints what it cost and how late checks were. */
-async function loadFor(run: Run, { name, seconds, withCustomers }: { name: string; seconds: number; withCustomers: boolean }): Promise<Load> {
+/**
+ * Lets so many seconds of a load pass, with the API's customers or without them, and prints what it cost and how late
+ * checks were.
+ */
+async function loadFor(
+  run: Run,
+  { name, seconds, withCustomers }: { name: string; seconds: number; withCustomers: boolean },
+): Promise<Load> {
   const { report } = run;
   const fromMs = Date.now();
-  const [{ looks, wokeLateMs }, answers] = await Promise.all([watch(run, { forMs: seconds * 1000, everyMs: LOOK_EVERY_MS }), withCustomers ? askFor(run, seconds) : null]);
+  const [{ looks, wokeLateMs }, answers] = await Promise.all([
+    watch(run, { forMs: seconds * 1000, everyMs: LOOK_EVERY_MS }),
+    withCustomers ? askFor(run, seconds) : null,
+  ]);
   const [first, last] = [looks[0], looks.at(-1)];
   if (first === undefined || last === undefined) throw new Error('Nobody looked');
   const forSeconds = (last.atMs - first.atMs) / 1000;
   const checks = growth('spotcheck_checks_total', first.check, last.check);
-  const used = Object.keys(run.processes).map((process) => [process, (last.cpuSeconds[process] ?? 0) - (first.cpuSeconds[process] ?? 0)] as const);
+  const used = Object.keys(run.processes).map(
+    (process) => [process, (last.cpuSeconds[process] ?? 0) - (first.cpuSeconds[process] ?? 0)] as const,
+  );
   const total = used.reduce((sum, [, one]) => sum + one, 0);
-  report.figure(`${name}: ${readable(checks / forSeconds)} checks/s, ${readable((total * 1e6) / checks)} us of CPU for each over all processes; cores: ${used.map(([process, one]) => `${process} ${(one / forSeconds).toFixed(3)}`).join(', ')}`);
-  report.figure(`${name}: ${readable(total / forSeconds)} cores in all, ${readable((last.machineSeconds - first.machineSeconds) / forSeconds)} busy on the machine; an idle process woke up ${readable(wokeLateMs)} ms late (p99)`);
-  const percentiles = (histogram: string, of: 'check' | 'evaluate') => [0.5, 0.99, 1].map((share) => histogramPercentile(histogram, share, [first[of], last[of]]) * 1000);
+  report.figure(
+    `${name}: ${readable(checks / forSeconds)} checks/s, ${readable((total * 1e6) / checks)} us of CPU for each ` +
+      `over all processes; cores: ${used.map(([process, one]) => `${process} ${(one / forSeconds).toFixed(3)}`).join(', ')}`,
+  );
+  report.figure(
+    `${name}: ${readable(total / forSeconds)} cores in all, ` +
+      `${readable((last.machineSeconds - first.machineSeconds) / forSeconds)} busy on the machine; an idle process ` +
+      `woke up ${readable(wokeLateMs)} ms late (p99)`,
+  );
+  const percentiles = (histogram: string, of: 'check' | 'evaluate') =>
+    [0.5, 0.99, 1].map((share) => histogramPercentile(histogram, share, [first[of], last[of]]) * 1000);
   const [p50 = 0, p99 = 0, latest = 0] = percentiles('spotcheck_check_lateness_seconds', 'check');
   const [lagP50 = 0, lagP99 = 0, lagMost = 0] = percentiles('spotcheck_evaluation_lag_seconds', 'evaluate');
-  report.figure(`${name}: start lateness p50 ${readable(p50)} ms, p99 ${readable(p99)} ms, the latest under ${readable(latest)} ms; evaluation lag p50 ${readable(lagP50)} ms, p99 ${readable(lagP99)} ms, under ${readable(lagMost)} ms`);
-  report.figure(`${name}: lateness p50 in ms every ${LOOK_EVERY_MS / 1000} s: ${between(looks).map((pair) => readable(histogramPercentile('spotcheck_check_lateness_seconds', 0.5, pair) * 1000)).join(' ')}`);
+  report.figure(
+    `${name}: start lateness p50 ${readable(p50)} ms, p99 ${readable(p99)} ms, the latest under ` +
+      `${readable(latest)} ms; evaluation lag p50 ${readable(lagP50)} ms, p99 ${readable(lagP99)} ms, under ` +
+      `${readable(lagMost)} ms`,
+  );
+  report.figure(
+    `${name}: lateness p50 in ms every ${LOOK_EVERY_MS / 1000} s: ${between(looks)
+      .map((pair) => readable(histogramPercentile('spotcheck_check_lateness_seconds', 0.5, pair) * 1000))
+      .join(' ')}`,
+  );
   if (answers !== null) tellAnswers(report, { name, seconds, answers });
   return { looks, window: { fromMs, toMs: fromMs + seconds * 1000 }, latenessMs: p99 };
 }
@@ -136,15 +255,31 @@ function askFor({ api }: Run, seconds: number): Promise<ApiFigures> {
   return api.ask<ApiFigures>({ seconds });
 }
 
-function tellAnswers(report: Report, { name, seconds, answers }: { name: string; seconds: number; answers: ApiFigures }): void {
+function tellAnswers(
+  report: Report,
+  { name, seconds, answers }: { name: string; seconds: number; answers: ApiFigures },
+): void {
   for (const [kind, { count, p50, p99, slowest }] of Object.entries(answers.latencies)) {
-    report.figure(`${name}: ${readable(count / seconds)} ${kind}/s of the API, p50 ${readable(p50)} ms, p99 ${readable(p99)} ms, slowest ${readable(slowest)} ms`);
+    report.figure(
+      `${name}: ${readable(count / seconds)} ${kind}/s of the API, p50 ${readable(p50)} ms, p99 ${readable(p99)} ` +
+        `ms, slowest ${readable(slowest)} ms`,
+    );
   }
   const { '2xx': good = 0, ...others } = answers.statuses;
   const refused = Object.values(others).reduce((sum, count) => sum + count, 0);
   if (refused > 0) report.figure(`${name}: answers of the API other than 2xx: ${JSON.stringify(others)}`);
-  report.bound({ name: `API requests answered with an error, ${name}, of ${readable(good + refused)}`, value: refused, unit: '', atMost: 0 });
-  report.bound({ name: `API requests answered, ${name}`, value: (good + refused) / seconds, unit: '/s', atLeast: ANSWERED_SHARE * REQUESTS_PER_SECOND });
+  report.bound({
+    name: `API requests answered with an error, ${name}, of ${readable(good + refused)}`,
+    value: refused,
+    unit: '',
+    atMost: 0,
+  });
+  report.bound({
+    name: `API requests answered, ${name}`,
+    value: (good + refused) / seconds,
+    unit: '/s',
+    atLeast: ANSWERED_SHARE * REQUESTS_PER_SECOND,
+  });
 }
 
 function between(looks: readonly Look[]): [Look['check'], Look['check']][] {
@@ -155,28 +290,48 @@ function between(looks: readonly Look[]): [Look['check'], Look['check']][] {
 function tellMemory({ report, processes }: Run, looks: readonly Look[], isQuick: boolean): void {
   const third = Math.floor(looks.length / 3);
   const minutes = ((looks.at(-1)?.atMs ?? 0) - (looks[0]?.atMs ?? 0)) / 60_000;
-  const kinds = [...Object.keys(processes).filter((name) => name !== 'target' && name !== 'customers').map((name) => [name, looks.map(({ memoryMb }) => memoryMb[name] ?? 0)] as const), ['data in Redis', looks.map(({ redisMb }) => redisMb)] as const];
+  const kinds = [
+    ...Object.keys(processes)
+      .filter((name) => name !== 'target' && name !== 'customers')
+      .map((name) => [name, looks.map(({ memoryMb }) => memoryMb[name] ?? 0)] as const),
+    ['data in Redis', looks.map(({ redisMb }) => redisMb)] as const,
+  ];
   for (const [name, sizes] of kinds) {
     const [middle, end] = [median(sizes.slice(third, 2 * third)), median(sizes.slice(2 * third))];
     const steps = (looks.length - 1) / minutes;
-    report.figure(`memory of ${name}: ${readable(sizes[0] ?? 0)} MB at first, ${readable(middle)} in the middle third, ${readable(end)} in the last, ${readable(slope(sizes) * steps)} MB a minute`);
-    if (!isQuick && name !== 'PostgreSQL') report.bound({ name: `memory of ${name}, last third to middle third`, value: end / middle, unit: ' times', atMost: MEMORY_RATIO });
+    report.figure(
+      `memory of ${name}: ${readable(sizes[0] ?? 0)} MB at first, ${readable(middle)} in the middle third, ` +
+        `${readable(end)} in the last, ${readable(slope(sizes) * steps)} MB a minute`,
+    );
+    if (!isQuick && name !== 'PostgreSQL')
+      report.bound({
+        name: `memory of ${name}, last third to middle third`,
+        value: end / middle,
+        unit: ' times',
+        atMost: MEMORY_RATIO,
+      });
   }
 }
 
 function memoryOf(...looks: readonly (Look | undefined)[]): string {
   const names = ['web', 'check', 'evaluate', 'PostgreSQL'];
-  const each = names.map((name) => `${name} ${looks.map((one) => readable(one?.memoryMb[name] ?? Number.NaN)).join(' ')}`);
+  const each = names.map(
+    (name) => `${name} ${looks.map((one) => readable(one?.memoryMb[name] ?? Number.NaN)).join(' ')}`,
+  );
   return [...each, `data in Redis ${looks.map((one) => readable(one?.redisMb ?? Number.NaN)).join(' ')}`].join(', ');
 }
 
-/** Seconds until five seconds went by in which no check was late by 5 s or more, and some were run; infinity when that does not come. */
+/**
+ * Seconds until five seconds went by in which no check was late by 5 s or more, and some were run; infinity when that
+ * does not come.
+ */
 async function untilCalm(run: Run): Promise<number> {
   const startedAt = performance.now();
-  for (let before = await look(run); performance.now() - startedAt < CALM_WITHIN_SECONDS * 1000; ) {
+  for (let before = await look(run); performance.now() - startedAt < CALM_WITHIN_SECONDS * 1000;) {
     await delay(CALM_SECONDS * 1000);
     const after = await look(run);
-    if (histogramPercentile('spotcheck_check_lateness_seconds', 1, [before.check, after.check]) <= CALM_SECONDS) return (performance.now() - startedAt) / 1000;
+    if (histogramPercentile('spotcheck_check_lateness_seconds', 1, [before.check, after.check]) <= CALM_SECONDS)
+      return (performance.now() - startedAt) / 1000;
     before = after;
   }
   return Number.POSITIVE_INFINITY;

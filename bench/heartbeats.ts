@@ -26,7 +26,10 @@ const PINGS_PER_SECOND = 1000;
 const PINGED = 20_000;
 const SECRET = 'bench';
 
-/** 100,000 heartbeats: what a look at them costs PostgreSQL, with nothing to tell and with 100 missed; and 1,000 pings a second through the API. */
+/**
+ * 100,000 heartbeats: what a look at them costs PostgreSQL, with nothing to tell and with 100 missed; and 1,000 pings a
+ * second through the API.
+ */
 export async function heartbeats({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, 'postgres');
@@ -51,11 +54,20 @@ export async function heartbeats({ isQuick, report, withStand }: BenchContext): 
     const steady = await postgresMsOf(installation, async () => {
       for (let done = 0; done < steadyRounds; done += 1) await round();
     });
-    report.bound({ name: `a round over ${readable(HEARTBEATS)} heartbeats that are all in time, PostgreSQL's CPU`, value: steady / steadyRounds, unit: ' ms', atMost: ROUND_MS });
+    report.bound({
+      name: `a round over ${readable(HEARTBEATS)} heartbeats that are all in time, PostgreSQL's CPU`,
+      value: steady / steadyRounds,
+      unit: ' ms',
+      atMost: ROUND_MS,
+    });
 
     const sweeps: number[] = [];
     for (let done = 0; done < (isQuick ? 5 : 15); done += 1) {
-      await runWith(database)('UPDATE heartbeats SET due_at = $1::bigint WHERE monitor_no IN (SELECT monitor_no FROM heartbeats WHERE due_at IS NOT NULL ORDER BY monitor_no DESC LIMIT $2)', [now() - 1000, MISSED]);
+      await runWith(database)(
+        'UPDATE heartbeats SET due_at = $1::bigint WHERE monitor_no IN (SELECT monitor_no FROM heartbeats WHERE ' +
+          'due_at IS NOT NULL ORDER BY monitor_no DESC LIMIT $2)',
+        [now() - 1000, MISSED],
+      );
       const before = deciding.length;
       const whole = await postgresMsOf(installation, async () => {
         const { missed } = await round();
@@ -63,20 +75,47 @@ export async function heartbeats({ isQuick, report, withStand }: BenchContext): 
       });
       sweeps.push(whole - (deciding[before] ?? 0));
     }
-    report.bound({ name: `a round with ${MISSED} missed, PostgreSQL's CPU`, value: mean(sweeps), unit: ' ms', atMost: ROUND_MS });
-    report.figure(`beside it the evaluator took ${readable(mean(deciding))} ms of PostgreSQL's CPU to decide those ${MISSED}, as for any type of monitor`);
+    report.bound({
+      name: `a round with ${MISSED} missed, PostgreSQL's CPU`,
+      value: mean(sweeps),
+      unit: ' ms',
+      atMost: ROUND_MS,
+    });
+    report.figure(
+      `beside it the evaluator took ${readable(mean(deciding))} ms of PostgreSQL's CPU to decide those ` +
+        `${MISSED}, as for any type of monitor`,
+    );
 
     const web = await startWeb(stand, installation.env);
-    const load = await forkChild<null>(stand, 'ping-load', { url: web.url, heartbeats: PINGED, secret: SECRET, perSecond: PINGS_PER_SECOND });
+    const load = await forkChild<null>(stand, 'ping-load', {
+      url: web.url,
+      heartbeats: PINGED,
+      secret: SECRET,
+      perSecond: PINGS_PER_SECOND,
+    });
     await load.ask({ seconds: 2 });
     const seconds = isQuick ? 3 : 10;
     const [own, servers] = [await cpuSecondsOf([web.program.pid]), await cpuSecondsOf([installation.postgresPid])];
-    const { statuses, latencies } = await load.ask<{ statuses: Record<string, number>; latencies: number[] }>({ seconds });
+    const { statuses, latencies } = await load.ask<{ statuses: Record<string, number>; latencies: number[] }>({
+      seconds,
+    });
     const pings = latencies.length;
     const us = (before: number, after: number) => readable(((after - before) * 1e6) / pings);
-    report.figure(`CPU of a ping: ${us(own, await cpuSecondsOf([web.program.pid]))} us of web, ${us(servers, await cpuSecondsOf([installation.postgresPid]))} us of PostgreSQL`);
-    report.figure(`${readable(pings)} pings in ${seconds} s were answered ${JSON.stringify(statuses)} after p50 ${readable(median(latencies))} ms, p99 ${readable(percentile(latencies, 0.99))} ms, at most ${readable(Math.max(...latencies))} ms`);
-    report.bound({ name: `pings accepted of ${readable(PINGS_PER_SECOND)}/s`, value: (100 * (statuses['200'] ?? 0)) / (seconds * PINGS_PER_SECOND), unit: ' %', atLeast: 99.9 });
+    report.figure(
+      `CPU of a ping: ${us(own, await cpuSecondsOf([web.program.pid]))} us of web, ` +
+        `${us(servers, await cpuSecondsOf([installation.postgresPid]))} us of PostgreSQL`,
+    );
+    report.figure(
+      `${readable(pings)} pings in ${seconds} s were answered ${JSON.stringify(statuses)} after p50 ` +
+        `${readable(median(latencies))} ms, p99 ${readable(percentile(latencies, 0.99))} ms, at most ` +
+        `${readable(Math.max(...latencies))} ms`,
+    );
+    report.bound({
+      name: `pings accepted of ${readable(PINGS_PER_SECOND)}/s`,
+      value: (100 * (statuses['200'] ?? 0)) / (seconds * PINGS_PER_SECOND),
+      unit: ' %',
+      atLeast: 99.9,
+    });
   });
 }
 
@@ -85,16 +124,24 @@ async function addHeartbeats({ database, tenantId }: Installation): Promise<void
   const run = runWith(database);
   const nowMs = Date.now();
   await run(
-    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects, down_after_failures, up_after_successes, down_min_sources,
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+     down_after_failures, up_after_successes, down_min_sources,
                            heartbeat_grace_seconds, state, state_since, sequence, created_at, updated_at)
-     SELECT 'mon_' || lpad(i::text, 26, '0'), $1, 'Job ' || i, 'heartbeat', $2::int, 10000, false, 2, 1, 1, 720, 'up', $3::bigint, 1, $3::bigint / 1000, $3::bigint / 1000
+     SELECT 'mon_' || lpad(i::text, 26, '0'), $1, 'Job ' || i, 'heartbeat', $2::int, 10000, false, 2, 1, 1, 720, 'up',
+       $3::bigint, 1, $3::bigint / 1000, $3::bigint / 1000
      FROM generate_series(1, $4::int) AS i`,
     [tenantId, INTERVAL_SECONDS, nowMs - 3_600_000, HEARTBEATS],
   );
-  await run('INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds) SELECT m.no, a.no, m.interval_seconds FROM monitors m, agents a WHERE a.kind = $1', ['service']);
   await run(
-    `INSERT INTO heartbeats (monitor_no, token_fingerprint, interval_seconds, grace_seconds, fail_enabled, is_paused, verdict, heard_at, due_at)
-     SELECT no, sha256(convert_to(id || '.' || $2, 'UTF8')), interval_seconds, 720, true, false, 'up', $1::bigint, $1::bigint + 600000 + (no % 3600) * 1000 FROM monitors`,
+    'INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds) SELECT m.no, a.no, m.interval_seconds ' +
+      'FROM monitors m, agents a WHERE a.kind = $1',
+    ['service'],
+  );
+  await run(
+    `INSERT INTO heartbeats (monitor_no, token_fingerprint, interval_seconds, grace_seconds, fail_enabled, is_paused,
+     verdict, heard_at, due_at)
+     SELECT no, sha256(convert_to(id || '.' || $2, 'UTF8')), interval_seconds, 720, true, false, 'up', $1::bigint,
+       $1::bigint + 600000 + (no % 3600) * 1000 FROM monitors`,
     [nowMs - 60_000, SECRET],
   );
   await run('VACUUM ANALYZE');

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
+import { readable } from './report.ts';
 import { newDirectory } from './stand/installation.ts';
 import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
-import { readable } from './report.ts';
 import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
@@ -13,7 +13,9 @@ const MONITORS = 50;
 const CPU_PERCENT = 3;
 const MEMORY_MB = 350;
 
-/** What an installation on embedded parts takes that has next to nothing to do: `npm start` with 50 monitors at 60 s. */
+/**
+ * What an installation on embedded parts takes that has next to nothing to do: `npm start` with 50 monitors at 60 s.
+ */
 export async function idle({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const { urls } = await startTarget(stand);
@@ -23,7 +25,11 @@ export async function idle({ isQuick, report, withStand }: BenchContext): Promis
       const { status } = await fetch(`${service.url}/v1/monitors`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ name: `Monitor ${index}`, target: `${urls[index % urls.length]}${index}`, interval_seconds: 60 }),
+        body: JSON.stringify({
+          name: `Monitor ${index}`,
+          target: `${urls[index % urls.length]}${index}`,
+          interval_seconds: 60,
+        }),
       });
       if (status !== 201) throw new Error(`A monitor was answered with ${status}`);
     }

@@ -16,7 +16,10 @@ const EVERY_MS = 250;
 /** What a receiver that hangs may add to the way of the others' deliveries at the 99th percentile, in milliseconds. */
 const ADDED_MS = 100;
 
-/** Fifty channels hear of every event, and one of their receivers takes 8 s for each answer: how much longer the way to the others gets. */
+/**
+ * Fifty channels hear of every event, and one of their receivers takes 8 s for each answer: how much longer the way to
+ * the others gets.
+ */
 export async function isolation(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await isolationOn(context, backend);
 }
@@ -27,7 +30,8 @@ async function isolationOn({ isQuick, report, withStand }: BenchContext, backend
     const sink = await startSink(stand);
     const outbox = openOutbox(stand, installation);
     const well: string[] = [];
-    for (let channel = 0; channel < CHANNELS; channel += 1) well.push(await outbox.addChannel(sink.url(`well/${channel}`)));
+    for (let channel = 0; channel < CHANNELS; channel += 1)
+      well.push(await outbox.addChannel(sink.url(`well/${channel}`)));
     const hanging = [await outbox.addChannel(sink.url('hang')), ...well.slice(1)];
     startProgram(stand, ['workers/main.ts', 'deliver'], { ...installation.env, NODE_EXTRA_CA_CERTS: sink.caFile });
     await measure(well);
@@ -40,10 +44,21 @@ async function isolationOn({ isQuick, report, withStand }: BenchContext, backend
       p99s['one hangs'].push(await measure(hanging));
     }
     const [calm, disturbed] = [Math.min(...p99s['all are well']), Math.min(...p99s['one hangs'])];
-    for (const [name, rest] of Object.entries(p99s)) report.figure(`${backend}: p99 of the way to a receiver that is well, where ${name}: ${rest.map(readable).join(', ')} ms`);
-    report.bound({ name: `what a receiver that hangs adds to it on ${backend}`, value: Math.max(0, disturbed - calm), unit: ' ms', atMost: ADDED_MS });
+    for (const [name, rest] of Object.entries(p99s))
+      report.figure(
+        `${backend}: p99 of the way to a receiver that is well, where ${name}: ${rest.map(readable).join(', ')} ms`,
+      );
+    report.bound({
+      name: `what a receiver that hangs adds to it on ${backend}`,
+      value: Math.max(0, disturbed - calm),
+      unit: ' ms',
+      atMost: ADDED_MS,
+    });
 
-    /** The 99th percentile of the way to the receivers that are well, in milliseconds; those that have not come by then are told apart. */
+    /**
+     * The 99th percentile of the way to the receivers that are well, in milliseconds; those that have not come by then
+     * are told apart.
+     */
     async function measure(channelIds: readonly string[]): Promise<number> {
       const told: Told[] = [];
       const until = performance.now() + (isQuick ? 5000 : 15_000);
@@ -53,9 +68,17 @@ async function isolationOn({ isQuick, report, withStand }: BenchContext, backend
       }
       await delay(2000);
       const arrivals = new Map((await sink.read()).arrivals.map(({ id, atMs }) => [id, atMs]));
-      const ways = told.filter(({ channelId }) => well.includes(channelId)).map(({ id, atMs }) => (arrivals.get(id) ?? Number.NaN) - atMs);
-      if (ways.some(Number.isNaN)) report.figure(`${backend}: ${ways.filter(Number.isNaN).length} of ${ways.length} had not arrived after two seconds`);
-      return percentile(ways.filter((way) => !Number.isNaN(way)), 0.99);
+      const ways = told
+        .filter(({ channelId }) => well.includes(channelId))
+        .map(({ id, atMs }) => (arrivals.get(id) ?? Number.NaN) - atMs);
+      if (ways.some(Number.isNaN))
+        report.figure(
+          `${backend}: ${ways.filter(Number.isNaN).length} of ${ways.length} had not arrived after two seconds`,
+        );
+      return percentile(
+        ways.filter((way) => !Number.isNaN(way)),
+        0.99,
+      );
     }
   });
 }

@@ -38,7 +38,11 @@ const HONEST_ASSERTIONS: Assertion[] = [
   { source: 'text_body', op: 'not_contains', value: 'Internal Server Error' },
   { source: 'text_body', op: 'matches', value: String.raw`(?i)prices in (?:euro|dollars): \d+\.\d\d` },
 ];
-const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) => ({ source: 'text_body', op: 'matches', value: `^ok$|a[ab]{${300 + index}}[cd]` }));
+const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) => ({
+  source: 'text_body',
+  op: 'matches',
+  value: `^ok$|a[ab]{${300 + index}}[cd]`,
+}));
 
 type Round = { p99Ms: number; longestMs: number; cores: number };
 
@@ -70,30 +74,70 @@ export async function judging({ isQuick, report, withStand }: BenchContext): Pro
     await delay(STORED_WITHIN_MS);
 
     for (const [which, list] of Object.entries(rounds)) {
-      report.figure(`${which} hostile monitors: event loop late by ${list.map(({ p99Ms }) => readable(p99Ms)).join(', ')} ms (p99), ${list.map(({ longestMs }) => readable(longestMs)).join(', ')} ms at the most; ${list.map(({ cores }) => readable(cores)).join(', ')} cores`);
+      report.figure(
+        `${which} hostile monitors: event loop late by ${list.map(({ p99Ms }) => readable(p99Ms)).join(', ')} ms ` +
+          `(p99), ${list.map(({ longestMs }) => readable(longestMs)).join(', ')} ms at the most; ` +
+          `${list.map(({ cores }) => readable(cores)).join(', ')} cores`,
+      );
     }
-    const middle = (which: keyof typeof rounds, figure: keyof Round) => median(rounds[which].map((round) => round[figure]));
-    for (const [kind, first, count] of FLEETS) report.figure(`${kind}: ${(await countResults(installation, { first, count, sinceMs: beganMs })).map(({ reason, results }) => `${results} ${reason}`).join('; ')}`);
+    const middle = (which: keyof typeof rounds, figure: keyof Round) =>
+      median(rounds[which].map((round) => round[figure]));
+    for (const [kind, first, count] of FLEETS)
+      report.figure(
+        `${kind}: ${(await countResults(installation, { first, count, sinceMs: beganMs })).map(({ reason, results }) => `${results} ${reason}`).join('; ')}`,
+      );
     const unjudged = await countResults(installation, { first: 1, count: PLAIN + HONEST, sinceMs: beganMs });
-    report.bound({ name: 'p99 of the event loop with hostile monitors', value: middle('with', 'p99Ms') / middle('without', 'p99Ms'), unit: ' times', atMost: P99_TIMES });
-    report.bound({ name: 'what they add to its longest delay', value: Math.max(0, middle('with', 'longestMs') - middle('without', 'longestMs')), unit: ' ms', atMost: LONGEST_MORE_MS });
-    report.bound({ name: 'checks of other monitors that were not up', value: unjudged.filter(({ reason }) => reason !== 'up').reduce((sum, { results }) => sum + results, 0), unit: '', atMost: 0 });
+    report.bound({
+      name: 'p99 of the event loop with hostile monitors',
+      value: middle('with', 'p99Ms') / middle('without', 'p99Ms'),
+      unit: ' times',
+      atMost: P99_TIMES,
+    });
+    report.bound({
+      name: 'what they add to its longest delay',
+      value: Math.max(0, middle('with', 'longestMs') - middle('without', 'longestMs')),
+      unit: ' ms',
+      atMost: LONGEST_MORE_MS,
+    });
+    report.bound({
+      name: 'checks of other monitors that were not up',
+      value: unjudged.filter(({ reason }) => reason !== 'up').reduce((sum, { results }) => sum + results, 0),
+      unit: '',
+      atMost: 0,
+    });
   });
 }
 
 /** Who they are, and the numbers that they have. */
-const FLEETS = [['plain', 1, PLAIN], ['honest', PLAIN + 1, HONEST], ['hostile', PLAIN + HONEST + 1, HOSTILE]] as const;
+const FLEETS = [
+  ['plain', 1, PLAIN],
+  ['honest', PLAIN + 1, HONEST],
+  ['hostile', PLAIN + HONEST + 1, HOSTILE],
+] as const;
 
-async function addFleet(installation: Installation, { plain, site }: { plain: readonly string[]; site: string }): Promise<void> {
+async function addFleet(
+  installation: Installation,
+  { plain, site }: { plain: readonly string[]; site: string },
+): Promise<void> {
   const { database } = installation;
   const hostileTenant = 'ten_hostile';
   await createTenant(database, { id: hostileTenant, name: hostileTenant, plan: 'pro', nowMs: Date.now() });
   const common = { intervalSeconds: INTERVAL_SECONDS, downAfterFailures: 2 };
   await addMonitors(installation, { ...common, count: PLAIN, targets: plain });
   await addMonitors(installation, { ...common, first: PLAIN + 1, count: HONEST, targets: [`${site}page/`] });
-  await addMonitors({ ...installation, tenantId: hostileTenant }, { ...common, first: PLAIN + HONEST + 1, count: HOSTILE, targets: [`${site}letters/`] });
-  for (const [[, first, count], assertions] of [[FLEETS[1], HONEST_ASSERTIONS], [FLEETS[2], HOSTILE_ASSERTIONS]] as const) {
-    await runWith(database)('UPDATE monitors SET check_spec = $3, timeout_ms = 900 WHERE id BETWEEN $1 AND $2', [monitorId(first), monitorId(first + count - 1), JSON.stringify({ assertions })]);
+  await addMonitors(
+    { ...installation, tenantId: hostileTenant },
+    { ...common, first: PLAIN + HONEST + 1, count: HOSTILE, targets: [`${site}letters/`] },
+  );
+  for (const [[, first, count], assertions] of [
+    [FLEETS[1], HONEST_ASSERTIONS],
+    [FLEETS[2], HOSTILE_ASSERTIONS],
+  ] as const) {
+    await runWith(database)('UPDATE monitors SET check_spec = $3, timeout_ms = 900 WHERE id BETWEEN $1 AND $2', [
+      monitorId(first),
+      monitorId(first + count - 1),
+      JSON.stringify({ assertions }),
+    ]);
   }
 }
 
@@ -109,10 +153,15 @@ async function measure(service: Service, forMs: number): Promise<Round> {
   return { p99Ms: read('p99'), longestMs: read('max'), cores };
 }
 
-async function countResults({ database }: Installation, { first, count, sinceMs }: { first: number; count: number; sinceMs: number }): Promise<{ reason: string; results: number }[]> {
+async function countResults(
+  { database }: Installation,
+  { first, count, sinceMs }: { first: number; count: number; sinceMs: number },
+): Promise<{ reason: string; results: number }[]> {
   return await runWith(database)<{ reason: string; results: number }>(
-    `SELECT CASE WHEN r.verdict = 1 THEN 'up' ELSE coalesce(left(regexp_replace(r.detail::jsonb ->> 'reason', '"[^"]*"', '...'), 90), 'without a reason') END AS reason, count(*)::int AS results
-     FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id BETWEEN $1 AND $2 AND r.due_at >= $3 GROUP BY 1 ORDER BY 2 DESC`,
+    `SELECT CASE WHEN r.verdict = 1 THEN 'up' ELSE coalesce(left(regexp_replace(r.detail::jsonb ->> 'reason', '"[^"]*"',
+     '...'), 90), 'without a reason') END AS reason, count(*)::int AS results
+     FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id BETWEEN $1 AND $2 AND r.due_at >= $3
+       GROUP BY 1 ORDER BY 2 DESC`,
     [monitorId(first), monitorId(first + count - 1), sinceMs],
   );
 }

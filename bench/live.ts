@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createIdSource } from '../models/ids.ts';
 import { fingerprintOf, generateToken } from '../models/api-tokens.ts';
 import type { MeasuredResult } from '../models/check-results.ts';
+import { createIdSource } from '../models/ids.ts';
 import { runWith } from '../models/sql.ts';
 import { createEvaluator } from '../workers/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
@@ -40,19 +40,38 @@ export async function live({ isQuick, report, withStand }: BenchContext): Promis
   for (const backend of BACKENDS) {
     await withStand(async (stand) => {
       const installation = await startInstallation(stand, backend);
-      await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: ['http://127.0.0.1/m/'], downAfterFailures: 1 });
+      await addMonitors(installation, {
+        count: MONITORS,
+        intervalSeconds: INTERVAL_SECONDS,
+        targets: ['http://127.0.0.1/m/'],
+        downAfterFailures: 1,
+      });
       const tokens = await addTokens(installation);
       const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(stand, installation.env)));
       const heard: Heard = { at: [], bytes: 0 };
       for (let number = 0; number < STREAMS; number += 1) {
-        openStream(stand, { url: webs[number % WEBS]?.url ?? '', token: tokens[Math.floor(number / WEBS) % TOKENS] ?? '' }, heard);
+        openStream(
+          stand,
+          { url: webs[number % WEBS]?.url ?? '', token: tokens[Math.floor(number / WEBS) % TOKENS] ?? '' },
+          heard,
+        );
       }
       await until(() => heard.at.length === STREAMS && heard.at.every((told) => told.has('ready')));
       const cpuBefore = await cpuSecondsOf(webs.map(({ program }) => program.pid));
       const { tookMs, seconds, missed } = await changeUnderLoad(installation, heard, isQuick ? 40 : 200);
       const cpu = (await cpuSecondsOf(webs.map(({ program }) => program.pid))) - cpuBefore;
-      report.figure(`queues in ${backend}: ${STREAMS} streams at ${WEBS} processes, ${readable(BATCH * (1000 / BATCH_EVERY_MS))} results/s: ${readable(percentile(tookMs, 0.5))} ms from a change being decided to a stream telling of it (p99 ${readable(percentile(tookMs, 0.99))}, most ${readable(Math.max(...tookMs))}), ${missed} missed, ${readable((cpu / seconds) * 100)} % of a core`);
-      report.bound({ name: `a change to its streams with queues in ${backend}, p99`, value: percentile(tookMs, 0.99), unit: ' ms', atMost: MOST_MS });
+      report.figure(
+        `queues in ${backend}: ${STREAMS} streams at ${WEBS} processes, ` +
+          `${readable(BATCH * (1000 / BATCH_EVERY_MS))} results/s: ${readable(percentile(tookMs, 0.5))} ms from a ` +
+          `change being decided to a stream telling of it (p99 ${readable(percentile(tookMs, 0.99))}, most ` +
+          `${readable(Math.max(...tookMs))}), ${missed} missed, ${readable((cpu / seconds) * 100)} % of a core`,
+      );
+      report.bound({
+        name: `a change to its streams with queues in ${backend}, p99`,
+        value: percentile(tookMs, 0.99),
+        unit: ' ms',
+        atMost: MOST_MS,
+      });
       await changeAll(installation, heard, report.figure);
     });
   }
@@ -62,7 +81,8 @@ async function addTokens({ database, tenantId }: Installation): Promise<string[]
   const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
   await runWith(database)(
     `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
-     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read}', 0 FROM unnest($2::bytea[]) WITH ORDINALITY AS f (fingerprint, i)`,
+     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read}', 0 FROM unnest($2::bytea[])
+       WITH ORDINALITY AS f (fingerprint, i)`,
     [tenantId, tokens.map(fingerprintOf)],
   );
   return tokens;
@@ -71,30 +91,46 @@ async function addTokens({ database, tenantId }: Installation): Promise<string[]
 function openStream(stand: Stand, { url, token }: { url: string; token: string }, heard: Heard): void {
   const told = new Map<string, number>();
   heard.at.push(told);
-  const asking = request(`${url}/v1/live`, { headers: { Authorization: `Bearer ${token}` }, agent: false }, (response) => {
-    let rest = '';
-    response.setEncoding('utf8');
-    response.on('data', (text: string) => {
-      const nowMs = performance.now();
-      heard.bytes += text.length;
-      const blocks = (rest + text).split('\n\n');
-      rest = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const [event = '', , data = ''] = block.split('\n').map((line) => line.slice(line.indexOf(':') + 2));
-        const { id = '', status = '' } = event === 'monitor' ? (JSON.parse(data) as { id: string; status: string }) : {};
-        told.set(event === 'monitor' ? `${id} ${status}` : event, nowMs);
-      }
-    });
-  });
+  const asking = request(
+    `${url}/v1/live`,
+    { headers: { Authorization: `Bearer ${token}` }, agent: false },
+    (response) => {
+      let rest = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => {
+        const nowMs = performance.now();
+        heard.bytes += text.length;
+        const blocks = (rest + text).split('\n\n');
+        rest = blocks.pop() ?? '';
+        for (const block of blocks) {
+          const [event = '', , data = ''] = block.split('\n').map((line) => line.slice(line.indexOf(':') + 2));
+          const { id = '', status = '' } =
+            event === 'monitor' ? (JSON.parse(data) as { id: string; status: string }) : {};
+          told.set(event === 'monitor' ? `${id} ${status}` : event, nowMs);
+        }
+      });
+    },
+  );
   asking.on('error', () => undefined);
   asking.end();
   stand.defer(async () => void asking.destroy());
 }
 
 /** Steady results all the time, and now and then a monitor among them that goes down and comes back. */
-async function changeUnderLoad({ database }: Installation, heard: Heard, batches: number): Promise<{ tookMs: number[]; seconds: number; missed: number }> {
-  const decide = createEvaluator({ database, now: Date.now, newId: createIdSource(), publicUrl: 'http://localhost:3000' });
-  const sources = await runWith(database)<{ no: number; id: string; agent_no: number }>('SELECT m.no, m.id, s.agent_no FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no ORDER BY m.no');
+async function changeUnderLoad(
+  { database }: Installation,
+  heard: Heard,
+  batches: number,
+): Promise<{ tookMs: number[]; seconds: number; missed: number }> {
+  const decide = createEvaluator({
+    database,
+    now: Date.now,
+    newId: createIdSource(),
+    publicUrl: 'http://localhost:3000',
+  });
+  const sources = await runWith(database)<{ no: number; id: string; agent_no: number }>(
+    'SELECT m.no, m.id, s.agent_no FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no ORDER BY m.no',
+  );
   const tookMs: number[] = [];
   let missed = 0;
   const startedAt = performance.now();
@@ -105,7 +141,16 @@ async function changeUnderLoad({ database }: Installation, heard: Heard, batches
     const isDown = Math.floor((batch * BATCH) / MONITORS) % 2 === 0;
     const turning = batch % CHANGES_EVERY === 0 ? sources[first] : undefined;
     for (const told of heard.at) told.clear();
-    await decide(sources.slice(first, first + BATCH).map((source) => resultOf({ monitorNo: source.no, agentNo: source.agent_no, dueAtMs: firstDueMs + batch * 1000 }, source === turning && isDown)));
+    await decide(
+      sources
+        .slice(first, first + BATCH)
+        .map((source) =>
+          resultOf(
+            { monitorNo: source.no, agentNo: source.agent_no, dueAtMs: firstDueMs + batch * 1000 },
+            source === turning && isDown,
+          ),
+        ),
+    );
     const decidedAt = performance.now();
     await delay(Math.max(BATCH_EVERY_MS / 2, startedAt + (batch + 1) * BATCH_EVERY_MS - performance.now()));
     if (turning === undefined) continue;
@@ -125,15 +170,24 @@ async function changeAll({ database }: Installation, heard: Heard, figure: (text
   for (const told of heard.at) told.clear();
   heard.bytes = 0;
   const startedAt = performance.now();
-  await runWith(database)(`UPDATE monitors SET name = name || ' all' WHERE id BETWEEN $1 AND $2`, [monitorId(1), monitorId(MONITORS)]);
+  await runWith(database)(`UPDATE monitors SET name = name || ' all' WHERE id BETWEEN $1 AND $2`, [
+    monitorId(1),
+    monitorId(MONITORS),
+  ]);
   const changedAt = performance.now();
   await until(() => heard.at.every((told) => told.has('reset')), 10_000);
   const tookMs = heard.at.map((told) => (told.get('reset') ?? Number.NaN) - changedAt);
-  figure(`${readable(MONITORS)} monitors changed in one statement of ${readable(changedAt - startedAt)} ms: each stream was told to load anew, the last one ${readable(Math.max(...tookMs))} ms later; ${readable(heard.bytes / STREAMS)} bytes a stream`);
+  figure(
+    `${readable(MONITORS)} monitors changed in one statement of ${readable(changedAt - startedAt)} ms: each ` +
+      `stream was told to load anew, the last one ${readable(Math.max(...tookMs))} ms later; ` +
+      `${readable(heard.bytes / STREAMS)} bytes a stream`,
+  );
 }
 
 function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, isDown: boolean): MeasuredResult {
-  const answer = isDown ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 } : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
+  const answer = isDown
+    ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 }
+    : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
   return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: null, answer: null };
 }
 

@@ -6,8 +6,8 @@ import { readable } from './report.ts';
 import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
 import { addMonitors } from './stand/monitors.ts';
 import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
-import { histogramPercentile } from './stand/scrape.ts';
 import { startService } from './stand/running-service.ts';
+import { histogramPercentile } from './stand/scrape.ts';
 import { startTarget } from './stand/target.ts';
 
 const MONITORS = 100_000;
@@ -23,7 +23,10 @@ const WITNESS_MS = 10;
 /** How late a check may start at the 99th percentile, in milliseconds. */
 const LATENESS_MS = 25;
 
-/** 100,000 monitors at 60 s for two minutes: is every tick stored, does every check start in time, does memory stay flat? */
+/**
+ * 100,000 monitors at 60 s for two minutes: is every tick stored, does every check start in time, does memory stay
+ * flat?
+ */
 export async function load(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await loadOn(context, backend);
 }
@@ -32,7 +35,12 @@ async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Bac
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, backend);
     const { urls } = await startTarget(stand);
-    await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: urls, downAfterFailures: 2 });
+    await addMonitors(installation, {
+      count: MONITORS,
+      intervalSeconds: INTERVAL_SECONDS,
+      targets: urls,
+      downAfterFailures: 2,
+    });
     const service = await startService(stand, installation.env);
     const ours = [service.program.pid];
     const everything = [...ours, ...installation.serverPids];
@@ -56,15 +64,34 @@ async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Bac
 
     // Due times repeat every interval, so that a window of whole intervals holds each monitor equally often.
     const due = Math.round((MONITORS * windowMs) / (INTERVAL_SECONDS * 1000));
-    const [stored] = await runWith(installation.database)<{ count: number }>('SELECT count(*) FROM check_results WHERE due_at >= $1 AND due_at < $2', [startMs, startMs + windowMs]);
+    const [stored] = await runWith(installation.database)<{ count: number }>(
+      'SELECT count(*) FROM check_results WHERE due_at >= $1 AND due_at < $2',
+      [startMs, startMs + windowMs],
+    );
     const lateness = (share: number) => histogramPercentile('spotcheck_check_lateness_seconds', share, scrapes) * 1000;
-    report.figure(`${backend}: ${readable(cores)} cores (ours ${readable(ownCores)}), memory of ours in MB every 10 s: ${memory.map((size) => Math.round(size)).join(' ')}`);
-    report.figure(`${backend}: start lateness p50 ${readable(lateness(0.5))} ms, p99 ${readable(lateness(0.99))} ms, the latest under ${readable(lateness(1))} ms`);
+    report.figure(
+      `${backend}: ${readable(cores)} cores (ours ${readable(ownCores)}), memory of ours in MB every 10 s: ` +
+        `${memory.map((size) => Math.round(size)).join(' ')}`,
+    );
+    report.figure(
+      `${backend}: start lateness p50 ${readable(lateness(0.5))} ms, p99 ${readable(lateness(0.99))} ms, the ` +
+        `latest under ${readable(lateness(1))} ms`,
+    );
     const witnessed = (nanoseconds: number) => `${readable(Math.max(0, nanoseconds / 1e6 - WITNESS_MS))} ms`;
-    report.figure(`meanwhile an idle process woke up late by ${witnessed(witness.percentile(99))} (p99), ${witnessed(witness.max)} at the most: what else the machine did`);
-    report.figure(`${backend}: the event loop stood still (or waited 100 ms to be looked at) for at most ${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`);
-    report.figure(`${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} due${isQuick ? ', give or take a phase' : ''}`);
-    if (!isQuick) report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });
+    report.figure(
+      `meanwhile an idle process woke up late by ${witnessed(witness.percentile(99))} (p99), ` +
+        `${witnessed(witness.max)} at the most: what else the machine did`,
+    );
+    report.figure(
+      `${backend}: the event loop stood still (or waited 100 ms to be looked at) for at most ` +
+        `${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`,
+    );
+    report.figure(
+      `${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} ` +
+        `due${isQuick ? ', give or take a phase' : ''}`,
+    );
+    if (!isQuick)
+      report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });
     report.bound({ name: `start lateness p99 on ${backend}`, value: lateness(0.99), unit: ' ms', atMost: LATENESS_MS });
   });
 }

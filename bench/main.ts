@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import type { Benchmark } from './benchmark.ts';
 import { agentIdle } from './agent-idle.ts';
 import { alert } from './alert.ts';
 import { api } from './api.ts';
+import type { Benchmark } from './benchmark.ts';
 import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
 import { evaluate } from './evaluate.ts';
@@ -24,17 +24,48 @@ import { createReport } from './report.ts';
 import { rollup } from './rollup.ts';
 import { schedules } from './schedules.ts';
 import { sign } from './sign.ts';
+import { createStands } from './stand/stand.ts';
 import { statistics } from './statistics.ts';
 import { storm } from './storm.ts';
-import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, judging, live, console: consolePage, rollup, statistics, pipeline, mixed, load, fleet, schedules, 'agent-idle': agentIdle, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
+  sign,
+  'probe-http': probeHttp,
+  'probe-icmp': probeIcmp,
+  'probe-tcp': probeTcp,
+  'probe-udp': probeUdp,
+  'probe-dns': probeDns,
+  evaluate,
+  api,
+  deliver,
+  isolation,
+  alert,
+  storm,
+  heartbeats,
+  judging,
+  live,
+  console: consolePage,
+  rollup,
+  statistics,
+  pipeline,
+  mixed,
+  load,
+  fleet,
+  schedules,
+  'agent-idle': agentIdle,
+  idle,
+};
 
-const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));
 if (unknown.length > 0) {
-  process.stderr.write(`There is no benchmark named ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}\n`);
+  process.stderr.write(
+    `There is no benchmark named ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}\n`,
+  );
   process.exit(2);
 }
 

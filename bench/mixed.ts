@@ -22,15 +22,28 @@ const REQUEST_US = 2000;
 
 type Answers = { statuses: Record<string, number>; unsent: number; kinds: string[] };
 
-/** What a request of the customers' mix that `fleet` has costs each process: CPU and no time, so that it can be measured on a busy machine; then each kind of them by itself. */
+/**
+ * What a request of the customers' mix that `fleet` has costs each process: CPU and no time, so that it can be measured
+ * on a busy machine; then each kind of them by itself.
+ */
 export async function mixed({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, 'redis');
     const target = await startTarget(stand);
-    await addMonitors(installation, { count: MONITORS, intervalSeconds: 60, targets: target.urls, downAfterFailures: 2 });
+    await addMonitors(installation, {
+      count: MONITORS,
+      intervalSeconds: 60,
+      targets: target.urls,
+      downAfterFailures: 2,
+    });
     const accounts = await spreadOverAccounts(installation, { monitors: MONITORS, accounts: 100, tokensEach: 4 });
     const web = await startWeb(stand, installation.env);
-    const customers = await forkChild<null>(stand, 'mixed-load', { url: web.url, accounts, perSecond: CALM_RATE, target: target.urls[0] });
+    const customers = await forkChild<null>(stand, 'mixed-load', {
+      url: web.url,
+      accounts,
+      perSecond: CALM_RATE,
+      target: target.urls[0],
+    });
     const [postgresPid = 0, redisPid = 0] = installation.serverPids;
     const pids = { web: web.program.pid, PostgreSQL: postgresPid, Redis: redisPid, customers: customers.pid };
 
@@ -42,22 +55,40 @@ export async function mixed({ isQuick, report, withStand }: BenchContext): Promi
         if (perSecond === FULL_RATE) rounds.push(us);
       }
     }
-    report.bound({ name: `CPU of a request of the mix at ${FULL_RATE}/s, the median of ${rounds.length} rounds`, value: median(rounds), unit: ' us', atMost: REQUEST_US });
+    report.bound({
+      name: `CPU of a request of the mix at ${FULL_RATE}/s, the median of ${rounds.length} rounds`,
+      value: median(rounds),
+      unit: ' us',
+      atMost: REQUEST_US,
+    });
     if (!isQuick) for (const only of kinds) await measure(only, { seconds: 5, only });
 
-    async function measure(name: string, what: { seconds: number; only?: string; perSecond?: number }): Promise<number> {
+    async function measure(
+      name: string,
+      what: { seconds: number; only?: string; perSecond?: number },
+    ): Promise<number> {
       const before = await cpuOf();
       const { statuses, unsent } = await customers.ask<Answers>(what);
       const after = await cpuOf();
       const requests = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-      const costs = Object.keys(pids).map((process) => [process, (((after[process] ?? 0) - (before[process] ?? 0)) * 1e6) / requests] as const);
+      const costs = Object.keys(pids).map(
+        (process) => [process, (((after[process] ?? 0) - (before[process] ?? 0)) * 1e6) / requests] as const,
+      );
       const total = costs.reduce((sum, [, us]) => sum + us, 0);
-      report.figure(`${name}: ${readable(total)} us of CPU a request (${costs.map(([process, us]) => `${process} ${readable(us)}`).join(', ')}); ${JSON.stringify(statuses)}, ${unsent} not sent`);
+      report.figure(
+        `${name}: ${readable(total)} us of CPU a request ` +
+          `(${costs.map(([process, us]) => `${process} ${readable(us)}`).join(', ')}); ` +
+          `${JSON.stringify(statuses)}, ${unsent} not sent`,
+      );
       return total;
     }
 
     async function cpuOf(): Promise<Record<string, number>> {
-      return Object.fromEntries(await Promise.all(Object.entries(pids).map(async ([process, pid]) => [process, await cpuSecondsOf([pid])] as const)));
+      return Object.fromEntries(
+        await Promise.all(
+          Object.entries(pids).map(async ([process, pid]) => [process, await cpuSecondsOf([pid])] as const),
+        ),
+      );
     }
   });
 }

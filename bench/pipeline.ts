@@ -5,8 +5,8 @@ import { measureBareLoop } from './stand/bare-loop.ts';
 import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
 import { addMonitors } from './stand/monitors.ts';
 import { cpuSecondsOf } from './stand/process-tree.ts';
-import { growth } from './stand/scrape.ts';
 import { startService } from './stand/running-service.ts';
+import { growth } from './stand/scrape.ts';
 import { startTarget } from './stand/target.ts';
 
 const INTERVAL_SECONDS = 60;
@@ -20,42 +20,77 @@ const RATES = [
 /** PostgreSQL alone may take so many times the CPU of PostgreSQL and Redis. */
 const POSTGRES_TO_REDIS = 1.3;
 
-/** CPU of a plain http check over the whole pipeline, schedule to stored decision, against a bare loop at the same rate. */
+/**
+ * CPU of a plain http check over the whole pipeline, schedule to stored decision, against a bare loop at the same rate.
+ */
 export async function pipeline(context: BenchContext): Promise<void> {
   for (const { perSecond, bound } of RATES) {
     const bare: number[] = [];
     const costs = new Map<Backend, number>();
     for (const backend of BACKENDS) {
-      bare.push(await measureBareLoop(context.withStand, { perSecond, warmUpMs: 5000, measureMs: context.isQuick ? 5000 : 20_000 }));
+      bare.push(
+        await measureBareLoop(context.withStand, {
+          perSecond,
+          warmUpMs: 5000,
+          measureMs: context.isQuick ? 5000 : 20_000,
+        }),
+      );
       costs.set(backend, await measurePipeline(context, backend, perSecond));
     }
     const limit = median(bare);
     context.report.figure(`${perSecond} checks/s: bare loop ${microseconds(limit)}`);
     for (const [backend, cost] of costs) {
-      context.report.bound({ name: `CPU per check at ${perSecond}/s on ${backend}, to the bare loop`, value: cost / limit, unit: ' times', atMost: bound });
+      context.report.bound({
+        name: `CPU per check at ${perSecond}/s on ${backend}, to the bare loop`,
+        value: cost / limit,
+        unit: ' times',
+        atMost: bound,
+      });
     }
     const ratio = (costs.get('postgres') ?? Number.NaN) / (costs.get('redis') ?? Number.NaN);
-    context.report.bound({ name: `PostgreSQL alone at ${perSecond}/s, to Redis`, value: ratio, unit: ' times', atMost: POSTGRES_TO_REDIS });
+    context.report.bound({
+      name: `PostgreSQL alone at ${perSecond}/s, to Redis`,
+      value: ratio,
+      unit: ' times',
+      atMost: POSTGRES_TO_REDIS,
+    });
   }
 }
 
 /** CPU seconds per check of our process, PostgreSQL and Redis. */
-async function measurePipeline({ isQuick, report, withStand }: BenchContext, backend: Backend, perSecond: number): Promise<number> {
+async function measurePipeline(
+  { isQuick, report, withStand }: BenchContext,
+  backend: Backend,
+  perSecond: number,
+): Promise<number> {
   return await withStand(async (stand) => {
     const installation = await startInstallation(stand, backend);
     const { urls } = await startTarget(stand);
-    await addMonitors(installation, { count: perSecond * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS, targets: urls, downAfterFailures: 2 });
+    await addMonitors(installation, {
+      count: perSecond * INTERVAL_SECONDS,
+      intervalSeconds: INTERVAL_SECONDS,
+      targets: urls,
+      downAfterFailures: 2,
+    });
     const service = await startService(stand, installation.env);
     const pids = [service.program.pid, ...installation.serverPids];
-    const read = async () => ({ scrape: await service.scrape(), cpu: await Promise.all(pids.map((pid) => cpuSecondsOf([pid]))) });
+    const read = async () => ({
+      scrape: await service.scrape(),
+      cpu: await Promise.all(pids.map((pid) => cpuSecondsOf([pid]))),
+    });
     await delay(isQuick ? 15_000 : 30_000);
     const before = await read();
     await delay(isQuick ? 15_000 : 60_000);
     const after = await read();
     const stored = growth('spotcheck_results_stored_total', before.scrape, after.scrape);
-    const [ours = 0, postgres = 0, redis = 0] = after.cpu.map((seconds, index) => (seconds - (before.cpu[index] ?? 0)) / stored);
+    const [ours = 0, postgres = 0, redis = 0] = after.cpu.map(
+      (seconds, index) => (seconds - (before.cpu[index] ?? 0)) / stored,
+    );
     const total = ours + postgres + redis;
-    report.figure(`${perSecond} checks/s on ${backend}: ${microseconds(total)} (ours ${microseconds(ours)}, PostgreSQL ${microseconds(postgres)}, Redis ${microseconds(redis)}), ${stored} results`);
+    report.figure(
+      `${perSecond} checks/s on ${backend}: ${microseconds(total)} (ours ${microseconds(ours)}, PostgreSQL ` +
+        `${microseconds(postgres)}, Redis ${microseconds(redis)}), ${stored} results`,
+    );
     return total;
   });
 }

@@ -24,5 +24,15 @@ export async function probeDns({ isQuick, report, withStand }: BenchContext): Pr
 }
 
 function targetOf(target: string, records: DnsRecordSpec[]): CheckTarget {
-  return { type: 'dns', target, timeoutMs: 10_000, method: null, expectedStatus: null, bodyMatch: null, followRedirects: false, checkSpec: { dns: { records } }, secrets: {} };
+  return {
+    type: 'dns',
+    target,
+    timeoutMs: 10_000,
+    method: null,
+    expectedStatus: null,
+    bodyMatch: null,
+    followRedirects: false,
+    checkSpec: { dns: { records } },
+    secrets: {},
+  };
 }

@@ -13,7 +13,10 @@ const BODY_BYTES = [100, 20_000];
 
 type Contestant = { name: string; run: () => Promise<unknown>; samples: number[] };
 
-/** CPU of one http probe against one bare `http.get(agent: false)` that drains its answer, both in turns, so that whatever else the machine does falls on both. */
+/**
+ * CPU of one http probe against one bare `http.get(agent: false)` that drains its answer, both in turns, so that
+ * whatever else the machine does falls on both.
+ */
 export async function probeHttp({ isQuick, report, withStand }: BenchContext): Promise<void> {
   for (const bodyBytes of BODY_BYTES) {
     await withStand(async (stand) => {
@@ -55,5 +58,15 @@ function getBare(url: string): Promise<void> {
 }
 
 function targetOf(url: string, bodyMatch: string | null): CheckTarget {
-  return { type: 'http', target: url, timeoutMs: 10_000, method: 'GET', expectedStatus: '2xx', bodyMatch, followRedirects: true, checkSpec: {}, secrets: {} };
+  return {
+    type: 'http',
+    target: url,
+    timeoutMs: 10_000,
+    method: 'GET',
+    expectedStatus: '2xx',
+    bodyMatch,
+    followRedirects: true,
+    checkSpec: {},
+    secrets: {},
+  };
 }

@@ -3,13 +3,17 @@ import { openIcmpProbe } from '../probes/icmp.ts';
 import type { BenchContext } from './benchmark.ts';
 import { measureProbeRate } from './probe-rate.ts';
 
-const TARGETS = { 'IPv4': '127.0.0.1', 'IPv6': '::1' };
+const TARGETS = { IPv4: '127.0.0.1', IPv6: '::1' };
 
-/** icmp probes of one echo request on loopback: how many a core makes. Where the machine grants no socket the figures are those of its ping program, or there are none. */
+/**
+ * icmp probes of one echo request on loopback: how many a core makes. Where the machine grants no socket the figures
+ * are those of its ping program, or there are none.
+ */
 export async function probeIcmp({ isQuick, report }: BenchContext): Promise<void> {
   const { probe, close } = openIcmpProbe({
     allowPrivateNetwork: true,
-    onEchoNotice: ({ family, means, reason }) => report.figure(`IPv${family}: ${means ?? 'no means'}${reason === null ? '' : ` (${reason})`}`),
+    onEchoNotice: ({ family, means, reason }) =>
+      report.figure(`IPv${family}: ${means ?? 'no means'}${reason === null ? '' : ` (${reason})`}`),
   });
   for (const [name, address] of Object.entries(TARGETS)) {
     const target = targetOf(address);
@@ -18,13 +22,26 @@ export async function probeIcmp({ isQuick, report }: BenchContext): Promise<void
       report.figure(`${name}: ${outcome}, nothing to measure`);
       continue;
     }
-    report.bound({ name, value: await measureProbeRate(() => probe(target), { isQuick }), unit: ' probes a second and core', atLeast: 1000 });
+    report.bound({
+      name,
+      value: await measureProbeRate(() => probe(target), { isQuick }),
+      unit: ' probes a second and core',
+      atLeast: 1000,
+    });
   }
   await close();
 }
 
 function targetOf(target: string): CheckTarget {
   return {
-    type: 'icmp', target, timeoutMs: 10_000, method: null, expectedStatus: null, bodyMatch: null, followRedirects: false, checkSpec: { ping: { count: 1 } }, secrets: {},
+    type: 'icmp',
+    target,
+    timeoutMs: 10_000,
+    method: null,
+    expectedStatus: null,
+    bodyMatch: null,
+    followRedirects: false,
+    checkSpec: { ping: { count: 1 } },
+    secrets: {},
   };
 }

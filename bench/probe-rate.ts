@@ -4,8 +4,14 @@ const WARM_UP_ROUNDS = 3;
 const PROBES_A_ROUND = 2000;
 const IN_FLIGHT = 50;
 
-/** How many probes one core makes in a second of its own time, whatever else the machine does: the median of several rounds, 50 probes under way at a time. */
-export async function measureProbeRate(probe: () => Promise<unknown>, { isQuick }: { isQuick: boolean }): Promise<number> {
+/**
+ * How many probes one core makes in a second of its own time, whatever else the machine does: the median of several
+ * rounds, 50 probes under way at a time.
+ */
+export async function measureProbeRate(
+  probe: () => Promise<unknown>,
+  { isQuick }: { isQuick: boolean },
+): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round < WARM_UP_ROUNDS + (isQuick ? 3 : 12); round += 1) {
     const rate = 1 / (await measureCpuSeconds(probe, { probes: PROBES_A_ROUND, inFlight: IN_FLIGHT }));
@@ -15,7 +21,10 @@ export async function measureProbeRate(probe: () => Promise<unknown>, { isQuick 
 }
 
 /** CPU seconds of this process that one of so many probes took, some of them under way at a time. */
-export async function measureCpuSeconds(probe: () => Promise<unknown>, { probes, inFlight }: { probes: number; inFlight: number }): Promise<number> {
+export async function measureCpuSeconds(
+  probe: () => Promise<unknown>,
+  { probes, inFlight }: { probes: number; inFlight: number },
+): Promise<number> {
   const before = process.cpuUsage();
   let started = 0;
   await Promise.all(

@@ -23,5 +23,15 @@ export async function probeUdp({ isQuick, report, withStand }: BenchContext): Pr
 }
 
 function targetOf(target: string, transport: TransportSpec): CheckTarget {
-  return { type: 'udp', target, timeoutMs: 10_000, method: null, expectedStatus: null, bodyMatch: null, followRedirects: false, checkSpec: { transport }, secrets: {} };
+  return {
+    type: 'udp',
+    target,
+    timeoutMs: 10_000,
+    method: null,
+    expectedStatus: null,
+    bodyMatch: null,
+    followRedirects: false,
+    checkSpec: { transport },
+    secrets: {},
+  };
 }

@@ -15,8 +15,13 @@ export function createReport(write: (line: string) => void): Report {
     figure: (text) => write(`  ${text}`),
     bound(bound) {
       const [words, limit, holds] =
-        'atMost' in bound ? (['at most', bound.atMost, bound.value <= bound.atMost] as const) : (['at least', bound.atLeast, bound.value >= bound.atLeast] as const);
-      write(`${holds ? '  holds  ' : '  MISSED '} ${bound.name}: ${readable(bound.value)}${bound.unit}, ${words} ${readable(limit)}${bound.unit}`);
+        'atMost' in bound
+          ? (['at most', bound.atMost, bound.value <= bound.atMost] as const)
+          : (['at least', bound.atLeast, bound.value >= bound.atLeast] as const);
+      write(
+        `${holds ? '  holds  ' : '  MISSED '} ${bound.name}: ${readable(bound.value)}${bound.unit}, ${words} ` +
+          `${readable(limit)}${bound.unit}`,
+      );
     },
   };
 }

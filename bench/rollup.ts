@@ -17,7 +17,10 @@ const HOUR_SECONDS = 60;
 /** Bytes of a stored result with all its indexes. */
 const BYTES_A_RESULT = 100;
 
-/** An hour of 100,000 monitors at 60 s, the hour before it in the same partition: how long its roll-up takes, and what results take on disk. */
+/**
+ * An hour of 100,000 monitors at 60 s, the hour before it in the same partition: how long its roll-up takes, and what
+ * results take on disk.
+ */
 export async function rollup({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const { database, postgresPid } = await startInstallation(stand, 'postgres');
@@ -26,13 +29,27 @@ export async function rollup({ isQuick, report, withStand }: BenchContext): Prom
     const hourMs = Math.floor(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS - HOUR_MS;
     await createPartitions(database, hourMs);
     await createRollupPartitions(database, hourMs);
-    for (const atMs of [hourMs - HOUR_MS, hourMs]) await fillWithResults(database, { monitors, perMonitor: RESULTS_A_MONITOR, fromMs: atMs, everyMs: HOUR_MS / RESULTS_A_MONITOR });
+    for (const atMs of [hourMs - HOUR_MS, hourMs])
+      await fillWithResults(database, {
+        monitors,
+        perMonitor: RESULTS_A_MONITOR,
+        fromMs: atMs,
+        everyMs: HOUR_MS / RESULTS_A_MONITOR,
+      });
     const run = runWith(database);
     const [stored] = await run<{ bytes: number; results: number }>(
-      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,
+      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+       WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,
     );
-    report.figure(`${readable(stored?.results ?? 0)} stored results take ${readable((stored?.bytes ?? 0) / 2 ** 20)} MB`);
-    report.bound({ name: 'a check on disk, indexes included', value: (stored?.bytes ?? 0) / (stored?.results ?? 1), unit: ' bytes', atMost: BYTES_A_RESULT });
+    report.figure(
+      `${readable(stored?.results ?? 0)} stored results take ${readable((stored?.bytes ?? 0) / 2 ** 20)} MB`,
+    );
+    report.bound({
+      name: 'a check on disk, indexes included',
+      value: (stored?.bytes ?? 0) / (stored?.results ?? 1),
+      unit: ' bytes',
+      atMost: BYTES_A_RESULT,
+    });
 
     await run('ANALYZE check_results');
     await beginRollups(run, hourMs - HOUR_MS);
@@ -43,12 +60,23 @@ export async function rollup({ isQuick, report, withStand }: BenchContext): Prom
       const rolled = await rollNextHour(database, Date.now());
       const seconds = (performance.now() - startedAt) / 1000;
       if (rolled.outcome !== 'rolled') throw new Error(`The roll-up was ${rolled.outcome}`);
-      report.figure(`${name}: ${readable(rolled.rows)} roll-ups, ${readable((await cpuSecondsOf([postgresPid])) - cpu)} s of PostgreSQL's CPU`);
-      report.bound({ name: `${name}, ${readable(monitors * RESULTS_A_MONITOR)} results`, value: seconds, unit: ' s', atMost: HOUR_SECONDS });
+      report.figure(
+        `${name}: ${readable(rolled.rows)} roll-ups, ${readable((await cpuSecondsOf([postgresPid])) - cpu)} s of ` +
+          `PostgreSQL's CPU`,
+      );
+      report.bound({
+        name: `${name}, ${readable(monitors * RESULTS_A_MONITOR)} results`,
+        value: seconds,
+        unit: ' s',
+        atMost: HOUR_SECONDS,
+      });
     }
     const [made] = await run<{ bytes: number; rollups: number }>(
-      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'hourly_rollups'::regclass)::bigint AS bytes, count(*) AS rollups FROM hourly_rollups`,
+      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+       WHERE inhparent = 'hourly_rollups'::regclass)::bigint AS bytes, count(*) AS rollups FROM hourly_rollups`,
     );
-    report.figure(`a roll-up of an hour takes ${readable((made?.bytes ?? 0) / (made?.rollups ?? 1))} bytes with its indexes`);
+    report.figure(
+      `a roll-up of an hour takes ${readable((made?.bytes ?? 0) / (made?.rollups ?? 1))} bytes with its indexes`,
+    );
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { phaseCount } from '../core/phases.ts';
 import type { MonitorSettings } from '../core/monitor.ts';
+import { phaseCount } from '../core/phases.ts';
 import { listCheckRegions, registerSharedAgent } from '../models/agents.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createMonitor } from '../models/monitor-changes.ts';
@@ -25,7 +25,10 @@ const POLL_MS = 10;
 const IN_PLACE_SECONDS = 10;
 const READY_SECONDS = 5;
 
-/** 100,000 monitors through what the API calls for each of them, until the queue has every schedule; then a start with all of them. */
+/**
+ * 100,000 monitors through what the API calls for each of them, until the queue has every schedule; then a start with
+ * all of them.
+ */
 export async function schedules(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await schedulesOn(context, backend);
 }
@@ -36,11 +39,21 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
     const { urls } = await startTarget(stand);
     const { database, tenantId, databaseUrl, redisUrls } = installation;
     const newId = createIdSource();
-    const agent = await registerSharedAgent(database, { newId: newId('agt'), region: REGION, version: '0', arch: process.arch, nowMs: Date.now() });
+    const agent = await registerSharedAgent(database, {
+      newId: newId('agt'),
+      region: REGION,
+      version: '0',
+      arch: process.arch,
+      nowMs: Date.now(),
+    });
     const count = isQuick ? 5000 : 100_000;
 
     await withStand(async (creating) => {
-      const queueBackend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: (error) => report.figure(`queue: ${error.message}`) });
+      const queueBackend = openQueueBackend({
+        databaseUrl,
+        redisUrl: redisUrls[0] ?? null,
+        onError: (error) => report.figure(`queue: ${error.message}`),
+      });
       const queues = openJobQueues(queueBackend);
       creating.defer(() => queueBackend.close());
       creating.defer(() => queues.close());
@@ -51,8 +64,16 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
         Array.from({ length: AT_ONCE }, async () => {
           while (created < count) {
             created += 1;
-            const settings: MonitorSettings = { ...SETTINGS, name: `Monitor ${created}`, target: `${urls[created % urls.length]}${created}` };
-            const stored = await createMonitor(database, { id: newId('mon'), tenantId, settings, secrets: {}, agentIds: [agent.id], nowMs: Date.now() }, null);
+            const settings: MonitorSettings = {
+              ...SETTINGS,
+              name: `Monitor ${created}`,
+              target: `${urls[created % urls.length]}${created}`,
+            };
+            const stored = await createMonitor(
+              database,
+              { id: newId('mon'), tenantId, settings, secrets: {}, agentIds: [agent.id], nowMs: Date.now() },
+              null,
+            );
             if (stored !== null) void notify(stored.schedule);
           }
         }),
@@ -62,12 +83,25 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
       while ((await queues.checkQueue(REGION).getJobSchedulersCount()) < wanted) await delay(POLL_MS);
       const inPlaceSeconds = (performance.now() - createdAt) / 1000;
       const seconds = (createdAt - startedAt) / 1000;
-      report.figure(`${backend}: ${readable(count)} monitors created in ${readable(seconds)} s (${readable((seconds * 1000) / count)} ms each, ${AT_ONCE} at once), ${wanted} schedules`);
-      report.bound({ name: `schedules in place on ${backend}, after the last creation`, value: inPlaceSeconds, unit: ' s', atMost: IN_PLACE_SECONDS });
+      report.figure(
+        `${backend}: ${readable(count)} monitors created in ${readable(seconds)} s ` +
+          `(${readable((seconds * 1000) / count)} ms each, ${AT_ONCE} at once), ${wanted} schedules`,
+      );
+      report.bound({
+        name: `schedules in place on ${backend}, after the last creation`,
+        value: inPlaceSeconds,
+        unit: ' s',
+        atMost: IN_PLACE_SECONDS,
+      });
     });
 
     const { readyAfterMs } = await startService(stand, installation.env);
-    report.bound({ name: `a start with ${readable(count)} monitors on ${backend}, until /readyz`, value: readyAfterMs / 1000, unit: ' s', atMost: READY_SECONDS });
+    report.bound({
+      name: `a start with ${readable(count)} monitors on ${backend}, until /readyz`,
+      value: readyAfterMs / 1000,
+      unit: ' s',
+      atMost: READY_SECONDS,
+    });
   });
 }
 

@@ -11,7 +11,10 @@ const MESSAGES_A_ROUND = 20_000;
 /** What signing and serialising take at most, in microseconds. */
 const SIGNING_US = 30;
 
-/** What one webhook attempt costs before it is sent, envelope, bytes and both signatures, against a bare HMAC of the same bytes, both in turns. */
+/**
+ * What one webhook attempt costs before it is sent, envelope, bytes and both signatures, against a bare HMAC of the
+ * same bytes, both in turns.
+ */
 export async function sign({ isQuick, report }: BenchContext): Promise<void> {
   const signingSecret = generateSigningSecret(randomBytes);
   const message = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
@@ -19,10 +22,17 @@ export async function sign({ isQuick, report }: BenchContext): Promise<void> {
   const prepare = () => {
     const sentAtMs = Date.now();
     const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
-    return signDelivery({ body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) }, signingSecret);
+    return signDelivery(
+      { body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) },
+      signingSecret,
+    );
   };
   const contestants = [
-    { name: 'bare HMAC', run: () => createHmac('sha256', signingSecret).update(JSON.stringify(message)).digest('hex'), samples: [] as number[] },
+    {
+      name: 'bare HMAC',
+      run: () => createHmac('sha256', signingSecret).update(JSON.stringify(message)).digest('hex'),
+      samples: [] as number[],
+    },
     { name: 'a delivery, ready to be sent', run: prepare, samples: [] as number[] },
   ];
   for (let round = 0; round < WARM_UP_ROUNDS + (isQuick ? 3 : 9); round += 1) {
@@ -36,7 +46,12 @@ export async function sign({ isQuick, report }: BenchContext): Promise<void> {
     const microseconds = median(samples);
     report.figure(`${name}: ${microseconds.toFixed(1)} us, ratio ${(microseconds / bare).toFixed(2)}`);
   }
-  report.bound({ name: 'signing and serialising a delivery', value: median(contestants[1]?.samples ?? []), unit: ' us', atMost: SIGNING_US });
+  report.bound({
+    name: 'signing and serialising a delivery',
+    value: median(contestants[1]?.samples ?? []),
+    unit: ' us',
+    atMost: SIGNING_US,
+  });
 }
 
 function measure(run: () => unknown): number {

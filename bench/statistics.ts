@@ -32,14 +32,22 @@ const REPORT_SECONDS = 5;
 const CALLS = 500;
 const OVERVIEWS = 20;
 
-/** Statistics over 90 days of roll-ups of 10,000 monitors: of one monitor, by the model and by the API; all of them in the overview; a month's report of 1,000. */
+/**
+ * Statistics over 90 days of roll-ups of 10,000 monitors: of one monitor, by the model and by the API; all of them in
+ * the overview; a month's report of 1,000.
+ */
 export async function statistics({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, 'redis');
     const { database } = installation;
     const run = runWith(database);
     const monitors = isQuick ? MONITORS / 10 : MONITORS;
-    await addMonitors(installation, { count: monitors + REPORTED, intervalSeconds: 60, targets: ['http://127.0.0.1/m/'], downAfterFailures: 1 });
+    await addMonitors(installation, {
+      count: monitors + REPORTED,
+      intervalSeconds: 60,
+      targets: ['http://127.0.0.1/m/'],
+      downAfterFailures: 1,
+    });
     await createTenant(database, { id: 'ten_reported', name: 'reported', plan: 'pro', nowMs: Date.now() });
     await run(`UPDATE monitors SET tenant_id = 'ten_reported' WHERE no > $1`, [monitors]);
     const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -48,19 +56,38 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
     // Gigabytes were written a moment ago: what the disk still has to take would be measured with what is read.
     await promisify(execFile)('sync');
     const [size] = await run<{ hourly: number; daily: number }>(
-      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'hourly_rollups'::regclass)::bigint AS hourly,
-              (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'daily_rollups'::regclass)::bigint AS daily`,
+      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+       WHERE inhparent = 'hourly_rollups'::regclass)::bigint AS hourly,
+              (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+                WHERE inhparent = 'daily_rollups'::regclass)::bigint AS daily`,
     );
-    report.figure(`${DAYS} days of ${readable(monitors + REPORTED)} monitors take ${readable((size?.hourly ?? 0) / 2 ** 20)} MB by hour and ${readable((size?.daily ?? 0) / 2 ** 20)} MB by day`);
+    report.figure(
+      `${DAYS} days of ${readable(monitors + REPORTED)} monitors take ${readable((size?.hourly ?? 0) / 2 ** 20)} ` +
+        `MB by hour and ${readable((size?.daily ?? 0) / 2 ** 20)} MB by day`,
+    );
 
     const span = { fromMs: untilMs - DAYS * DAY_MS, toMs: untilMs, nowMs: Date.now() };
     const asked = Array.from({ length: CALLS }, (_, call) => 1 + ((call * 7919) % monitors));
-    const model = await timesOf(asked, async (monitorNo) => readStatistics(database, { monitorNo, ...span, stepMs: DAY_MS, rolledMs: await rolledUntilMs(runOn(database.pool)) }));
-    bind(report, { name: `${DAYS} days of one monitor and its series by day, by the model`, times: model, atMost: STATS_MS });
+    const model = await timesOf(asked, async (monitorNo) =>
+      readStatistics(database, {
+        monitorNo,
+        ...span,
+        stepMs: DAY_MS,
+        rolledMs: await rolledUntilMs(runOn(database.pool)),
+      }),
+    );
+    bind(report, {
+      name: `${DAYS} days of one monitor and its series by day, by the model`,
+      times: model,
+      atMost: STATS_MS,
+    });
 
     const web = await startWeb(stand, installation.env);
-    const ids = new Map((await run<{ no: number; id: string }>('SELECT no, id FROM monitors')).map(({ no, id }) => [no, id]));
-    const path = (no: number): string => `/v1/monitors/${ids.get(no)}/stats?from=${span.fromMs / 1000}&to=${span.toMs / 1000}&resolution=day`;
+    const ids = new Map(
+      (await run<{ no: number; id: string }>('SELECT no, id FROM monitors')).map(({ no, id }) => [no, id]),
+    );
+    const path = (no: number): string =>
+      `/v1/monitors/${ids.get(no)}/stats?from=${span.fromMs / 1000}&to=${span.toMs / 1000}&resolution=day`;
     const api = await timesOf(asked, (no) => get(installation, web, path(no)));
     bind(report, { name: `${DAYS} days of one monitor by the API`, times: api, atMost: STATS_MS });
     const overviews = await timesOf(asked.slice(0, OVERVIEWS), () => get(installation, web, '/v1/overview'));
@@ -69,9 +96,17 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
     const window = endedPeriods(Date.now()).findLast(({ period }) => period === 'month');
     if (window === undefined) throw new Error('No month has ended');
     const startedAt = performance.now();
-    const { isMade } = await makeReport({ database, newId: createIdSource(), publicUrl: 'http://localhost:3000' }, { tenantId: 'ten_reported', window, nowMs: Date.now(), isTold: false });
+    const { isMade } = await makeReport(
+      { database, newId: createIdSource(), publicUrl: 'http://localhost:3000' },
+      { tenantId: 'ten_reported', window, nowMs: Date.now(), isTold: false },
+    );
     if (!isMade) throw new Error('No report was made');
-    report.bound({ name: `a month's report of ${readable(REPORTED)} monitors`, value: (performance.now() - startedAt) / 1000, unit: ' s', atMost: REPORT_SECONDS });
+    report.bound({
+      name: `a month's report of ${readable(REPORTED)} monitors`,
+      value: (performance.now() - startedAt) / 1000,
+      unit: ' s',
+      atMost: REPORT_SECONDS,
+    });
   });
 }
 
@@ -86,7 +121,10 @@ async function timesOf<Item>(items: readonly Item[], call: (item: Item) => Promi
   return times.slice(Math.ceil(items.length / 5));
 }
 
-function bind(report: BenchContext['report'], { name, times, atMost }: { name: string; times: readonly number[]; atMost: number }): void {
+function bind(
+  report: BenchContext['report'],
+  { name, times, atMost }: { name: string; times: readonly number[]; atMost: number },
+): void {
   report.figure(`${name}: p50 ${readable(median(times))} ms, p99 ${readable(percentile(times, 0.99))} ms`);
   report.bound({ name: `${name}, p50`, value: median(times), unit: ' ms', atMost });
 }

@@ -17,7 +17,10 @@ const WELL = 6;
 /** The 99th percentile of the way of an alert of the storm to a channel that is well, in milliseconds. */
 const STORM_MS = 2000;
 
-/** Everything that an account watches fails within five seconds, seven channels hear of it, and one of them hangs: how long the others wait. */
+/**
+ * Everything that an account watches fails within five seconds, seven channels hear of it, and one of them hangs: how
+ * long the others wait.
+ */
 export async function storm(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await stormOn(context, backend);
 }
@@ -27,9 +30,15 @@ async function stormOn({ report, withStand }: BenchContext, backend: Backend): P
     const installation = await startInstallation(stand, backend);
     const target = await startTarget(stand);
     const receiver = await startReceiver(stand);
-    await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: target.urls, downAfterFailures: 1 });
+    await addMonitors(installation, {
+      count: MONITORS,
+      intervalSeconds: INTERVAL_SECONDS,
+      targets: target.urls,
+      downAfterFailures: 1,
+    });
     const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
-    for (let channel = 1; channel <= WELL; channel += 1) await addChannel(installation, service, receiver.url(`well/${channel}`));
+    for (let channel = 1; channel <= WELL; channel += 1)
+      await addChannel(installation, service, receiver.url(`well/${channel}`));
     await addChannel(installation, service, receiver.url('hang'));
 
     await delay(2 * INTERVAL_SECONDS * 1000);
@@ -39,8 +48,21 @@ async function stormOn({ report, withStand }: BenchContext, backend: Backend): P
     const arrivals = (await receiver.arrivals()).filter(({ path }) => path.startsWith('/well/'));
     const ways = arrivals.map(({ target: name, atMs }) => atMs - (failedAt.get(name) ?? Number.NaN));
     const p99 = percentile(ways, 0.99);
-    report.figure(`${backend}: ${arrivals.length} alerts of ${MONITORS * WELL}; p50 ${readable(percentile(ways, 0.5))} ms, p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`);
-    report.bound({ name: `alerts of a storm lost on ${backend}`, value: MONITORS * WELL - arrivals.length, unit: '', atMost: 0 });
-    report.bound({ name: `from a failing answer to a channel that is well, in a storm, on ${backend}, p99`, value: p99, unit: ' ms', atMost: STORM_MS });
+    report.figure(
+      `${backend}: ${arrivals.length} alerts of ${MONITORS * WELL}; p50 ${readable(percentile(ways, 0.5))} ms, ` +
+        `p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`,
+    );
+    report.bound({
+      name: `alerts of a storm lost on ${backend}`,
+      value: MONITORS * WELL - arrivals.length,
+      unit: '',
+      atMost: 0,
+    });
+    report.bound({
+      name: `from a failing answer to a channel that is well, in a storm, on ${backend}, p99`,
+      value: p99,
+      unit: ' ms',
+      atMost: STORM_MS,
+    });
   });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { AuditAction } from '../core/audit/entry.ts';
 import { PLAN_LIMITS } from '../core/plans.ts';
 import { createApiToken, generateToken, isTokenKnown } from '../models/api-tokens.ts';
-import type { AuditAction } from '../core/audit/entry.ts';
 import { authorOf, OPERATOR } from '../models/audit-log.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
@@ -16,7 +16,12 @@ import { createUser, findUserByEmail } from '../models/users.ts';
  */
 export type FirstStart = { token: string | null; email: string; password: string | null };
 
-export type BootstrapOptions = { newId: (prefix: IdPrefix) => string; nowMs: number; token: string | null; password: string | null };
+export type BootstrapOptions = {
+  newId: (prefix: IdPrefix) => string;
+  nowMs: number;
+  token: string | null;
+  password: string | null;
+};
 
 /** The tenant, the console user and the token of a first start have these names. */
 const TENANT = 'default';
@@ -37,13 +42,32 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
     return null;
   }
   const tenant = (await listTenants(database)).find(({ name }) => name === TENANT);
-  const tenantId = tenant?.id ?? (await createTenant(recordedAs('account.created'), { id: newId('ten'), name: TENANT, plan: 'pro', nowMs }))?.id;
+  const tenantId =
+    tenant?.id ??
+    (await createTenant(recordedAs('account.created'), { id: newId('ten'), name: TENANT, plan: 'pro', nowMs }))?.id;
   if (tenantId === undefined) return null;
   const token = options.token ?? generateToken('spk');
   const password = options.password ?? randomBytes(12).toString('base64url');
   const scopes = ['read' as const, 'write' as const];
-  if (!(await isTokenKnown(database, token))) await createApiToken(recordedAs('token.created'), { id: newId('tok'), tenantId, name: 'first start', token, scopes, expiresAt: null, nowMs }, PLAN_LIMITS.pro.tokens);
-  await createUser(recordedAs('member.created'), { id: newId('usr'), tenantId, email: EMAIL, role: 'owner', passwordHash: await hashPassword(password), isOperator: true, nowMs });
+  if (!(await isTokenKnown(database, token)))
+    await createApiToken(
+      recordedAs('token.created'),
+      { id: newId('tok'), tenantId, name: 'first start', token, scopes, expiresAt: null, nowMs },
+      PLAN_LIMITS.pro.tokens,
+    );
+  await createUser(recordedAs('member.created'), {
+    id: newId('usr'),
+    tenantId,
+    email: EMAIL,
+    role: 'owner',
+    passwordHash: await hashPassword(password),
+    isOperator: true,
+    nowMs,
+  });
   await markFirstStartOver(database, nowMs);
-  return { token: options.token === null ? token : null, email: EMAIL, password: options.password === null ? password : null };
+  return {
+    token: options.token === null ? token : null,
+    email: EMAIL,
+    password: options.password === null ? password : null,
+  };
 }

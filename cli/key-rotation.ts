@@ -1,12 +1,18 @@
 import type { Database } from '../models/database.ts';
-import { countSealedValues, forgetPreviousSecrets, resealBatch, SEALED_KINDS, type SealedKind } from '../models/sealed-values.ts';
+import {
+  countSealedValues,
+  forgetPreviousSecrets,
+  resealBatch,
+  SEALED_KINDS,
+  type SealedKind,
+} from '../models/sealed-values.ts';
 
 /** A value that no key of the ring opens; `id` is that of its row, `keyId` that of the key that it names. */
 export type Unopened = { kind: SealedKind; id: string; keyId: string };
 
 /**
- * What came of a rotation to `key`. Of each kind, how many values were `resealed` and how many are `sealed` with it now. Of the ring's other keys
- * some are still `needed`. Not complete: somebody sealed with another key until the end.
+ * What came of a rotation to `key`. Of each kind, how many values were `resealed` and how many are `sealed` with it
+ * now. Of the ring's other keys some are still `needed`. Not complete: somebody sealed with another key until the end.
  */
 export type Rotation = {
   key: string;
@@ -22,10 +28,16 @@ type Pass = { resealed: Record<SealedKind, number>; unopened: Unopened[]; isQuie
 
 type Options = { nowMs: number; onProgress: (text: string) => void };
 
-/** What others seal with an older key during a pass is found by the next one; whoever is still at it after so many does not stop. */
+/**
+ * What others seal with an older key during a pass is found by the next one; whoever is still at it after so many does
+ * not stop.
+ */
 const MOST_PASSES = 4;
 
-/** Seals everything with the first key of the ring, pass after pass until one finds nothing to do. Stops at no row, and may itself be stopped anywhere. */
+/**
+ * Seals everything with the first key of the ring, pass after pass until one finds nothing to do. Stops at no row, and
+ * may itself be stopped anywhere.
+ */
 export async function rotateKeys(database: Database, options: Options): Promise<Rotation> {
   await forgetPreviousSecrets(database, options.nowMs);
   const resealed = ofEachKind(() => 0);
@@ -42,7 +54,11 @@ export async function rotateKeys(database: Database, options: Options): Promise<
   return {
     key,
     resealed,
-    sealed: ofEachKind((kind) => (counts[kind].get(key) ?? 0) - pass.unopened.filter((value) => value.kind === kind && value.keyId === key).length),
+    sealed: ofEachKind(
+      (kind) =>
+        (counts[kind].get(key) ?? 0) -
+        pass.unopened.filter((value) => value.kind === kind && value.keyId === key).length,
+    ),
     unopened: pass.unopened,
     needed: others.filter(isNeeded),
     notNeeded: others.filter((id) => !isNeeded(id)),

@@ -1,12 +1,21 @@
 /** Writes what a command made: JSON for scripts under `--json`, a line per field for people. */
-export function print(result: Record<string, unknown> | readonly Record<string, unknown>[], options: { json?: boolean }): void {
+export function print(
+  result: Record<string, unknown> | readonly Record<string, unknown>[],
+  options: { json?: boolean },
+): void {
   const text = options.json === true ? JSON.stringify(result) : describe(result);
   process.stdout.write(`${text}\n`);
 }
 
 function describe(result: Record<string, unknown> | readonly Record<string, unknown>[]): string {
   const rows = Array.isArray(result) ? result : [result];
-  return rows.map((row: Record<string, unknown>) => Object.entries(row).map(([name, value]) => `${name}: ${present(value)}`).join('\n')).join('\n\n');
+  return rows
+    .map((row: Record<string, unknown>) =>
+      Object.entries(row)
+        .map(([name, value]) => `${name}: ${present(value)}`)
+        .join('\n'),
+    )
+    .join('\n\n');
 }
 
 function present(value: unknown): string {

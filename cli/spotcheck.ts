@@ -15,13 +15,21 @@ import { databaseAccess } from './with-database.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
 async function main(): Promise<number> {
-  const program = new Command('spotcheck').description(packageJson.description).version(packageJson.version).showHelpAfterError().exitOverride();
+  const program = new Command('spotcheck')
+    .description(packageJson.description)
+    .version(packageJson.version)
+    .showHelpAfterError()
+    .exitOverride();
   program.configureHelp({ visibleCommands: listCommands, subcommandTerm: describeUsage });
   const environment = () => readEnvironment(process.env);
-  addStartCommand(program, { readEnvironment: environment, isRunByNpm: process.env['npm_lifecycle_event'] !== undefined });
+  addStartCommand(program, {
+    readEnvironment: environment,
+    isRunByNpm: process.env['npm_lifecycle_event'] !== undefined,
+  });
   addMigrateCommand(program, environment);
   addBackupCommand(program, environment);
-  for (const add of [addTenantCommands, addUserCommands, addTokenCommands, addAgentCommands, addKeyCommands]) add(program, databaseAccess(environment));
+  for (const add of [addTenantCommands, addUserCommands, addTokenCommands, addAgentCommands, addKeyCommands])
+    add(program, databaseAccess(environment));
   for (const command of program.commands) inheritExit(command);
   try {
     await program.parseAsync();
@@ -35,7 +43,9 @@ async function main(): Promise<number> {
 
 /** Help lists the commands themselves, where Commander would stop at the groups that they are in. */
 function listCommands(command: Command): Command[] {
-  return new Help().visibleCommands(command).flatMap((inner) => (inner.commands.length === 0 ? [inner] : inner.commands));
+  return new Help()
+    .visibleCommands(command)
+    .flatMap((inner) => (inner.commands.length === 0 ? [inner] : inner.commands));
 }
 
 function describeUsage(command: Command): string {

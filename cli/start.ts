@@ -1,5 +1,5 @@
-import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { Registry } from 'prom-client';
 import { openApiDatabase } from '../api/database.ts';
 import { serveApi, type RunningApi } from '../api/serve.ts';
@@ -7,10 +7,10 @@ import type { Environment } from '../config/environment.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
-import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
-import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
 import { migrate } from '../models/migrate.ts';
+import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { migrateQueues } from '../queues/migrate.ts';
 import { openRuntime } from '../workers/open-runtime.ts';
 import { startAgentWatch } from '../workers/processes/agents.ts';
@@ -37,8 +37,9 @@ const STOP_BOUND_MS = 20_000;
 export type RunningService = { url: string; firstStart: FirstStart | null; stop: () => Promise<void> };
 
 /**
- * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last the API, so that
- * whoever gets an answer finds it ready. `say` hears of the progress. Throws a `Refusal` with a line for the operator.
+ * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last
+ * the API, so that whoever gets an answer finds it ready. `say` hears of the progress. Throws a `Refusal` with a line
+ * for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
   installServiceClock();
@@ -67,38 +68,80 @@ export async function startService(environment: Environment, say: (text: string)
     const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: true });
     closing.push(clock.stop);
     const { bootstrapToken: token, bootstrapPassword: password } = environment;
-    const firstStart = await bootstrap(runtime.database, { newId: runtime.newId, nowMs: runtime.now(), token, password });
-    const ignored = Object.entries({ BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password }).flatMap(([name, value]) => (value === null ? [] : [name]));
+    const firstStart = await bootstrap(runtime.database, {
+      newId: runtime.newId,
+      nowMs: runtime.now(),
+      token,
+      password,
+    });
+    const ignored = Object.entries({ BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password }).flatMap(([name, value]) =>
+      value === null ? [] : [name],
+    );
     if (firstStart === null && ignored.length > 0) log.info({ variables: ignored }, 'bootstrap.ignored');
     const processes: RunningProcess[] = [];
     closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
     await startWorkers(runtime, environment, processes);
     processes.push(startProcessNotes(runtime, { kind: 'spotcheck', version: packageJson.version, registry }));
-    const database = openApiDatabase({ databaseUrl, secrets: runtime.database.secrets, onError: (error) => log.warn({ err: error }, 'database.connection_lost') });
+    const database = openApiDatabase({
+      databaseUrl,
+      secrets: runtime.database.secrets,
+      onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
+    });
     closing.push(() => closeDatabase(database));
     await preparing;
     const api = await listen({ runtime: { ...runtime, database }, registry, environment });
     // Nobody balances load over one process: who asks for a grace gets it.
     closing.push(() => api.stop((environment.stopGraceSeconds ?? 0) * 1000));
-    return { url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl, firstStart, stop: close };
+    return {
+      url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl,
+      firstStart,
+      stop: close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function startDatabase(environment: Environment, { say, closing }: { say: (text: string) => void; closing: (() => Promise<void>)[] }): Promise<string> {
+async function startDatabase(
+  environment: Environment,
+  { say, closing }: { say: (text: string) => void; closing: (() => Promise<void>)[] },
+): Promise<string> {
   const postgres = await startEmbeddedPostgres({ dataDir: environment.dataDir, onProgress: say });
   closing.push(postgres.stop);
   return postgres.databaseUrl;
 }
 
-/** Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed others first. */
+/**
+ * Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed
+ * others first.
+ */
 async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {
-  const { allowPrivateNetwork, agentRegions, dnsResolvers, whoisServer, selfCheckHosts, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack } = environment;
-  running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds, telegram, slackApiUrl: slack.apiUrl }));
+  const {
+    allowPrivateNetwork,
+    agentRegions,
+    dnsResolvers,
+    whoisServer,
+    selfCheckHosts,
+    webhookTimeoutSeconds,
+    deliveryRetrySeconds,
+    telegram,
+    slack,
+  } = environment;
+  running.unshift(
+    startDeliver(runtime, {
+      allowPrivateNetwork,
+      deadlineMs: webhookTimeoutSeconds * 1000,
+      retrySeconds: deliveryRetrySeconds,
+      telegram,
+      slackApiUrl: slack.apiUrl,
+    }),
+  );
   running.unshift(await startEvaluate(runtime));
-  for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork, selfCheckHosts }));
+  for (const region of agentRegions)
+    running.unshift(
+      await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
+    );
   running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
   running.unshift(startHeartbeatWatch(runtime));
   running.unshift(startAgentWatch(runtime));
@@ -107,7 +150,15 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
   running.unshift(startClock(runtime));
 }
 
-async function listen({ runtime, registry, environment }: { runtime: Runtime; registry: Registry; environment: Environment }): Promise<RunningApi> {
+async function listen({
+  runtime,
+  registry,
+  environment,
+}: {
+  runtime: Runtime;
+  registry: Registry;
+  environment: Environment;
+}): Promise<RunningApi> {
   const { telegram, slack, port, host, ...config } = environment;
   const { database, backend, queues, log, newId } = runtime;
   return await serveApi({
@@ -139,7 +190,8 @@ async function refuseTakenPort({ port, host }: Environment): Promise<void> {
 
 function describePortError(error: unknown, { port, host }: Pick<Environment, 'port' | 'host'>): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
-  if (code === 'EADDRINUSE') return `Port ${port} is taken by another program: stop that one, or set PORT to a free port`;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken by another program: stop that one, or set PORT to a free port`;
   if (code === 'EACCES') return `Port ${port} may not be opened by this user: set PORT to one above 1023`;
   if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, and ${host} is none`;
   return `Port ${port} cannot be opened: ${error instanceof Error ? error.message : String(error)}`;

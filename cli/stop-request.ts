@@ -1,14 +1,23 @@
-/** A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent us already. */
+/**
+ * A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent
+ * us already.
+ */
 const ECHO_MS = 500;
 
 /** How often a service that npm runs looks whether npm is still there, in milliseconds. */
 const WATCH_INTERVAL_MS = 500;
 
 /**
- * Resolves when the service shall stop: with the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended without a word to us,
- * which would leave a service that nobody knows of. A second signal calls `onImpatience`.
+ * Resolves when the service shall stop: with the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended
+ * without a word to us, which would leave a service that nobody knows of. A second signal calls `onImpatience`.
  */
-export function awaitStopRequest({ isRunByNpm, onImpatience }: { isRunByNpm: boolean; onImpatience: () => void }): Promise<void> {
+export function awaitStopRequest({
+  isRunByNpm,
+  onImpatience,
+}: {
+  isRunByNpm: boolean;
+  onImpatience: () => void;
+}): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let askedAtMs: number | null = null;
   const onSignal = () => {

@@ -12,6 +12,7 @@ export async function getTenant(database: Database, id: string): Promise<Tenant>
 
 /** Reads the name of something that a tenant has, as one line: 1 to 255 characters that are not only blanks. */
 export function parseName(text: string): string {
-  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text)) throw new InvalidArgumentError('Expected 1 to 255 characters, none of them a control character.');
+  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
+    throw new InvalidArgumentError('Expected 1 to 255 characters, none of them a control character.');
   return text;
 }

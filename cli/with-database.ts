@@ -7,7 +7,10 @@ import { createIdSource, type IdPrefix } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { findDatabase } from './database-place.ts';
 
-/** What a command works with. `recordedAs` gives the database for one change, which is recorded under that name as the operator's. */
+/**
+ * What a command works with. `recordedAs` gives the database for one change, which is recorded under that name as the
+ * operator's.
+ */
 export type CommandContext = {
   database: Database;
   recordedAs: (action: AuditAction) => Database;
@@ -24,13 +27,22 @@ export function databaseAccess(readEnvironment: () => Environment): WithDatabase
   return (work) => runOnDatabase(readEnvironment(), work);
 }
 
-async function runOnDatabase<Result>(environment: Environment, work: (context: CommandContext) => Promise<Result>): Promise<Result> {
+async function runOnDatabase<Result>(
+  environment: Environment,
+  work: (context: CommandContext) => Promise<Result>,
+): Promise<Result> {
   const databaseUrl = await findDatabase(environment);
   const secretKeys = environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir));
   const database = openDatabase({ databaseUrl, secrets: createSecretBox(secretKeys), poolSize: 1 });
   try {
     const [newId, nowMs] = [createIdSource(), Date.now()];
-    return await work({ database, recordedAs: (action) => ({ ...database, author: authorOf(OPERATOR, action, { newId, nowMs }) }), environment, newId, nowMs });
+    return await work({
+      database,
+      recordedAs: (action) => ({ ...database, author: authorOf(OPERATOR, action, { newId, nowMs }) }),
+      environment,
+      newId,
+      nowMs,
+    });
   } finally {
     await closeDatabase(database);
   }

@@ -20,7 +20,8 @@ export type AgentEnvironment = Readonly<{
   logLevel: LogLevel;
 }>;
 
-// Read without zod, as everything that the agent loads: it alone takes 16 MB, more than the agent's own code (docs/agents.md).
+// Read without zod, as everything that the agent loads: it alone takes 16 MB, more than the agent's own code
+// (docs/agents.md).
 type Variable<T> = {
   expected: string;
   parse: (text: string) => T | null;
@@ -31,26 +32,46 @@ type Variable<T> = {
 
 const VARIABLES = {
   // A user and password in it are refused, and shall not be told.
-  SPOTCHECK_URL: { expected: 'an http:// or https:// URL without query', parse: urlOf('http:', 'https:'), isSecret: true },
-  SPOTCHECK_AGENT_TOKEN: { expected: 'spa_ and then letters, digits, - or _', parse: (text: string) => (/^spa_[A-Za-z0-9_-]{1,200}$/.test(text) ? text : null), isSecret: true },
+  SPOTCHECK_URL: {
+    expected: 'an http:// or https:// URL without query',
+    parse: urlOf('http:', 'https:'),
+    isSecret: true,
+  },
+  SPOTCHECK_AGENT_TOKEN: {
+    expected: 'spa_ and then letters, digits, - or _',
+    parse: (text: string) => (/^spa_[A-Za-z0-9_-]{1,200}$/.test(text) ? text : null),
+    isSecret: true,
+  },
   DATA_DIR: { expected: 'one line of text', parse: oneLine, fallback: '.data' },
   AGENT_PULL_SECONDS: { expected: 'whole seconds from 1 to 60', parse: wholeNumber(1, 60), fallback: 15 },
-  AGENT_BUFFER_RESULTS: { expected: 'a whole number from 100 to 100000', parse: wholeNumber(100, 100_000), fallback: 10_000 },
+  AGENT_BUFFER_RESULTS: {
+    expected: 'a whole number from 100 to 100000',
+    parse: wholeNumber(100, 100_000),
+    fallback: 10_000,
+  },
   AGENT_BUFFER_HOURS: { expected: 'whole hours from 1 to 24', parse: wholeNumber(1, 24), fallback: 24 },
   AGENT_CONCURRENCY: { expected: 'a whole number from 1 to 2000', parse: wholeNumber(1, 2000), fallback: 100 },
   ALLOW_PRIVATE_NETWORK: { expected: 'true or false', parse: flag, fallback: true },
   SELF_CHECK_HOSTS: { expected: 'host:port, comma-separated, each once', parse: listOf(hostAndPort), fallback: [] },
-  LOG_LEVEL: { expected: `one of ${LOG_LEVELS.join(', ')}`, parse: (text: string) => LOG_LEVELS.find((level) => level === text) ?? null, fallback: 'info' },
+  LOG_LEVEL: {
+    expected: `one of ${LOG_LEVELS.join(', ')}`,
+    parse: (text: string) => LOG_LEVELS.find((level) => level === text) ?? null,
+    fallback: 'info',
+  },
 } as const satisfies Record<string, Variable<unknown>>;
 
-/** Reads the agent's configuration from an environment; throws a `ConfigurationError` that names everything that is wrong. */
+/**
+ * Reads the agent's configuration from an environment; throws a `ConfigurationError` that names everything that is
+ * wrong.
+ */
 export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
   const given = withoutEmpty(env);
   const problems: Problem[] = [];
   const read = <T>(name: keyof typeof VARIABLES, { expected, parse, fallback, isSecret }: Variable<T>): T => {
     const text = given[name];
     const value = text === undefined ? fallback : parse(text);
-    if (value === undefined || value === null) problems.push({ name, expected, received: isSecret ? null : (text ?? null) });
+    if (value === undefined || value === null)
+      problems.push({ name, expected, received: isSecret ? null : (text ?? null) });
     // What is missing is never seen: the problem is thrown before anything is returned.
     return value as T;
   };

@@ -14,7 +14,9 @@ export class ConfigurationError extends Error {
 
 /** Drops empty variables: `PORT=` in an .env file means the same as no line at all. */
 export function withoutEmpty(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1].trim() !== ''));
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1].trim() !== ''),
+  );
 }
 
 function describeProblem({ name, expected, received }: Problem): string {

@@ -1,11 +1,28 @@
 import { z } from 'zod';
 import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
-import { addressAndPort, addressRange, databaseUrl, flag, hostAndPort, listenAddress, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
-import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
+import {
+  addressAndPort,
+  addressRange,
+  databaseUrl,
+  flag,
+  hostAndPort,
+  listenAddress,
+  listOf,
+  nonNegativeNumber,
+  oneLine,
+  redisUrl,
+  regionName,
+  urlOf,
+  wholeNumber,
+  type HostAndPort,
+} from './formats.ts';
 import { LOG_LEVELS, type LogLevel } from './log-level.ts';
+import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 import { problemsOf, secret, variable } from './variables.ts';
 
-/** The configuration of every process of the service; null = not set, and then the part is off or chooses for itself. */
+/**
+ * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.
+ */
 export type Environment = Readonly<{
   port: number;
   /** The address to listen on; null = all of this machine's. */
@@ -42,7 +59,10 @@ export type Environment = Readonly<{
   queueBoardPassword: string | null;
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
-  /** How long a web process that stops goes on serving after it has said at `/readyz` that it stops; null = as its process sees fit. */
+  /**
+   * How long a web process that stops goes on serving after it has said at `/readyz` that it stops; null = as its
+   * process sees fit.
+   */
   stopGraceSeconds: number | null;
   logLevel: LogLevel;
 }>;
@@ -66,25 +86,59 @@ const region = variable('a name of lower-case letters, digits and hyphens, at mo
 
 const VARIABLES = z.object({
   PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).default(3000),
-  HOST: variable('an IP address of this machine, 0.0.0.0 or :: for all of them, or localhost', listenAddress).optional(),
+  HOST: variable(
+    'an IP address of this machine, 0.0.0.0 or :: for all of them, or localhost',
+    listenAddress,
+  ).optional(),
   PUBLIC_URL: httpUrl.optional(),
-  TRUSTED_PROXIES: variable('addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once', listOf(trustedProxy)).default([]),
+  TRUSTED_PROXIES: variable(
+    'addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once',
+    listOf(trustedProxy),
+  ).default([]),
   DATA_DIR: text.default('.data'),
-  DATABASE_URL: secret(variable('a postgres:// URL, with several hosts after commas where one of them is a standby (target_session_attrs: read-write or primary)', databaseUrl).optional()),
-  REDIS_URL: secret(variable('redis:// or rediss:// URLs of one kind, comma-separated, or redis+sentinel://host:port,host:port/0?name=master', redisUrl).optional()),
-  SECRET_KEYS: secret(variable('id:base64 pairs, comma-separated, each key 32 bytes, each id unique', parseSecretKeys).optional()),
-  BOOTSTRAP_TOKEN: secret(variable('spk_ and then letters, digits, - or _', (value) => (/^spk_[A-Za-z0-9_-]{1,200}$/.test(value) ? value : null)).optional()),
+  DATABASE_URL: secret(
+    variable(
+      'a postgres:// URL, with several hosts after commas where one of them is a standby (target_session_attrs: ' +
+        'read-write or primary)',
+      databaseUrl,
+    ).optional(),
+  ),
+  REDIS_URL: secret(
+    variable(
+      'redis:// or rediss:// URLs of one kind, comma-separated, or redis+sentinel://host:port,host:port/0?name=master',
+      redisUrl,
+    ).optional(),
+  ),
+  SECRET_KEYS: secret(
+    variable('id:base64 pairs, comma-separated, each key 32 bytes, each id unique', parseSecretKeys).optional(),
+  ),
+  BOOTSTRAP_TOKEN: secret(
+    variable('spk_ and then letters, digits, - or _', (value) =>
+      /^spk_[A-Za-z0-9_-]{1,200}$/.test(value) ? value : null,
+    ).optional(),
+  ),
   BOOTSTRAP_PASSWORD: secret(text.optional()),
   ALLOW_PRIVATE_NETWORK: boolean.optional(),
   PLAN_COUNT_LIMITS: boolean.optional(),
-  AGENT_REGIONS: variable('names of lower-case letters, digits and hyphens, comma-separated, each once, none of them service', listOf(regionName)).default(['local']),
+  AGENT_REGIONS: variable(
+    'names of lower-case letters, digits and hyphens, comma-separated, each once, none of them service',
+    listOf(regionName),
+  ).default(['local']),
   AGENT_REGION: region.optional(),
   SELF_CHECK_HOSTS: variable('host:port, comma-separated, each once', listOf(hostAndPort)).default([]),
-  DNS_RESOLVERS: variable(`addresses or address:port, comma-separated, ${MIN_DNS_RESOLVERS} to ${MAX_DNS_RESOLVERS}, each once`, dnsResolvers).default(['1.1.1.1', '8.8.8.8', '9.9.9.9']),
+  DNS_RESOLVERS: variable(
+    `addresses or address:port, comma-separated, ${MIN_DNS_RESOLVERS} to ${MAX_DNS_RESOLVERS}, each once`,
+    dnsResolvers,
+  ).default(['1.1.1.1', '8.8.8.8', '9.9.9.9']),
   WHOIS_SERVER: variable('host:port', hostAndPort).default({ host: 'whois.iana.org', port: 43 }),
   RDAP_BOOTSTRAP_URL: httpUrl.default('https://data.iana.org/rdap/dns.json'),
-  DELIVERY_RETRY_SECONDS: variable(`up to ${MAX_RETRIES} numbers of seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`, retrySeconds).default([5, 25, 125]),
-  WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${WEBHOOK_TIMEOUT_MAX_SECONDS}`, webhookTimeout).default(WEBHOOK_TIMEOUT_MAX_SECONDS),
+  DELIVERY_RETRY_SECONDS: variable(
+    `up to ${MAX_RETRIES} numbers of seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`,
+    retrySeconds,
+  ).default([5, 25, 125]),
+  WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${WEBHOOK_TIMEOUT_MAX_SECONDS}`, webhookTimeout).default(
+    WEBHOOK_TIMEOUT_MAX_SECONDS,
+  ),
   TELEGRAM_BOT_TOKEN: secret(text.optional()),
   TELEGRAM_BOT_NAME: text.optional(),
   TELEGRAM_API_URL: httpUrl.default('https://api.telegram.org'),
@@ -93,7 +147,9 @@ const VARIABLES = z.object({
   SLACK_API_URL: httpUrl.default('https://slack.com/api'),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
   METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
-  STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) => atMost(nonNegativeNumber(value), STOP_GRACE_MAX_SECONDS)).optional(),
+  STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) =>
+    atMost(nonNegativeNumber(value), STOP_GRACE_MAX_SECONDS),
+  ).optional(),
   LOG_LEVEL: logLevel.default('info'),
 });
 
@@ -106,13 +162,17 @@ const REQUIRED_FOR = {
 } as const satisfies Record<Required, string>;
 
 /**
- * Reads the service's configuration from an environment; throws a `ConfigurationError` that names everything that is wrong, what this
- * process requires included.
+ * Reads the service's configuration from an environment; throws a `ConfigurationError` that names everything that is
+ * wrong, what this process requires included.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv, required: readonly Required[] = []): Environment {
   const given = withoutEmpty(env);
   const parsed = VARIABLES.safeParse(given);
-  const problems = [...problemsOf(parsed.error, VARIABLES.shape, given), ...missingKeys(given), ...missing(given, required)];
+  const problems = [
+    ...problemsOf(parsed.error, VARIABLES.shape, given),
+    ...missingKeys(given),
+    ...missing(given, required),
+  ];
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return environmentOf(parsed.data);
 }
@@ -141,8 +201,16 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
     selfCheckHosts: Object.freeze(values.SELF_CHECK_HOSTS),
     deliveryRetrySeconds: Object.freeze(values.DELIVERY_RETRY_SECONDS),
     webhookTimeoutSeconds: values.WEBHOOK_TIMEOUT_SECONDS,
-    telegram: Object.freeze({ botToken: values.TELEGRAM_BOT_TOKEN ?? null, botName: values.TELEGRAM_BOT_NAME ?? null, apiUrl: values.TELEGRAM_API_URL }),
-    slack: Object.freeze({ clientId: values.SLACK_CLIENT_ID ?? null, clientSecret: values.SLACK_CLIENT_SECRET ?? null, apiUrl: values.SLACK_API_URL }),
+    telegram: Object.freeze({
+      botToken: values.TELEGRAM_BOT_TOKEN ?? null,
+      botName: values.TELEGRAM_BOT_NAME ?? null,
+      apiUrl: values.TELEGRAM_API_URL,
+    }),
+    slack: Object.freeze({
+      clientId: values.SLACK_CLIENT_ID ?? null,
+      clientSecret: values.SLACK_CLIENT_SECRET ?? null,
+      apiUrl: values.SLACK_API_URL,
+    }),
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
     metricsPort: values.METRICS_PORT ?? null,
     stopGraceSeconds: values.STOP_GRACE_SECONDS ?? null,
@@ -157,11 +225,16 @@ function missingKeys(given: Record<string, string>): Problem[] {
 }
 
 function missing(given: Record<string, string>, required: readonly Required[]): Problem[] {
-  return required.filter((name) => given[name] === undefined).map((name) => ({ name, expected: REQUIRED_FOR[name], received: null }));
+  return required
+    .filter((name) => given[name] === undefined)
+    .map((name) => ({ name, expected: REQUIRED_FOR[name], received: null }));
 }
 
 /** The same, for processes of a fleet: what they cannot do without is there. */
-export function readFleetEnvironment(env: NodeJS.ProcessEnv, required: readonly Required[] = []): Environment & { databaseUrl: string; secretKeys: readonly SecretKey[] } {
+export function readFleetEnvironment(
+  env: NodeJS.ProcessEnv,
+  required: readonly Required[] = [],
+): Environment & { databaseUrl: string; secretKeys: readonly SecretKey[] } {
   const environment = readEnvironment(env, ['DATABASE_URL', ...required]);
   const { databaseUrl: fleetDatabaseUrl, secretKeys } = environment;
   if (fleetDatabaseUrl === null || secretKeys === null) throw new Error('A required variable was not missed');
@@ -174,7 +247,9 @@ function trustedProxy(value: string): string | null {
 
 function dnsResolvers(value: string): readonly string[] | null {
   const resolvers = listOf(addressAndPort)(value);
-  return resolvers !== null && resolvers.length >= MIN_DNS_RESOLVERS && resolvers.length <= MAX_DNS_RESOLVERS ? resolvers : null;
+  return resolvers !== null && resolvers.length >= MIN_DNS_RESOLVERS && resolvers.length <= MAX_DNS_RESOLVERS
+    ? resolvers
+    : null;
 }
 
 function retrySeconds(value: string): readonly number[] | null {

@@ -1,14 +1,17 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { identifyProcess } from './processes.ts';
 
-/** The process that a lock belongs to. A number alone proves nothing: after a restart, in a container above all, another process may have it. */
+/**
+ * The process that a lock belongs to. A number alone proves nothing: after a restart, in a container above all, another
+ * process may have it.
+ */
 type Holder = { pid: number; identity: string };
 
 const ATTEMPTS = 20;
 
 /**
- * Makes this process the one that holds a lock, a file at `path`, and returns the release. Throws what `refusal` makes of the holder's pid while another one
- * lives; what a killed one left is taken over.
+ * Makes this process the one that holds a lock, a file at `path`, and returns the release. Throws what `refusal` makes
+ * of the holder's pid while another one lives; what a killed one left is taken over.
  */
 export async function lockExclusively(path: string, refusal: (pid: number) => Error): Promise<() => Promise<void>> {
   const mine: Holder = { pid: process.pid, identity: (await identifyProcess(process.pid)) ?? '' };
@@ -36,10 +39,16 @@ async function take(path: string, holder: Holder): Promise<boolean> {
   }
 }
 
-/** Of two that find the same dead holder the slower one must not remove the faster one's new lock: what was moved is looked at again, and put back. */
+/**
+ * Of two that find the same dead holder the slower one must not remove the faster one's new lock: what was moved is
+ * looked at again, and put back.
+ */
 async function putAside(path: string, judged: Holder | null): Promise<void> {
   const aside = `${path}.${process.pid}.old`;
-  const isMoved = await rename(path, aside).then(() => true, () => false);
+  const isMoved = await rename(path, aside).then(
+    () => true,
+    () => false,
+  );
   if (!isMoved) return;
   const moved = await readHolder(aside);
   const isJudged = moved?.pid === judged?.pid && moved?.identity === judged?.identity;

@@ -17,7 +17,10 @@ export function nonNegativeNumber(text: string): number | null {
 }
 
 /** A parser of comma-separated lists without repeats or empty items; null when one item is not accepted. */
-export function listOf<T>(parse: (text: string) => T | null, options: { unique: boolean } = { unique: true }): (text: string) => readonly T[] | null {
+export function listOf<T>(
+  parse: (text: string) => T | null,
+  options: { unique: boolean } = { unique: true },
+): (text: string) => readonly T[] | null {
   return (text) => {
     const items = text.split(',').map((item) => item.trim());
     if (options.unique && new Set(items).size < items.length) return null;
@@ -45,7 +48,10 @@ export function oneLine(text: string): string | null {
   return /^\P{Cc}{1,1024}$/u.test(text) ? text : null;
 }
 
-/** A parser of absolute URLs of the given schemes (`https:`), which yields them without a trailing slash; a query or fragment is refused. */
+/**
+ * A parser of absolute URLs of the given schemes (`https:`), which yields them without a trailing slash; a query or
+ * fragment is refused.
+ */
 export function urlOf(...protocols: readonly string[]): (text: string) => string | null {
   return (text) => {
     if (!URL.canParse(text)) return null;
@@ -63,7 +69,8 @@ const WRITABLE = new Set([null, 'any', 'read-write', 'primary']);
  * as `sslmode`.
  */
 export function databaseUrl(text: string): string | null {
-  const [, scheme = '', credentials = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/)((?:[^/?#\s]*@)?)([^/?#\s]+)(\S*)$/.exec(text) ?? [];
+  const [, scheme = '', credentials = '', hosts = '', rest = ''] =
+    /^(postgres(?:ql)?:\/\/)((?:[^/?#\s]*@)?)([^/?#\s]+)(\S*)$/.exec(text) ?? [];
   const urls = hosts.split(',').map((host) => `${scheme}${credentials}${host}${rest}`);
   if (hosts.split(',').includes('') || !urls.every((url) => URL.canParse(url))) return null;
   return WRITABLE.has(new URL(urls[0] ?? '').searchParams.get('target_session_attrs')) ? text : null;
@@ -90,7 +97,9 @@ function isSentinelUrl(text: string): boolean {
   if (hosts === undefined) return false;
   const withPort = (host: string) => hostAndPort(/:\d+$/.test(host) ? host : `${host}:1`);
   const parameters = [...new URLSearchParams(query)];
-  const isKnown = parameters.every(([name, value]) => SENTINEL_PARAMETERS.has(name) && value !== '') && new Set(parameters.map(([name]) => name)).size === parameters.length;
+  const isKnown =
+    parameters.every(([name, value]) => SENTINEL_PARAMETERS.has(name) && value !== '') &&
+    new Set(parameters.map(([name]) => name)).size === parameters.length;
   return listOf(withPort)(hosts) !== null && isKnown && parameters.some(([name]) => name === 'name');
 }
 
@@ -106,11 +115,18 @@ function isDecodable(text: string): boolean {
 /** An address, with a port or without: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`. */
 export function addressAndPort(text: string): string | null {
   if (isIP(text) !== 0) return text;
-  const { ipv4 = '', ipv6 = '', port = '' } = /^(?:(?<ipv4>[\d.]+)|\[(?<ipv6>[\da-f:.]+)\]):(?<port>\d{1,5})$/i.exec(text)?.groups ?? {};
+  const {
+    ipv4 = '',
+    ipv6 = '',
+    port = '',
+  } = /^(?:(?<ipv4>[\d.]+)|\[(?<ipv6>[\da-f:.]+)\]):(?<port>\d{1,5})$/i.exec(text)?.groups ?? {};
   return (isIPv4(ipv4) || isIPv6(ipv6)) && Number(port) >= 1 && Number(port) <= PORT_MAX ? text : null;
 }
 
-/** An address or a range of them: `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; no zone, no IPv4 within IPv6, and not the range of all. */
+/**
+ * An address or a range of them: `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; no zone, no IPv4 within IPv6, and not the
+ * range of all.
+ */
 export function addressRange(text: string): string | null {
   const [address = '', prefix = null, ...rest] = text.split('/');
   if (!(isIPv4(address) || (isIPv6(address) && /^[\da-f:]+$/i.test(address))) || rest.length > 0) return null;

@@ -2,7 +2,9 @@ import { destination, levels, type DestinationStream } from 'pino';
 
 const WARN = levels.values['warn'] ?? 0;
 
-/** A line waits this long at most for others to be written with it, in milliseconds: the write costs more than the line. */
+/**
+ * A line waits this long at most for others to be written with it, in milliseconds: the write costs more than the line.
+ */
 const GATHER_MS = 25;
 
 /** Bytes of lines that wait while none can be written; those beyond are lost. */

@@ -5,14 +5,18 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /**
- * A text that is the same for one process all its life and differs when its pid is taken by another one; null when no such process
- * runs. A pid alone proves nothing: in a container the first start and the second one get the same small numbers.
+ * A text that is the same for one process all its life and differs when its pid is taken by another one; null when no
+ * such process runs. A pid alone proves nothing: in a container the first start and the second one get the same small
+ * numbers.
  */
 export async function identifyProcess(pid: number): Promise<string | null> {
   if (!isRunning(pid)) return null;
   if (process.platform === 'linux') return linuxStartTime(pid);
   if (process.platform === 'win32') return `${pid}`;
-  return run('ps', ['-o', 'lstart=', '-p', `${pid}`]).then(({ stdout }) => stdout.trim(), () => null);
+  return run('ps', ['-o', 'lstart=', '-p', `${pid}`]).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  );
 }
 
 /** True while a process with this pid exists, whoever owns it. */
@@ -26,16 +30,22 @@ export function isRunning(pid: number): boolean {
 }
 
 /**
- * The command line of a process, its arguments parted by one character; null where the system does not tell. Of all that Linux knows of a
- * process this is what a container's root may read of another account's, too.
+ * The command line of a process, its arguments parted by one character; null where the system does not tell. Of all
+ * that Linux knows of a process this is what a container's root may read of another account's, too.
  */
 export async function commandLineOf(pid: number): Promise<string | null> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   if (process.platform === 'win32') return null;
-  return run('ps', ['-ww', '-o', 'command=', '-p', `${pid}`]).then(({ stdout }) => stdout, () => null);
+  return run('ps', ['-ww', '-o', 'command=', '-p', `${pid}`]).then(
+    ({ stdout }) => stdout,
+    () => null,
+  );
 }
 
-/** The start in clock ticks since boot, field 22 of proc(5) stat; the name before it may hold spaces and brackets. A zombie is no process. */
+/**
+ * The start in clock ticks since boot, field 22 of proc(5) stat; the name before it may hold spaces and brackets. A
+ * zombie is no process.
+ */
 async function linuxStartTime(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];

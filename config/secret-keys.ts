@@ -20,14 +20,19 @@ export function parseSecretKeys(text: string): readonly SecretKey[] | null {
 }
 
 /**
- * Reads the key ring of an embedded installation, and makes one on its first start. The file appears whole or not at all: a key
- * that was used once and then lost would make every sealed secret unreadable. A damaged file is an error, never replaced.
+ * Reads the key ring of an embedded installation, and makes one on its first start. The file appears whole or not at
+ * all: a key that was used once and then lost would make every sealed secret unreadable. A damaged file is an error,
+ * never replaced.
  */
 export async function loadOrCreateSecretKeys(dataDir: string): Promise<readonly SecretKey[]> {
   const path = join(dataDir, 'secret-keys');
   const text = (await readIfThere(path)) ?? (await createKeyFile(dataDir, path));
   const keys = parseSecretKeys(text.trim());
-  if (keys === null) throw new Error(`${path} does not hold a key ring (id:base64,...); restore it from a backup, sealed secrets cannot be read without it`);
+  if (keys === null)
+    throw new Error(
+      `${path} does not hold a key ring (id:base64,...); restore it from a backup, sealed secrets cannot be read ` +
+        'without it',
+    );
   return keys;
 }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Problem } from './configuration-error.ts';
 
-/** A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...". */
+/**
+ * A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...".
+ */
 export function variable<T>(expected: string, parse: (text: string) => T | null) {
   return z.string(expected).transform((text, context) => {
     const value = parse(text);
@@ -17,7 +19,11 @@ export function secret<T extends z.ZodType>(schema: T): T {
 }
 
 /** Turns what a schema of variables has against an environment into problems; none without an error. */
-export function problemsOf(error: z.ZodError | undefined, shape: z.ZodRawShape, env: Record<string, string>): Problem[] {
+export function problemsOf(
+  error: z.ZodError | undefined,
+  shape: z.ZodRawShape,
+  env: Record<string, string>,
+): Problem[] {
   return (error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
     const hidden = z.globalRegistry.get(shape[name] as z.ZodType)?.['secret'] === true;

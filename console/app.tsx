@@ -9,7 +9,10 @@ import { PageOutlet } from './shell/page-outlet.tsx';
 import { navigate, place } from './shell/router.ts';
 import { applyTheme } from './shell/theme.ts';
 
-/** Everything: who is not signed in sees the pages for that, wherever they wanted to go, and goes on from there afterwards. */
+/**
+ * Everything: who is not signed in sees the pages for that, wherever they wanted to go, and goes on from there
+ * afterwards.
+ */
 export function App() {
   const { value } = session;
   if (value === 'unknown') return null;
@@ -33,7 +36,15 @@ function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'syste
 function NotFound() {
   return (
     <Page title="Nothing here">
-      <Empty icon="search" title="There is no such page" action={<a class="font-medium text-accent underline" href="/">All monitors</a>}>
+      <Empty
+        icon="search"
+        title="There is no such page"
+        action={
+          <a class="font-medium text-accent underline" href="/">
+            All monitors
+          </a>
+        }
+      >
         The address may be mistyped, or what it led to was deleted.
       </Empty>
     </Page>

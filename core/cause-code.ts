@@ -1,9 +1,15 @@
 import { CAUSES } from './verdict.ts';
 
-/** Codes of `status_NNN` start here; below are the fixed causes by their place in the list, which therefore only ever grows. */
+/**
+ * Codes of `status_NNN` start here; below are the fixed causes by their place in the list, which therefore only ever
+ * grows.
+ */
 const STATUS_BASE = 1000;
 
-/** The small number that stands for a cause in stored results; null for a cause that is kept as text (assertions, foreign agents). */
+/**
+ * The small number that stands for a cause in stored results; null for a cause that is kept as text (assertions,
+ * foreign agents).
+ */
 export function encodeCause(cause: string): number | null {
   const status = /^status_(\d{3})$/.exec(cause)?.[1];
   if (status !== undefined) return STATUS_BASE + Number(status);

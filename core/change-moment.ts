@@ -5,21 +5,25 @@ import type { MonitorState } from './state.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest moment at which
- * enough sources were in the streak their vote rests on. Where no result decided but that a place fell away, it is now. Leaving unknown it
- * is the newest result, for silence has no streak; now, where an older one counts again because its agent is back. Never after now, and
- * never before the state that it ends, not even where the clock that dated that one is ahead of ours: transitions in their order are in the
- * order of their moments.
+ * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest
+ * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a place fell
+ * away, it is now. Leaving unknown it is the newest result, for silence has no streak; now, where an older one counts
+ * again because its agent is back. Never after now, and never before the state that it ends, not even where the clock
+ * that dated that one is ahead of ours: transitions in their order are in the order of their moments.
  */
 export function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
-  const start = monitor.state === 'unknown' ? newestAfter(monitor.stateSinceMs, votersOf(monitor, nowMs)) : quorumStart(monitor, decision, nowMs);
+  const start =
+    monitor.state === 'unknown'
+      ? newestAfter(monitor.stateSinceMs, votersOf(monitor, nowMs))
+      : quorumStart(monitor, decision, nowMs);
   const isKnown = start !== undefined && !isByFallingAway(monitor, decision, nowMs);
   return Math.max(isKnown ? Math.min(start, nowMs) : nowMs, monitor.stateSinceMs);
 }
 
 /**
- * Whether a decided monitor turned because a place fell away, and not by what the others saw: it would stay as it is if everyone still said what
- * it said last, and those that decide now had said so already when a place that is left out was last heard.
+ * Whether a decided monitor turned because a place fell away, and not by what the others saw: it would stay as it is if
+ * everyone still said what it said last, and those that decide now had said so already when a place that is left out
+ * was last heard.
  */
 export function isByFallingAway(monitor: DecidedMonitor, decision: Decision, nowMs: number): boolean {
   if (!isDecided(monitor.state)) return false;
@@ -27,7 +31,12 @@ export function isByFallingAway(monitor: DecidedMonitor, decision: Decision, now
   if (decide(spoken, monitor.quorum).decision !== monitor.state) return false;
   const voters = votersOf(monitor, nowMs);
   const fallen = monitor.sources.filter((source) => !voters.includes(source) && lastVoteOf(source.state) !== null);
-  const lastHeardMs = Math.max(0, ...fallen.map((source) => (isRecent(source, monitor, nowMs) ? (source.newestAtMs ?? 0) : nowMs - freshnessMs(monitor.intervalSeconds))));
+  const lastHeardMs = Math.max(
+    0,
+    ...fallen.map((source) =>
+      isRecent(source, monitor, nowMs) ? (source.newestAtMs ?? 0) : nowMs - freshnessMs(monitor.intervalSeconds),
+    ),
+  );
   return (quorumStart(monitor, decision, nowMs) ?? 0) <= lastHeardMs;
 }
 
@@ -41,7 +50,8 @@ function quorumStart(monitor: DecidedMonitor, decision: Decision, nowMs: number)
   const voters = votersOf(monitor, nowMs);
   const needed = Math.min(monitor.quorum, voters.length);
   const worsens = decision === 'down' || (decision === 'degraded' && monitor.state !== 'down');
-  // A quorum of sources makes a state worse; it gets better as soon as so few are left that they are no quorum any more.
+  // A quorum of sources makes a state worse; it gets better as soon as so few are left that they are no quorum any
+  // more.
   const enough = worsens ? needed : voters.length - needed + 1;
   const supporters = voters.filter((source) => supports(voteOf(source.state), decision, monitor.state));
   return supporters.map(voteStart).toSorted((a, b) => a - b)[Math.min(enough, supporters.length) - 1];

@@ -1,12 +1,16 @@
-import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
 import { isByFallingAway } from './change-moment.ts';
+import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
 import type { Decision, Tally } from './quorum.ts';
 import { enumerate, standingOf, tellUnheard } from './source-standing.ts';
 import { evidenceFor, voteOf } from './source-state.ts';
 import type { Verdict } from './verdict.ts';
 
 /** The cause and the sentence that go with a decision. */
-export function explain(monitor: DecidedMonitor, { decision, tally }: { decision: Decision; tally: Tally }, nowMs: number): { cause: string | null; reason: string | null } {
+export function explain(
+  monitor: DecidedMonitor,
+  { decision, tally }: { decision: Decision; tally: Tally },
+  nowMs: number,
+): { cause: string | null; reason: string | null } {
   if (decision === 'up') return { cause: null, reason: workingReason(monitor, nowMs) };
   if (decision === 'unknown') return explainUnknown(monitor, tally, nowMs);
   const evidence = monitor.sources
@@ -21,7 +25,10 @@ export function explain(monitor: DecidedMonitor, { decision, tally }: { decision
 
 /** The sentence of a monitor that is unknown because these locations of ours had more checks than they could run. */
 export function explainOverload(locations: readonly string[]): { cause: null; reason: string } {
-  return { cause: null, reason: `Not checked in time: ${enumerate(locations)} had more checks than could be run. The fault is ours` };
+  return {
+    cause: null,
+    reason: `Not checked in time: ${enumerate(locations)} had more checks than could be run. The fault is ours`,
+  };
 }
 
 function workingReason(monitor: DecidedMonitor, nowMs: number): string {
@@ -35,7 +42,11 @@ function isAgainst(vote: Verdict | null, decision: Decision): boolean {
 }
 
 /** Where a source came to no vote, what it says of that tells more than that votes are missing. */
-function explainUnknown(monitor: DecidedMonitor, tally: Tally, nowMs: number): { cause: string | null; reason: string } {
+function explainUnknown(
+  monitor: DecidedMonitor,
+  tally: Tally,
+  nowMs: number,
+): { cause: string | null; reason: string } {
   const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs));
   const [abstention] = fresh.flatMap((source) => source.state?.abstention ?? []);
   if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(monitor, tally, nowMs) };
@@ -51,5 +62,10 @@ function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): st
 
 /** Which places do not vote, and why. */
 function tellUnheardOf(monitor: DecidedMonitor, nowMs: number): string {
-  return tellUnheard(monitor.sources.map((source) => ({ name: source.name, standing: standingOf(source, isRecent(source, monitor, nowMs)) })));
+  return tellUnheard(
+    monitor.sources.map((source) => ({
+      name: source.name,
+      standing: standingOf(source, isRecent(source, monitor, nowMs)),
+    })),
+  );
 }

@@ -22,7 +22,10 @@ export type Change = {
   isOurs?: true;
 };
 
-/** The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw is null where only the source's row may know it. */
+/**
+ * The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw
+ * is null where only the source's row may know it.
+ */
 export type SourceFailure = { agentNo: number; gauge: GaugeName; first: Evidence; seen: SeenFailure | null };
 
 /** What every source said at the moment of a decision, and what made it say so. */
@@ -50,5 +53,8 @@ export function sourcesAgainst(evidence: ChangeEvidence): string[] {
 
 /** The names of the places that had no fresh vote at a change, whatever the reason (D-41); sorted. */
 export function sourcesSilent(evidence: ChangeEvidence): string[] {
-  return evidence.sources.filter((source) => !source.fresh || source.vote === null).map((source) => source.name).toSorted();
+  return evidence.sources
+    .filter((source) => !source.fresh || source.vote === null)
+    .map((source) => source.name)
+    .toSorted();
 }

@@ -1,10 +1,16 @@
 import type { ChannelMessage } from './channel-message.ts';
 import { cleanText } from './clean-text.ts';
 
-/** How a chat came to get nothing any more: it cannot be reached, somebody wrote /stop in it, or the bot was blocked there or put out of it. */
+/**
+ * How a chat came to get nothing any more: it cannot be reached, somebody wrote /stop in it, or the bot was blocked
+ * there or put out of it.
+ */
 export type ChannelLoss = 'lost' | 'stopped' | 'removed';
 
-/** That a chat gets nothing any more through no doing of its owner's, as it is stored with its delivery to another one. Times are Unix seconds. */
+/**
+ * That a chat gets nothing any more through no doing of its owner's, as it is stored with its delivery to another one.
+ * Times are Unix seconds.
+ */
 export type ChannelLossMessage = {
   version: '1';
   event: 'channel.disconnected';
@@ -29,12 +35,20 @@ export type LossFacts = {
 const MAX_NAME = 60;
 
 const REASONS = {
-  lost: (name) => `Alerts do not reach the channel ${name} any more: its chat is lost. It gets nothing until it is connected again`,
-  stopped: (name) => `Somebody wrote /stop in the chat of the channel ${name}. It is disabled, and gets nothing until it is enabled again in Spotcheck`,
-  removed: (name) => `The bot was blocked in the chat of the channel ${name}, or removed from it. The channel is disabled, and gets nothing until the bot is back and it is enabled again in Spotcheck`,
+  lost: (name) =>
+    `Alerts do not reach the channel ${name} any more: its chat is lost. It gets nothing until it is connected again`,
+  stopped: (name) =>
+    `Somebody wrote /stop in the chat of the channel ${name}. It is disabled, and gets nothing until it is ` +
+    'enabled again in Spotcheck',
+  removed: (name) =>
+    `The bot was blocked in the chat of the channel ${name}, or removed from it. The channel is disabled, and ` +
+    'gets nothing until the bot is back and it is enabled again in Spotcheck',
 } as const satisfies Record<ChannelLoss, (name: string) => string>;
 
-/** The message to an owner's other chats that one of them gets nothing any more. The service's description knows no such event, so that no webhook gets it. */
+/**
+ * The message to an owner's other chats that one of them gets nothing any more. The service's description knows no such
+ * event, so that no webhook gets it.
+ */
 export function buildLossMessage({ channel, loss, lastError, nowMs, publicUrl }: LossFacts): ChannelLossMessage {
   return {
     version: '1',

@@ -27,8 +27,18 @@ export type FailingFacts = {
 /** Longer names are cut: the reason is one sentence. */
 const MAX_NAME = 60;
 
-/** The message to an owner's other chats that a channel takes no deliveries any more. The service's description knows no such event, so that no webhook gets it. */
-export function buildChannelMessage({ channel, failures, failingSinceMs, lastError, nowMs, publicUrl }: FailingFacts): ChannelMessage {
+/**
+ * The message to an owner's other chats that a channel takes no deliveries any more. The service's description knows no
+ * such event, so that no webhook gets it.
+ */
+export function buildChannelMessage({
+  channel,
+  failures,
+  failingSinceMs,
+  lastError,
+  nowMs,
+  publicUrl,
+}: FailingFacts): ChannelMessage {
   const deliveries = failures === 1 ? 'delivery' : 'deliveries';
   return {
     version: '1',
@@ -36,7 +46,9 @@ export function buildChannelMessage({ channel, failures, failingSinceMs, lastErr
     event_at: Math.floor(nowMs / 1000),
     channel: { id: channel.id, name: channel.name, type: channel.type },
     state: 'failing',
-    reason: `Alerts do not reach the channel ${cleanText(channel.name, MAX_NAME)}: its last ${failures} ${deliveries} failed. It stays on`,
+    reason:
+      `Alerts do not reach the channel ${cleanText(channel.name, MAX_NAME)}: its last ${failures} ${deliveries} ` +
+      'failed. It stays on',
     detail: { failures, failing_since: Math.floor(failingSinceMs / 1000), last_error: lastError },
     url: `${publicUrl}/channels/${channel.id}`,
   };

@@ -21,7 +21,10 @@ export type Channel = {
   channelName: string | null;
   /** Whether it is told when a report is made; never true of a webhook. */
   wantsReports: boolean;
-  /** Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds); null once a delivery has arrived or the chat was connected anew. */
+  /**
+   * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds); null
+   * once a delivery has arrived or the chat was connected anew.
+   */
   lastError: { text: string; at: number } | null;
   createdAt: number;
 };

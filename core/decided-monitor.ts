@@ -3,7 +3,13 @@ import type { SourceState, StreakRule } from './source-state.ts';
 import type { MonitorState } from './state.ts';
 
 /** One assigned source: its streaks, and when its newest result, of whatever verdict, was due (null = none). */
-export type Source = { agentNo: number; name: string; online: boolean; newestAtMs: number | null; state: SourceState | null };
+export type Source = {
+  agentNo: number;
+  name: string;
+  online: boolean;
+  newestAtMs: number | null;
+  state: SourceState | null;
+};
 
 /** Everything that deciding needs to know of a monitor. */
 export type DecidedMonitor = StreakRule & {
@@ -22,12 +28,22 @@ export function isDecided(state: MonitorState): boolean {
   return state === 'up' || state === 'degraded' || state === 'down';
 }
 
-/** Whether a source's vote counts, where it has one (D-41): its agent is online, and its newest result recent enough. */
-export function isFresh(source: Source, monitor: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>, nowMs: number): boolean {
+/**
+ * Whether a source's vote counts, where it has one (D-41): its agent is online, and its newest result recent enough.
+ */
+export function isFresh(
+  source: Source,
+  monitor: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>,
+  nowMs: number,
+): boolean {
   return source.online && isRecent(source, monitor, nowMs);
 }
 
 /** Whether a source's newest result is recent enough, whatever it said. */
-export function isRecent({ newestAtMs }: Source, { intervalSeconds, waitsForPings }: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>, nowMs: number): boolean {
+export function isRecent(
+  { newestAtMs }: Source,
+  { intervalSeconds, waitsForPings }: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>,
+  nowMs: number,
+): boolean {
   return waitsForPings || (newestAtMs !== null && nowMs - newestAtMs <= freshnessMs(intervalSeconds));
 }

@@ -21,7 +21,11 @@ export function listAliveAgents(shared: readonly { id: string; lastSeenAt: numbe
  * Up to three of the shared agents' ids, or as many as are wanted, sorted: chosen by the monitor's own id (highest
  * random weight), so that the choice is stable and monitors spread evenly. With fewer agents, all of them.
  */
-export function chooseDefaultSources(monitorId: string, sharedAgentIds: readonly string[], wanted = DEFAULT_SOURCES): string[] {
+export function chooseDefaultSources(
+  monitorId: string,
+  sharedAgentIds: readonly string[],
+  wanted = DEFAULT_SOURCES,
+): string[] {
   return sharedAgentIds
     .map((agentId) => ({ agentId, weight: fnv1a(`${monitorId}/${agentId}`) }))
     .toSorted((a, b) => b.weight - a.weight || a.agentId.localeCompare(b.agentId))

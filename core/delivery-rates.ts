@@ -44,7 +44,12 @@ export function planDue(deliveries: readonly Counted[], marks: ReadonlyMap<strin
   const now = new Map(marks);
   const ofMonitor = Map.groupBy(deliveries, ({ monitorId }) => monitorId);
   const waitFor = (key: string, rate: SteadyRate): number => {
-    const { usedUpMs, waitMs } = spend(rate, { usedUpMs: now.get(key) ?? null, units: 1, nowMs, longestMs: FURTHEST_MARK_MS });
+    const { usedUpMs, waitMs } = spend(rate, {
+      usedUpMs: now.get(key) ?? null,
+      units: 1,
+      nowMs,
+      longestMs: FURTHEST_MARK_MS,
+    });
     now.set(key, usedUpMs);
     return waitMs;
   };

@@ -1,18 +1,19 @@
 import type { AgentMessage } from './agent/message.ts';
+import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './change.ts';
 import type { ChannelLossMessage } from './channel-loss.ts';
 import type { ChannelMessage } from './channel-message.ts';
 import type { AdvisoryMessage } from './domain/advisory-message.ts';
-import type { FailingDependency } from './vendor/dependencies.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
-import type { ReportMessage } from './report/message.ts';
-import type { SummaryMessage } from './storm.ts';
-import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './change.ts';
-import { type MonitorState } from './state.ts';
 import type { MonitorType } from './monitor.ts';
+import type { ReportMessage } from './report/message.ts';
+import { type MonitorState } from './state.ts';
+import type { SummaryMessage } from './storm.ts';
+import type { FailingDependency } from './vendor/dependencies.ts';
 
 /**
- * What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured,
- * `sources_silent` only where some place has no fresh vote (D-41), `dependencies` only where some are not well (D-46).
+ * What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only
+ * where it was measured, `sources_silent` only where some place has no fresh vote (D-41), `dependencies` only where
+ * some are not well (D-46).
  */
 export type MonitorDetail = {
   sources_down: string[];
@@ -29,7 +30,10 @@ export type MonitorDetail = {
   dependencies?: FailingDependency[];
 };
 
-/** An event as it is stored with its delivery: the envelope without what each attempt makes anew. Times are Unix seconds. */
+/**
+ * An event as it is stored with its delivery: the envelope without what each attempt makes anew. Times are Unix
+ * seconds.
+ */
 export type MonitorMessage = {
   version: '1';
   event: MonitorEvent;
@@ -51,7 +55,12 @@ export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | SummaryMessa
 /** Any message as it is stored with its delivery. */
 export type StoredMessage = EventMessage | ChatOnlyMessage;
 
-const CHAT_ONLY = ['channel.failing', 'channel.disconnected', 'summary', 'report'] as const satisfies readonly ChatOnlyMessage['event'][];
+const CHAT_ONLY = [
+  'channel.failing',
+  'channel.disconnected',
+  'summary',
+  'report',
+] as const satisfies readonly ChatOnlyMessage['event'][];
 
 /** Whether a stored message is for chats only. */
 export function isChatOnly(message: StoredMessage): message is ChatOnlyMessage {
@@ -75,7 +84,10 @@ export type MonitorEventFacts = {
   publicUrl: string;
 };
 
-/** The message of a monitor's change of state (D-51). `event_at` is when it became true, `detail.detected_at` when it was decided. */
+/**
+ * The message of a monitor's change of state (D-51). `event_at` is when it became true, `detail.detected_at` when it
+ * was decided.
+ */
 export function buildMonitorMessage(facts: MonitorEventFacts): MonitorMessage {
   const { event, monitor, change, publicUrl } = facts;
   return {
@@ -90,7 +102,9 @@ export function buildMonitorMessage(facts: MonitorEventFacts): MonitorMessage {
   };
 }
 
-/** The message that proves a new webhook before it is saved (D-52): a `monitor.up` of no real monitor, marked `test`. */
+/**
+ * The message that proves a new webhook before it is saved (D-52): a `monitor.up` of no real monitor, marked `test`.
+ */
 export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): MonitorMessage {
   const now = toUnixSeconds(facts.nowMs);
   return {
@@ -101,7 +115,16 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
     state: 'up',
     reason: 'This is a test: your endpoint is ready for alerts once it answers 2xx',
     // Sequence 0 comes before every transition's, so that no receiver drops a real event because of a test.
-    detail: { sources_down: [], incident_id: null, cause: null, previous_state: 'pending', sequence: 0, sources_total: 1, quorum: 1, detected_at: now },
+    detail: {
+      sources_down: [],
+      incident_id: null,
+      cause: null,
+      previous_state: 'pending',
+      sequence: 0,
+      sources_total: 1,
+      quorum: 1,
+      detected_at: now,
+    },
     url: `${facts.publicUrl}/monitors`,
     test: true,
   };
@@ -126,14 +149,17 @@ function buildDetail({ change, sequence, incident, culprits }: MonitorEventFacts
     sources_total: change.evidence.tally.sources,
     quorum: change.evidence.quorum,
     detected_at: toUnixSeconds(change.detectedAtMs),
-    ...(change.to === 'up' && incident !== null && { duration_seconds: toUnixSeconds(change.atMs) - toUnixSeconds(incident.startedAtMs) }),
+    ...(change.to === 'up' &&
+      incident !== null && { duration_seconds: toUnixSeconds(change.atMs) - toUnixSeconds(incident.startedAtMs) }),
     ...(latencyMs !== null && { latency_ms: latencyMs }),
     ...(silent.length > 0 && { sources_silent: silent }),
     ...(culprits.length > 0 && { dependencies: culprits.map(({ id, name, state }) => ({ id, name, state })) }),
   };
 }
 
-/** The latency of the newest result that the change rests on; null where none was measured, as in a time-out or silence. */
+/**
+ * The latency of the newest result that the change rests on; null where none was measured, as in a time-out or silence.
+ */
 function latencyBehind(state: MonitorState, evidence: ChangeEvidence): number | null {
   const newest = evidence.sources
     .filter((source) => source.fresh && source.vote === state)

@@ -1,5 +1,5 @@
-import type { ChannelType } from './channel.ts';
 import type { Change } from './change.ts';
+import type { ChannelType } from './channel.ts';
 import type { MonitorState } from './state.ts';
 
 /** The states that customers are told of; pausing and resuming are their own doing. */
@@ -39,10 +39,10 @@ export function isEventState(state: MonitorState): state is EventState {
 }
 
 /**
- * Whether channels of a type hear of a change that causes an event (D-44): webhooks of every one; people on Telegram and Slack of bad
- * news, and of `up` only as its end, so not when a new monitor is first found up. `lastTold` is the state that the event before announced,
- * whatever pauses lie between; null = there was none. Of an `up` a chat hears only where it was told of the bad news itself, which is for its
- * record to say.
+ * Whether channels of a type hear of a change that causes an event (D-44): webhooks of every one; people on Telegram
+ * and Slack of bad news, and of `up` only as its end, so not when a new monitor is first found up. `lastTold` is the
+ * state that the event before announced, whatever pauses lie between; null = there was none. Of an `up` a chat hears
+ * only where it was told of the bad news itself, which is for its record to say.
  */
 export function hears(type: ChannelType, change: Pick<Change, 'to'>, lastTold: EventState | null): boolean {
   if (eventOf(change) === null) return false;

@@ -8,8 +8,9 @@ export type IncidentStep =
   | { step: 'resolve'; resolution: 'recovered' | 'paused' };
 
 /**
- * What a transition to `to` does, given the worst state of the open incident (null = none is open). One incident spans the whole time
- * that a monitor is not up: degraded then down worsens it, down then degraded leaves it, unknown neither opens nor ends one.
+ * What a transition to `to` does, given the worst state of the open incident (null = none is open). One incident spans
+ * the whole time that a monitor is not up: degraded then down worsens it, down then degraded leaves it, unknown neither
+ * opens nor ends one.
  */
 export function stepIncident(open: 'down' | 'degraded' | null, to: MonitorState): IncidentStep {
   switch (to) {

@@ -1,16 +1,15 @@
-import type { PatternSearch } from './http/assertion-check.ts';
 import { judgeDns } from './dns/judge.ts';
 import { judgeDomain } from './domain/judge.ts';
+import type { PatternSearch } from './http/assertion-check.ts';
 import { HttpJudging } from './http/judge.ts';
 import { judgeIcmp } from './icmp/judge.ts';
-import { overBudget } from './judging.ts';
-import type { Judging } from './judging.ts';
-import { judgeTcp } from './transport/judge-tcp.ts';
-import { judgeUdp } from './transport/judge-udp.ts';
-import { judgeVendor } from './vendor/judge.ts';
+import { overBudget, type Judging } from './judging.ts';
 import type { CheckTarget } from './monitor.ts';
 import type { Observation } from './observation.ts';
 import { quote } from './quoted.ts';
+import { judgeTcp } from './transport/judge-tcp.ts';
+import { judgeUdp } from './transport/judge-udp.ts';
+import { judgeVendor } from './vendor/judge.ts';
 import type { Judgement } from './verdict.ts';
 
 /** What a check has seen of its target, to be judged. */
@@ -39,7 +38,8 @@ function judgeAtOnce(seen: SeenCheck): Judging {
     judged() {
       if (judgement !== null) return { judgement, conditions: [], isOverBudget: false };
       const { transport } = seen.target.checkSpec;
-      if (transport === undefined) return overBudget(`its ${seen.target.type === 'vendor' ? 'components' : 'records'}`, 'expect fewer of them');
+      if (transport === undefined)
+        return overBudget(`its ${seen.target.type === 'vendor' ? 'components' : 'records'}`, 'expect fewer of them');
       return overBudget(`the expected answer ${quote(transport.expect ?? '')}`, 'simplify the pattern');
     },
   };
@@ -60,7 +60,11 @@ function judgeOther({ target, observation, search }: SeenCheck): Judgement {
     case 'domain':
       return judgeDomain({ target, observation });
     case 'unsupported':
-      return { verdict: 'none', cause: 'unsupported', reason: `Monitors of type ${observation.monitorType} cannot be probed here` };
+      return {
+        verdict: 'none',
+        cause: 'unsupported',
+        reason: `Monitors of type ${observation.monitorType} cannot be probed here`,
+      };
     case 'http':
       throw new TypeError('An http observation has conditions of its own');
     default:

@@ -1,6 +1,6 @@
 import type { DnsAnswers, DnsObservation } from './dns/observation.ts';
-import type { HttpAnswered } from './http/observation.ts';
 import { conditionsOf, reachesConditions } from './http/judge.ts';
+import type { HttpAnswered } from './http/observation.ts';
 import type { Assertion, CheckTarget } from './monitor.ts';
 import type { Observation } from './observation.ts';
 import { measurePattern } from './pattern-size.ts';
@@ -39,9 +39,13 @@ const PER_COMPONENT_PAIR = 3;
 export function measureJudging(target: CheckTarget, observation: Observation, enough = MS_OF_WORK): number {
   switch (observation.type) {
     case 'http':
-      return reachesConditions(target, observation) ? measureConditions(conditionsOf(target), { answer: observation, enough }) : 0;
+      return reachesConditions(target, observation)
+        ? measureConditions(conditionsOf(target), { answer: observation, enough })
+        : 0;
     case 'tcp':
-      return observation.outcome === 'connected' && observation.answer !== null ? measureExpectation(target, observation.answer.text) : 0;
+      return observation.outcome === 'connected' && observation.answer !== null
+        ? measureExpectation(target, observation.answer.text)
+        : 0;
     case 'udp':
       return observation.outcome === 'replied' ? measureExpectation(target, observation.reply) : 0;
     case 'dns':
@@ -62,8 +66,13 @@ export function measureSearch(pattern: string, text: string): number {
 
 const LONG_PATTERN = 500;
 
-function measureConditions(conditions: readonly Assertion[], { answer, enough }: { answer: HttpAnswered; enough: number }): number {
-  let work = conditions.some(({ source }) => source === 'json_body') ? (answer.body?.length ?? 0) * PER_JSON_CHARACTER : 0;
+function measureConditions(
+  conditions: readonly Assertion[],
+  { answer, enough }: { answer: HttpAnswered; enough: number },
+): number {
+  let work = conditions.some(({ source }) => source === 'json_body')
+    ? (answer.body?.length ?? 0) * PER_JSON_CHARACTER
+    : 0;
   for (const assertion of conditions) {
     if (work > enough) return work;
     work += measureCondition(assertion, answer);
@@ -79,7 +88,9 @@ function measureCondition({ source, op, value = '', name = '' }: Assertion, { bo
 }
 
 function measureContains(sought: string, text: string): number {
-  return text.length >= linearSearchFrom(sought.length) ? text.length * PER_LINEAR_CHARACTER : text.length * sought.length * PER_PAIR;
+  return text.length >= linearSearchFrom(sought.length)
+    ? text.length * PER_LINEAR_CHARACTER
+    : text.length * sought.length * PER_PAIR;
 }
 
 function measureExpectation({ checkSpec: { transport } }: CheckTarget, text: string): number {
@@ -92,7 +103,8 @@ function measureRecords({ checkSpec: { dns } }: CheckTarget, observation: DnsObs
   const opinions = [observation.answers, ...observation.opinions.map(({ answers }) => answers)];
   let work = 0;
   for (const { type, expected = [] } of dns?.records ?? []) {
-    for (const answers of opinions) work += expected.length * (PER_RECORD + countRecords(answers, type) * PER_RECORD_PAIR);
+    for (const answers of opinions)
+      work += expected.length * (PER_RECORD + countRecords(answers, type) * PER_RECORD_PAIR);
   }
   return work;
 }
@@ -103,5 +115,7 @@ function countRecords(answers: DnsAnswers, type: keyof DnsAnswers): number {
 }
 
 function measureComponents({ checkSpec: { vendor } }: CheckTarget, observation: VendorObservation): number {
-  return observation.outcome === 'read' ? (vendor?.components?.length ?? 0) * observation.snapshot.components.length * PER_COMPONENT_PAIR : 0;
+  return observation.outcome === 'read'
+    ? (vendor?.components?.length ?? 0) * observation.snapshot.components.length * PER_COMPONENT_PAIR
+    : 0;
 }

@@ -35,7 +35,10 @@ export function notJudgedAgainYet({ reason }: Judgement): Judgement {
 }
 
 /** No vote for a check that could not be judged because too many others take long to judge. */
-export const CROWDED_OUT: Judgement = noVote('There was no computing time to judge this check: too many checks take long to judge at once. Simplify its patterns, or ask for smaller answers');
+export const CROWDED_OUT: Judgement = noVote(
+  'There was no computing time to judge this check: too many checks take long to judge at once. Simplify its ' +
+    'patterns, or ask for smaller answers',
+);
 
 /** One sentence on a budget that was over, and what helps. */
 export function explainOverBudget(where: string, remedy: string): string {
@@ -44,13 +47,23 @@ export function explainOverBudget(where: string, remedy: string): string {
 
 /** Which assertion the budget was over at, and what helps. */
 export function explainUnjudged({ source, op, value, path, name }: Assertion): string {
-  const what = [source, name ?? (path === undefined ? undefined : quote(path)), op, value === undefined ? undefined : quote(value)];
+  const what = [
+    source,
+    name ?? (path === undefined ? undefined : quote(path)),
+    op,
+    value === undefined ? undefined : quote(value),
+  ];
   return explainOverBudget(what.filter((part) => part !== undefined).join(' '), remedyFor({ source, op }));
 }
 
 function remedyFor({ source, op }: Pick<Assertion, 'source' | 'op'>): string {
-  if (op === 'matches') return source === 'json_body' ? 'simplify the pattern or narrow the path, or use fewer' : 'simplify the pattern, or use fewer';
-  return source === 'json_body' ? 'narrow the path or ask for a smaller document, or use fewer' : 'ask for a smaller answer, or use fewer';
+  if (op === 'matches')
+    return source === 'json_body'
+      ? 'simplify the pattern or narrow the path, or use fewer'
+      : 'simplify the pattern, or use fewer';
+  return source === 'json_body'
+    ? 'narrow the path or ask for a smaller document, or use fewer'
+    : 'ask for a smaller answer, or use fewer';
 }
 
 function noVote(reason: string): Judgement {

@@ -1,6 +1,6 @@
 /**
- * How many latencies lie in which bucket: buckets that hold something, in ascending order, and what each holds. Two histograms add up exactly,
- * so that those of hours, days and sources give the one of any window.
+ * How many latencies lie in which bucket: buckets that hold something, in ascending order, and what each holds. Two
+ * histograms add up exactly, so that those of hours, days and sources give the one of any window.
  */
 export type Histogram = { buckets: readonly number[]; counts: readonly number[] };
 
@@ -17,7 +17,8 @@ export function bucketOf(latencyMs: number): number {
 
 /** The histogram of everything that these were made of. */
 export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
-  // By bucket, with holes: buckets are few hundreds at the most, and this is what reading statistics spends its time on.
+  // By bucket, with holes: buckets are few hundreds at the most, and this is what reading statistics spends its time
+  // on.
   const total: number[] = [];
   for (const { buckets, counts } of histograms) {
     for (let index = 0; index < buckets.length; index += 1) {
@@ -39,8 +40,9 @@ export function countOf({ counts }: Histogram): number {
 }
 
 /**
- * The latency that a share `q` (0 to 1) of all does not exceed, in milliseconds with two decimals; null where nothing was counted. It is the one
- * of rank ceil(q x count), at least the first; whole milliseconds of 1 and above come back with an error of at most 2 %.
+ * The latency that a share `q` (0 to 1) of all does not exceed, in milliseconds with two decimals; null where nothing
+ * was counted. It is the one of rank ceil(q x count), at least the first; whole milliseconds of 1 and above come back
+ * with an error of at most 2 %.
  */
 export function quantileOf(histogram: Histogram, q: number): number | null {
   const rank = Math.max(1, Math.ceil(q * countOf(histogram)));
@@ -53,8 +55,8 @@ export function quantileOf(histogram: Histogram, q: number): number | null {
 }
 
 /**
- * What stands for the latencies of a bucket, which are whole milliseconds: the value that is as far from the smallest as from the largest of
- * them, in percent. It is exact where a bucket has one, which is so below 25 ms.
+ * What stands for the latencies of a bucket, which are whole milliseconds: the value that is as far from the smallest
+ * as from the largest of them, in percent. It is exact where a bucket has one, which is so below 25 ms.
  */
 function middleOf(bucket: number): number {
   const largest = Math.max(1, Math.floor(LATENCY_GROWTH ** bucket));

@@ -1,6 +1,5 @@
 import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
-import { isAgentChecked } from './monitor.ts';
-import type { HttpMethod, MonitorType } from './monitor.ts';
+import { isAgentChecked, type HttpMethod, type MonitorType } from './monitor.ts';
 
 /** Days of warning of a domain monitor whose owner names none. */
 export const DEFAULT_WARN_DAYS = 30;
@@ -19,7 +18,9 @@ const DEFAULT_INTERVAL_SECONDS = {
   vendor: 120,
 } as const satisfies Record<MonitorType, number>;
 
-/** What a new monitor gets where its owner says nothing (D-10); what depends on other fields has functions of its own. */
+/**
+ * What a new monitor gets where its owner says nothing (D-10); what depends on other fields has functions of its own.
+ */
 export type TypeDefaults = {
   intervalSeconds: number;
   method: HttpMethod | null;
@@ -29,7 +30,10 @@ export type TypeDefaults = {
   upAfterSuccesses: number;
 };
 
-/** The defaults of a type. The interval is raised to the plan's shortest one, so that a creation by name alone is good on every plan. */
+/**
+ * The defaults of a type. The interval is raised to the plan's shortest one, so that a creation by name alone is good
+ * on every plan.
+ */
 export function defaultsOf(type: MonitorType, minIntervalSeconds: number): TypeDefaults {
   const isHttp = type === 'http';
   return {
@@ -47,12 +51,18 @@ export function defaultTimeoutMs(intervalSeconds: number): number {
   return Math.min(MAX_TIMEOUT_MS, intervalSeconds * 500);
 }
 
-/** How many sources must agree that a monitor is down: two where there are two, and one where the service itself looks (D-10). */
+/**
+ * How many sources must agree that a monitor is down: two where there are two, and one where the service itself looks
+ * (D-10).
+ */
 export function defaultDownMinSources(type: MonitorType, sources: number): number {
   return isAgentChecked(type) ? Math.min(2, Math.max(1, sources)) : 1;
 }
 
-/** How late a ping may be, in seconds: a fifth of the interval, a minute at least; null for other types than heartbeat (D-10). */
+/**
+ * How late a ping may be, in seconds: a fifth of the interval, a minute at least; null for other types than heartbeat
+ * (D-10).
+ */
 export function defaultGraceSeconds(type: MonitorType, intervalSeconds: number): number | null {
   return type === 'heartbeat' ? Math.max(60, Math.round(intervalSeconds * 0.2)) : null;
 }

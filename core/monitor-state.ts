@@ -1,13 +1,24 @@
-import type { Change, SourceFailure } from './change.ts';
 import { changedAt } from './change-moment.ts';
 import { explain, explainOverload } from './change-reason.ts';
+import type { Change, SourceFailure } from './change.ts';
 import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
 import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
 import { standingOf } from './source-standing.ts';
-import { evidenceFor, firstFailureOf, isSilent, stepSource, voteOf, type Gauge, type VotedResult } from './source-state.ts';
+import {
+  evidenceFor,
+  firstFailureOf,
+  isSilent,
+  stepSource,
+  voteOf,
+  type Gauge,
+  type VotedResult,
+} from './source-state.ts';
 import type { MonitorState } from './state.ts';
 
-/** Applies one result of one source; returns the monitor with that source's next state, and the change that follows (null where it stays as it is). */
+/**
+ * Applies one result of one source; returns the monitor with that source's next state, and the change that follows
+ * (null where it stays as it is).
+ */
 export function applyResult(
   monitor: DecidedMonitor,
   result: VotedResult & { agentNo: number },
@@ -39,12 +50,17 @@ export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: rea
  */
 export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
   if (monitor.state === 'paused') return null;
-  const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor, when.nowMs) }));
+  const votes = monitor.sources.map((source) => ({
+    vote: voteOf(source.state),
+    fresh: isFresh(source, monitor, when.nowMs),
+  }));
   const { decision, tally } = decide(votes, monitor.quorum);
-  if (decision === monitor.state && !(decision === 'unknown' && isUnchecked(monitor) && when.silenceCounts)) return null;
+  if (decision === monitor.state && !(decision === 'unknown' && isUnchecked(monitor) && when.silenceCounts))
+    return null;
   const overloaded = when.overloaded ?? [];
   const isOurs = decision === 'unknown' && overloaded.length > 0 && !mayBeUnknown(monitor, votes, when);
-  if (decision === 'unknown' && !(isOurs ? isSilentForLong(monitor, when.nowMs) : mayBeUnknown(monitor, votes, when))) return null;
+  if (decision === 'unknown' && !(isOurs ? isSilentForLong(monitor, when.nowMs) : mayBeUnknown(monitor, votes, when)))
+    return null;
   if (isBetter(decision, monitor.state) && !mayBeBetter(monitor, votes, when)) return null;
   const { cause, reason } = isOurs ? explainOverload(overloaded) : explain(monitor, { decision, tally }, when.nowMs);
   return {
@@ -87,21 +103,36 @@ export function failuresOf(sources: readonly Source[]): SourceFailure[] {
 }
 
 /** The monitor after a change; the change is passed through. */
-export function withChange(monitor: DecidedMonitor, change: Change | null): { monitor: DecidedMonitor; change: Change | null } {
+export function withChange(
+  monitor: DecidedMonitor,
+  change: Change | null,
+): { monitor: DecidedMonitor; change: Change | null } {
   if (change === null) return { monitor, change };
   return { monitor: { ...monitor, state: change.to, stateSinceMs: change.atMs, uncheckedFrom: null }, change };
 }
 
-function mayBeUnknown(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { nowMs: number; silenceCounts: boolean }): boolean {
+function mayBeUnknown(
+  monitor: DecidedMonitor,
+  votes: readonly SourceVote[],
+  when: { nowMs: number; silenceCounts: boolean },
+): boolean {
   if (when.silenceCounts) return isSilentForLong(monitor, when.nowMs);
   if (isDecided(monitor.state) && isLeftAlone(monitor)) return true;
-  const isHeard = monitor.sources.every((source, index) => votes[index]?.fresh === true && (votes[index].vote !== null || isSilent(source.state)));
+  const isHeard = monitor.sources.every(
+    (source, index) => votes[index]?.fresh === true && (votes[index].vote !== null || isSilent(source.state)),
+  );
   return isHeard && monitor.sources.length > 0 && isDecided(monitor.state);
 }
 
-/** Whether too few votes would be left if everyone who is online and able had one: an agent's silence was measured when it was called offline, and needs no patience here. */
+/**
+ * Whether too few votes would be left if everyone who is online and able had one: an agent's silence was measured when
+ * it was called offline, and needs no patience here.
+ */
 function isLeftAlone(monitor: DecidedMonitor): boolean {
-  const votes = monitor.sources.map(({ online, state }) => ({ vote: isSilent(state) ? null : (voteOf(state) ?? 'up'), fresh: online }));
+  const votes = monitor.sources.map(({ online, state }) => ({
+    vote: isSilent(state) ? null : (voteOf(state) ?? 'up'),
+    fresh: online,
+  }));
   return decide(votes, monitor.quorum).decision === 'unknown';
 }
 
@@ -112,12 +143,19 @@ function isBetter(decision: Decision, state: MonitorState): boolean {
   return now !== undefined && before !== undefined && now < before;
 }
 
-/** Whether places are better, and not only silent: by those too that have not begun to fail again, for who has is no witness of a recovery. */
+/**
+ * Whether places are better, and not only silent: by those too that have not begun to fail again, for who has is no
+ * witness of a recovery.
+ */
 function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
   const gauge = monitor.state === 'down' ? 'failing' : 'impaired';
-  const sure = votes.map((vote, index) => (isTurning(monitor.sources[index]?.state?.[gauge]) ? { ...vote, vote: null } : vote));
+  const sure = votes.map((vote, index) =>
+    isTurning(monitor.sources[index]?.state?.[gauge]) ? { ...vote, vote: null } : vote,
+  );
   const heard = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
-  return [sure, ...(when.silenceCounts ? [] : [heard])].every((those) => isBetter(decide(those, monitor.quorum).decision, monitor.state));
+  return [sure, ...(when.silenceCounts ? [] : [heard])].every((those) =>
+    isBetter(decide(those, monitor.quorum).decision, monitor.state),
+  );
 }
 
 /** True for a good gauge that has begun to count bad results. */
@@ -125,7 +163,9 @@ function isTurning(gauge: Gauge | undefined): boolean {
   return gauge?.tripped === false && gauge.streak.length > 0;
 }
 
-/** A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness. */
+/**
+ * A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness.
+ */
 function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
   return monitor.state !== 'pending' || nowMs - monitor.stateSinceMs >= undecidedMs(monitor.intervalSeconds);
 }

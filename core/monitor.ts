@@ -14,8 +14,9 @@ export function isAgentChecked(type: MonitorType): boolean {
 }
 
 /**
- * True where each check talks to the target itself. The others answer from what is known of it, because registries and vendors' pages are
- * asked gently (D-27, D-28): looking again soon would bring the same answer, and what they say tells nothing of our own network.
+ * True where each check talks to the target itself. The others answer from what is known of it, because registries and
+ * vendors' pages are asked gently (D-27, D-28): looking again soon would bring the same answer, and what they say tells
+ * nothing of our own network.
  */
 export function talksToTarget(type: MonitorType): boolean {
   return isAgentChecked(type) || type === 'dns';
@@ -27,7 +28,10 @@ export type HttpMethod = (typeof HTTP_METHODS)[number];
 export const ASSERTION_SOURCES = ['text_body', 'json_body', 'header', 'response_time', 'cert_expiry'] as const;
 export type AssertionSource = (typeof ASSERTION_SOURCES)[number];
 
-/** One condition on an http answer, in its normalised form (D-22): `path` for json_body only, `name` for header only, no `value` for `exists`. */
+/**
+ * One condition on an http answer, in its normalised form (D-22): `path` for json_body only, `name` for header only, no
+ * `value` for `exists`.
+ */
 export type Assertion = { source: AssertionSource; op: string; value?: string; path?: string; name?: string };
 
 /** The http request as stored and shown: secrets appear by name or as a flag, their values live in `MonitorSecrets`. */
@@ -86,7 +90,9 @@ export type CheckTarget = {
   isShown?: true;
 };
 
-/** What a customer can set on a monitor, complete: defaults filled in, everything normalised. Secrets are kept apart. */
+/**
+ * What a customer can set on a monitor, complete: defaults filled in, everything normalised. Secrets are kept apart.
+ */
 export type MonitorSettings = {
   name: string;
   type: MonitorType;

@@ -2,11 +2,27 @@ import type { Monitor } from './monitor.ts';
 
 type Named = Pick<
   Monitor,
-  | 'name' | 'type' | 'target' | 'intervalSeconds' | 'timeoutMs' | 'method' | 'expectedStatus' | 'bodyMatch' | 'followRedirects' | 'downAfterFailures' | 'upAfterSuccesses'
-  | 'downMinSources' | 'heartbeatGraceSeconds' | 'slaTarget' | 'enabled'
+  | 'name'
+  | 'type'
+  | 'target'
+  | 'intervalSeconds'
+  | 'timeoutMs'
+  | 'method'
+  | 'expectedStatus'
+  | 'bodyMatch'
+  | 'followRedirects'
+  | 'downAfterFailures'
+  | 'upAfterSuccesses'
+  | 'downMinSources'
+  | 'heartbeatGraceSeconds'
+  | 'slaTarget'
+  | 'enabled'
 >;
 
-/** The settings of a monitor by the names of the API, as its answers and the audit log have them; without sources and `check_spec`. */
+/**
+ * The settings of a monitor by the names of the API, as its answers and the audit log have them; without sources and
+ * `check_spec`.
+ */
 export function namedSettings(monitor: Named) {
   return {
     name: monitor.name,

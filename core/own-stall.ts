@@ -2,29 +2,56 @@ import type { Observation } from './observation.ts';
 import type { FixedCause, Judgement } from './verdict.ts';
 
 /** Causes that say no more than that something took too long. */
-const OF_TIME: ReadonlySet<string> = new Set(['timeout', 'slow', 'icmp_timeout', 'tcp_no_banner', 'udp_no_reply'] satisfies FixedCause[]);
-
-/** Of the time that a check took, the share that we may have held it up ourselves without its being us who made it slow. */
-const LEAST_SHARE = 0.25;
-
-/** How often a check waits for something from outside where it is not known how far it came: for a name, a connection, TLS, the first byte and the last. */
-const MOST_WAITS = 5;
-
-const STALLED: Judgement = { verdict: 'none', cause: null, reason: 'The process that checks was held up itself for much of the time that this check took, so what it saw does not count' };
+const OF_TIME: ReadonlySet<string> = new Set([
+  'timeout',
+  'slow',
+  'icmp_timeout',
+  'tcp_no_banner',
+  'udp_no_reply',
+] satisfies FixedCause[]);
 
 /**
- * The judgement on a check as it counts: no vote where it was too slow and we held it up ourselves for a quarter of the time that it took or more
- * (D-20): once a process moves again it sees that the time is over before it reads an answer that has long arrived. All in milliseconds: for how
- * long the check took, for how much of that its process stood still, and for how long at most at a time. Standing still holds a check up only
- * where something has come meanwhile, at most once for each thing that it waited for: neither does a process that is always a little late, nor one
- * that stands still while a target says nothing.
+ * Of the time that a check took, the share that we may have held it up ourselves without its being us who made it slow.
  */
-export function discountStall(judgement: Judgement, observation: Observation, { tookMs, stalledMs, longestStallMs }: { tookMs: number; stalledMs: number; longestStallMs: number }): Judgement {
+const LEAST_SHARE = 0.25;
+
+/**
+ * How often a check waits for something from outside where it is not known how far it came: for a name, a connection,
+ * TLS, the first byte and the last.
+ */
+const MOST_WAITS = 5;
+
+const STALLED: Judgement = {
+  verdict: 'none',
+  cause: null,
+  reason:
+    'The process that checks was held up itself for much of the time that this check took, so what it saw does ' +
+    'not count',
+};
+
+/**
+ * The judgement on a check as it counts: no vote where it was too slow and we held it up ourselves for a quarter of the
+ * time that it took or more (D-20): once a process moves again it sees that the time is over before it reads an answer
+ * that has long arrived. All in milliseconds: for how long the check took, for how much of that its process stood
+ * still, and for how long at most at a time. Standing still holds a check up only where something has come meanwhile,
+ * at most once for each thing that it waited for: neither does a process that is always a little late, nor one that
+ * stands still while a target says nothing.
+ */
+export function discountStall(
+  judgement: Judgement,
+  observation: Observation,
+  { tookMs, stalledMs, longestStallMs }: { tookMs: number; stalledMs: number; longestStallMs: number },
+): Judgement {
   const isOfTime = judgement.cause !== null && OF_TIME.has(judgement.cause);
-  return isOfTime && Math.min(stalledMs, countWaits(observation) * longestStallMs) >= LEAST_SHARE * tookMs ? STALLED : judgement;
+  return isOfTime && Math.min(stalledMs, countWaits(observation) * longestStallMs) >= LEAST_SHARE * tookMs
+    ? STALLED
+    : judgement;
 }
 
-/** For how many things a check waited, the last of them perhaps in vain: each step of an exchange that came about, and the one after it. */
+/**
+ * For how many things a check waited, the last of them perhaps in vain: each step of an exchange that came about, and
+ * the one after it.
+ */
 function countWaits(observation: Observation): number {
   switch (observation.type) {
     case 'http':
@@ -46,12 +73,19 @@ const CLOCK_OFF_MS = 60_000;
 /** What the judgement of a certificate by the wrong time says; TLS libraries know the machine's clock only. */
 const OF_DATES: ReadonlySet<string> = new Set(['The certificate has expired', 'The certificate is not yet valid']);
 
-const WRONG_CLOCK: Judgement = { verdict: 'none', cause: null, reason: 'The clock of the machine that checks is wrong, and certificates are judged by it, so what it saw does not count' };
+const WRONG_CLOCK: Judgement = {
+  verdict: 'none',
+  cause: null,
+  reason:
+    'The clock of the machine that checks is wrong, and certificates are judged by it, so what it saw does not count',
+};
 
 /**
  * The judgement on a check as it counts: no vote where a certificate was not good at the time of a machine whose clock
  * is `aheadMs` off the service's time.
  */
 export function discountClock(judgement: Judgement, aheadMs: number): Judgement {
-  return Math.abs(aheadMs) > CLOCK_OFF_MS && judgement.reason !== null && OF_DATES.has(judgement.reason) ? WRONG_CLOCK : judgement;
+  return Math.abs(aheadMs) > CLOCK_OFF_MS && judgement.reason !== null && OF_DATES.has(judgement.reason)
+    ? WRONG_CLOCK
+    : judgement;
 }

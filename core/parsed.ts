@@ -1,4 +1,7 @@
-/** What comes of reading foreign text: the value, or a sentence that says what is wrong with it (shown to customers in a 400). */
+/**
+ * What comes of reading foreign text: the value, or a sentence that says what is wrong with it (shown to customers in a
+ * 400).
+ */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
 /** Wraps a value that was read without complaint. */

@@ -1,6 +1,8 @@
-// In this order each token is: quoted text, flags (which match nothing), a class of Unicode, an escape, a class, a repetition, any other character.
-// What is left open goes to the end: looking for its end again from each next character would take the square of the length.
-const TOKEN = /\\Q([^]*?)(?:\\E|$)|(\(\?[a-zA-Z^-]*\))|(\\[pP](?:\{\^?\w{0,40}\}|[^]))|\\[^]|(\[\^?\]?(?:\\(?:[^]|$)|\[:\^?\w+:\]|[^\]\\])*(?:\]|$))|\{(\d+)(?:,(\d*))?\}|[^]/gu;
+// In this order each token is: quoted text, flags (which match nothing), a class of Unicode, an escape, a class, a
+// repetition, any other character. What is left open goes to the end: looking for its end again from each next
+// character would take the square of the length.
+const TOKEN =
+  /\\Q([^]*?)(?:\\E|$)|(\(\?[a-zA-Z^-]*\))|(\\[pP](?:\{\^?\w{0,40}\}|[^]))|\\[^]|(\[\^?\]?(?:\\(?:[^]|$)|\[:\^?\w+:\]|[^\]\\])*(?:\]|$))|\{(\d+)(?:,(\d*))?\}|[^]/gu;
 
 const ITEM = String.raw`\\[pP](?:\{\^?\w{0,40}\}|[^])|\\x\{[\da-fA-F]{1,8}\}|\\x[\da-fA-F]{2}|\[:\^?\w+:\]|\\[^]|[^]`;
 /** An item of a class, or a range of two. */
@@ -12,14 +14,18 @@ const IGNORES_CASE = /\(\?[a-zA-Z]*i/;
 /** What a class of Unicode takes to compile, as many characters: it stands for hundreds of ranges. */
 const UNICODE_CLASS_SIZE = 40;
 
-/** Where case does not count, each character of a range is looked up; so many of them take as long as one character of a pattern. */
+/**
+ * Where case does not count, each character of a range is looked up; so many of them take as long as one character of a
+ * pattern.
+ */
 const RANGE_PER_CHARACTER = 30;
 /** The last character that has another case: RE2 looks no further. */
 const LAST_CASED = 0x1e943;
 
 /**
- * How much work it is to compile a pattern, in plain characters (a few microseconds each): each `{n,m}` counts as m copies, for thirty characters can
- * stand for a million, and classes count for what they stand for. Of a pattern that RE2 refuses it is some number. Takes time in proportion to the length.
+ * How much work it is to compile a pattern, in plain characters (a few microseconds each): each `{n,m}` counts as m
+ * copies, for thirty characters can stand for a million, and classes count for what they stand for. Of a pattern that
+ * RE2 refuses it is some number. Takes time in proportion to the length.
  */
 export function measurePattern(pattern: string): number {
   const ignoresCase = IGNORES_CASE.test(pattern);

@@ -4,12 +4,15 @@ const MAX_PHASES = 240;
 /** Two phases of an interval are at least this far apart, in milliseconds. */
 const MIN_PHASE_WIDTH_MS = 250;
 
-/** Monitors of one phase start within this stretch of it at the most, in milliseconds: a job never waits long on its own timers. */
+/**
+ * Monitors of one phase start within this stretch of it at the most, in milliseconds: a job never waits long on its own
+ * timers.
+ */
 const MAX_SPREAD_MS = 5000;
 
 /**
- * Starts of one phase lie on moments this far apart, in milliseconds: waking up once for ten checks costs less than waking up for each of
- * them (docs/performance.md).
+ * Starts of one phase lie on moments this far apart, in milliseconds: waking up once for ten checks costs less than
+ * waking up for each of them (docs/performance.md).
  */
 const START_GRID_MS = 10;
 
@@ -27,8 +30,8 @@ export function phaseStartMs(intervalSeconds: number, phase: number): number {
 }
 
 /**
- * The emptiest phase; among equals the first in bit-reversed order (0, 1/2, 1/4, 3/4, ...), so that few monitors lie far apart.
- * `occupancy` maps phases to monitors; a phase that is not in it is empty.
+ * The emptiest phase; among equals the first in bit-reversed order (0, 1/2, 1/4, 3/4, ...), so that few monitors lie
+ * far apart. `occupancy` maps phases to monitors; a phase that is not in it is empty.
  */
 export function choosePhase(intervalSeconds: number, occupancy: ReadonlyMap<number, number>): number {
   const phases = phaseCount(intervalSeconds);
@@ -48,8 +51,8 @@ export function choosePhase(intervalSeconds: number, occupancy: ReadonlyMap<numb
 }
 
 /**
- * A monitor's own moment inside its phase, in milliseconds from the phase's start: stable, even, and within both the phase's width and
- * 5 s, so that monitors that share a job do not start as a herd.
+ * A monitor's own moment inside its phase, in milliseconds from the phase's start: stable, even, and within both the
+ * phase's width and 5 s, so that monitors that share a job do not start as a herd.
  */
 export function startOffsetMs(intervalSeconds: number, monitorNo: number): number {
   const width = Math.min(MAX_SPREAD_MS, (intervalSeconds * 1000) / phaseCount(intervalSeconds));
@@ -62,24 +65,33 @@ const NEAR_TICK_MS = 2000;
 /** A monitor's own moment in each interval. */
 export type TickMoment = { intervalSeconds: number; phase: number; monitorNo: number };
 
-/** How long from a moment to the monitor's next tick after it, in milliseconds: more than 0, a whole interval from a tick itself. */
+/**
+ * How long from a moment to the monitor's next tick after it, in milliseconds: more than 0, a whole interval from a
+ * tick itself.
+ */
 export function msUntilTick({ intervalSeconds, phase, monitorNo }: TickMoment, fromMs: number): number {
   const everyMs = intervalSeconds * 1000;
   const startMs = phaseStartMs(intervalSeconds, phase) + startOffsetMs(intervalSeconds, monitorNo);
   return (((startMs - fromMs) % everyMs) + everyMs) % everyMs || everyMs;
 }
 
-/** True where a monitor that has something new to be seen should not wait for its next tick: that is more than two seconds away. */
+/**
+ * True where a monitor that has something new to be seen should not wait for its next tick: that is more than two
+ * seconds away.
+ */
 export function isTickFar(tick: TickMoment, nowMs: number): boolean {
   return msUntilTick(tick, nowMs) > NEAR_TICK_MS;
 }
 
 /**
- * When to start a check that was due at `dueAtMs`: at its due time; up to a second late at once; later than that at a stable point of
- * what is left until its next due time (at most a minute), so that an outage's stale jobs never run all at once; null (dropped) when
- * the next due time is nearer than the missed one.
+ * When to start a check that was due at `dueAtMs`: at its due time; up to a second late at once; later than that at a
+ * stable point of what is left until its next due time (at most a minute), so that an outage's stale jobs never run all
+ * at once; null (dropped) when the next due time is nearer than the missed one.
  */
-export function planStart(check: { dueAtMs: number; intervalMs: number; monitorNo: number }, nowMs: number): number | null {
+export function planStart(
+  check: { dueAtMs: number; intervalMs: number; monitorNo: number },
+  nowMs: number,
+): number | null {
   const lateMs = nowMs - check.dueAtMs;
   if (lateMs <= 0) return check.dueAtMs;
   const untilNextMs = check.intervalMs - (lateMs % check.intervalMs);

@@ -18,7 +18,10 @@ export type PlanLimits = {
   resultDays: number;
 };
 
-/** The limits of each plan (D-60). Whether the counts of monitors and own agents apply is configuration; tokens and rates always do. */
+/**
+ * The limits of each plan (D-60). Whether the counts of monitors and own agents apply is configuration; tokens and
+ * rates always do.
+ */
 export const PLAN_LIMITS = {
   free: { monitors: 20, minIntervalSeconds: 60, ownAgents: 1, tokens: 2, requestsPerMinute: 60, resultDays: 7 },
   solo: { monitors: 100, minIntervalSeconds: 30, ownAgents: 3, tokens: 10, requestsPerMinute: 600, resultDays: 30 },

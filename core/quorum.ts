@@ -9,9 +9,9 @@ export type Decision = 'up' | 'degraded' | 'down' | 'unknown';
 export type Tally = { sources: number; votes: number; needed: number; down: number; impaired: number };
 
 /**
- * Decides a monitor's state from its sources (D-41). With n sources, f fresh votes and quorum c: unknown when f < min(c, ceil(n / 2)),
- * so that one surviving place of many never decides alone; otherwise min(c, f) sources must say down (or down-or-degraded), so that
- * silence never counts as agreement. No source at all is unknown.
+ * Decides a monitor's state from its sources (D-41). With n sources, f fresh votes and quorum c: unknown when f <
+ * min(c, ceil(n / 2)), so that one surviving place of many never decides alone; otherwise min(c, f) sources must say
+ * down (or down-or-degraded), so that silence never counts as agreement. No source at all is unknown.
  */
 export function decide(votes: readonly SourceVote[], quorum: number): { decision: Decision; tally: Tally } {
   const fresh = votes.filter((source) => source.fresh && source.vote !== null);
@@ -33,7 +33,10 @@ export function freshnessMs(intervalSeconds: number): number {
   return Math.max(3 * intervalSeconds, intervalSeconds + 60) * 1000;
 }
 
-/** How long a new or resumed monitor may stay undecided before its owner is told, in milliseconds: 3 intervals + 60 s (D-42). */
+/**
+ * How long a new or resumed monitor may stay undecided before its owner is told, in milliseconds: 3 intervals + 60 s
+ * (D-42).
+ */
 export function undecidedMs(intervalSeconds: number): number {
   return (3 * intervalSeconds + 60) * 1000;
 }

@@ -11,13 +11,17 @@ const LONGEST_MS = 20_000;
 /** Two looks closer together than this see the same moment, in milliseconds. */
 const APART_MS = 500;
 
-/** Rechecks that wait at least this long begin with a whole second, in milliseconds: when much fails at once, many of them are one job. */
+/**
+ * Rechecks that wait at least this long begin with a whole second, in milliseconds: when much fails at once, many of
+ * them are one job.
+ */
 const GATHERED_FROM_MS = 5000;
 
 /**
- * How long after the due time of a bad result its source shall look again (D-47), in milliseconds; null where it shall not: the result is
- * good, no vote, old, a repeat or of older checks, it leaves the source as bad as it was or makes it bad, or the interval is too short.
- * A down result counts for the source being down, a degraded one for its being degraded.
+ * How long after the due time of a bad result its source shall look again (D-47), in milliseconds; null where it shall
+ * not: the result is good, no vote, old, a repeat or of older checks, it leaves the source as bad as it was or makes it
+ * bad, or the interval is too short. A down result counts for the source being down, a degraded one for its being
+ * degraded.
  */
 export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedResult): number | null {
   if (result.verdict !== 'down' && result.verdict !== 'degraded') return null;
@@ -31,10 +35,13 @@ export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedRe
 }
 
 /**
- * The moment of a recheck in the schedule of an agent of ours, Unix milliseconds: not before the wait is over nor right now; null where
- * the source's next tick comes first, or hardly later.
+ * The moment of a recheck in the schedule of an agent of ours, Unix milliseconds: not before the wait is over nor right
+ * now; null where the source's next tick comes first, or hardly later.
  */
-export function recheckAtMs({ dueAtMs, afterMs, nowMs }: { dueAtMs: number; afterMs: number; nowMs: number }, tick: TickMoment): number | null {
+export function recheckAtMs(
+  { dueAtMs, afterMs, nowMs }: { dueAtMs: number; afterMs: number; nowMs: number },
+  tick: TickMoment,
+): number | null {
   const earliestMs = Math.max(dueAtMs + afterMs, nowMs + APART_MS);
   const atMs = afterMs >= GATHERED_FROM_MS ? Math.ceil(earliestMs / 1000) * 1000 : earliestMs;
   return atMs + APART_MS <= dueAtMs + msUntilTick(tick, dueAtMs) ? atMs : null;

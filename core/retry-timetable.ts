@@ -17,10 +17,15 @@ export const MAX_RETRIES = 3;
 const JITTER = 0.2;
 
 /**
- * How long to wait after a failed attempt before the next, in whole milliseconds; null when the timetable is used up (D-50). `attempt` is
- * the one that failed, from 1; `random` a fresh draw from [0, 1); `timetableSeconds` the wait before each retry.
+ * How long to wait after a failed attempt before the next, in whole milliseconds; null when the timetable is used up
+ * (D-50). `attempt` is the one that failed, from 1; `random` a fresh draw from [0, 1); `timetableSeconds` the wait
+ * before each retry.
  */
-export function nextAttemptDelayMs(failed: { attempt: number; random: number; timetableSeconds: readonly number[] }): number | null {
+export function nextAttemptDelayMs(failed: {
+  attempt: number;
+  random: number;
+  timetableSeconds: readonly number[];
+}): number | null {
   const seconds = failed.timetableSeconds[failed.attempt - 1];
   if (seconds === undefined || failed.attempt > MAX_RETRIES) return null;
   return Math.round(seconds * 1000 * (1 - JITTER + 2 * JITTER * failed.random));

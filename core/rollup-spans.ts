@@ -8,10 +8,14 @@ export type Span = { fromMs: number; toMs: number };
 export type Spans = { raw: Span[]; hours: Span[]; days: Span[] };
 
 /**
- * Cuts a window into whole UTC days, whole hours and the rest, without holes and overlaps. Only what ends by `rolledUntilMs`, a whole hour, is
- * read from roll-ups. `coarsest` is the longest roll-up that may be used: none, or days only where hours are not asked for one by one.
+ * Cuts a window into whole UTC days, whole hours and the rest, without holes and overlaps. Only what ends by
+ * `rolledUntilMs`, a whole hour, is read from roll-ups. `coarsest` is the longest roll-up that may be used: none, or
+ * days only where hours are not asked for one by one.
  */
-export function cutWindow({ fromMs, toMs }: Span, { rolledUntilMs, coarsest }: { rolledUntilMs: number; coarsest: 'raw' | 'hour' | 'day' }): Spans {
+export function cutWindow(
+  { fromMs, toMs }: Span,
+  { rolledUntilMs, coarsest }: { rolledUntilMs: number; coarsest: 'raw' | 'hour' | 'day' },
+): Spans {
   const hours = whole({ fromMs, toMs: Math.min(toMs, rolledUntilMs) }, HOUR_MS);
   if (coarsest === 'raw' || hours === null) return { raw: filled([{ fromMs, toMs }]), hours: [], days: [] };
   const raw = around({ fromMs, toMs }, hours);

@@ -1,7 +1,7 @@
 import { cleanText } from './clean-text.ts';
 import type { HttpAnswered } from './http/observation.ts';
-import type { CheckTarget, MonitorSecrets } from './monitor.ts';
 import { isRecord } from './monitor-input/checks.ts';
+import type { CheckTarget, MonitorSecrets } from './monitor.ts';
 import type { Observation } from './observation.ts';
 import type { SeenAnswer } from './seen-failure.ts';
 import type { Verdict, Vote } from './verdict.ts';
@@ -22,8 +22,9 @@ const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const NUMBER = /^\d{1,12}$/;
 
 /**
- * What is kept of the headers of an answer to a check with secrets, by the form that a value must have: nothing that could hold a part of what was
- * sent. Servers repeat it in paths, in names of nodes, in lists of what they allow, encoded one way or the other.
+ * What is kept of the headers of an answer to a check with secrets, by the form that a value must have: nothing that
+ * could hold a part of what was sent. Servers repeat it in paths, in names of nodes, in lists of what they allow,
+ * encoded one way or the other.
  */
 const HARMLESS = new Map<string, RegExp>([
   ['date', DATE],
@@ -32,7 +33,10 @@ const HARMLESS = new Map<string, RegExp>([
   ['age', NUMBER],
   ['content-length', NUMBER],
   ['retry-after', NUMBER],
-  ['content-type', /^(?:text\/(?:html|plain|xml)|application\/(?:json|problem\+json|xml))(?: *; *charset=(?:utf-8|iso-8859-1|us-ascii))?$/i],
+  [
+    'content-type',
+    /^(?:text\/(?:html|plain|xml)|application\/(?:json|problem\+json|xml))(?: *; *charset=(?:utf-8|iso-8859-1|us-ascii))?$/i,
+  ],
   ['content-encoding', /^(?:gzip|deflate|br|zstd|identity)$/i],
   ['transfer-encoding', /^chunked$/i],
   ['connection', /^(?:close|keep-alive)$/i],
@@ -41,7 +45,8 @@ const HARMLESS = new Map<string, RegExp>([
 /** Headers whose value is a URL: what follows its path may carry credentials. */
 const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'referer']);
 
-const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.+-]*[+-])?(?:json|xml|javascript|yaml|problem|graphql|x-www-form-urlencoded)\b)/i;
+const TEXT_TYPE =
+  /^(?:text\/|application\/(?:[\w.+-]*[+-])?(?:json|xml|javascript|yaml|problem|graphql|x-www-form-urlencoded)\b)/i;
 const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
 
 /** True where an http answer says that its text is Latin-1 rather than UTF-8. */
@@ -50,8 +55,8 @@ export function isLatin1(contentType: string | undefined): boolean {
 }
 
 /**
- * Whether an answer to a check with this verdict can be the first failure of its source, which so far says `vote` (null = nothing bad is
- * known of it): of a failure that goes on, the answer is not needed any more.
+ * Whether an answer to a check with this verdict can be the first failure of its source, which so far says `vote` (null
+ * = nothing bad is known of it): of a failure that goes on, the answer is not needed any more.
  */
 export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
   if (verdict === 'down') return vote !== 'down';
@@ -59,12 +64,20 @@ export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
 }
 
 /** What may be kept of the answer that a failing observation saw; null where none came, or nothing was read of it. */
-export function seenAnswerOf({ target, observation }: { target: CheckTarget; observation: Observation | null }): SeenAnswer | null {
+export function seenAnswerOf({
+  target,
+  observation,
+}: {
+  target: CheckTarget;
+  observation: Observation | null;
+}): SeenAnswer | null {
   switch (observation?.type) {
     case 'http':
       return observation.outcome === 'answered' ? httpAnswer(observation, target.secrets) : null;
     case 'tcp':
-      return observation.outcome === 'connected' && observation.answer !== null ? bareAnswer(observation.answer.text, target) : null;
+      return observation.outcome === 'connected' && observation.answer !== null
+        ? bareAnswer(observation.answer.text, target)
+        : null;
     case 'udp':
       return observation.outcome === 'replied' ? bareAnswer(observation.reply, target) : null;
     default:
@@ -72,13 +85,20 @@ export function seenAnswerOf({ target, observation }: { target: CheckTarget; obs
   }
 }
 
-/** An answer that an agent reports, made fit to be kept like those of our own; null where nothing of it is. What does not fit is left out. */
-export function cleanAnswer(reported: unknown, { status, hasSecrets }: { status: number | null; hasSecrets: boolean }): SeenAnswer | null {
+/**
+ * An answer that an agent reports, made fit to be kept like those of our own; null where nothing of it is. What does
+ * not fit is left out.
+ */
+export function cleanAnswer(
+  reported: unknown,
+  { status, hasSecrets }: { status: number | null; hasSecrets: boolean },
+): SeenAnswer | null {
   if (!isRecord(reported)) return null;
   const { headers, body, bodyWithheld } = reported;
   const kept = cleanHeaders(isRecord(headers) ? headers : {}, hasSecrets);
   if (hasSecrets) return { status, headers: kept, body: null, bodyWithheld: 'secrets' };
-  if (bodyWithheld === 'secrets' || bodyWithheld === 'not_text') return { status, headers: kept, body: null, bodyWithheld };
+  if (bodyWithheld === 'secrets' || bodyWithheld === 'not_text')
+    return { status, headers: kept, body: null, bodyWithheld };
   if (typeof body !== 'string') return { status, headers: kept, body: null };
   return { status, headers: kept, ...withheldIfNoText(shownText(body.slice(0, KEPT_BODY_BYTES).toWellFormed())) };
 }
@@ -135,12 +155,24 @@ function withoutQuery(url: string): string {
 }
 
 /** Even a number may be one that was sent. */
-function withoutEchoes(headers: Readonly<Record<string, string>>, { secretHeaders, auth, body }: MonitorSecrets): Record<string, string> {
-  const secrets = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body].filter((secret) => secret !== undefined && secret !== '');
-  return Object.fromEntries(Object.entries(headers).filter(([, text]) => !secrets.some((secret) => secret !== undefined && text.includes(secret))));
+function withoutEchoes(
+  headers: Readonly<Record<string, string>>,
+  { secretHeaders, auth, body }: MonitorSecrets,
+): Record<string, string> {
+  const secrets = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body].filter(
+    (secret) => secret !== undefined && secret !== '',
+  );
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([, text]) => !secrets.some((secret) => secret !== undefined && text.includes(secret)),
+    ),
+  );
 }
 
-/** The start of a body as text; null where it is none: by its type, by its bytes, or for a NUL in it. Half a character at the end is left out. */
+/**
+ * The start of a body as text; null where it is none: by its type, by its bytes, or for a NUL in it. Half a character
+ * at the end is left out.
+ */
 function readText(bytes: Uint8Array, contentType: string | undefined): string | null {
   if (bytes.length === 0) return '';
   if (contentType !== undefined && contentType !== '' && !TEXT_TYPE.test(contentType.trim())) return null;

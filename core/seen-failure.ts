@@ -2,20 +2,34 @@ import type { Observation } from './observation.ts';
 import type { Phases, Vote } from './verdict.ts';
 
 /**
- * An answer that made a check fail, as far as it may be kept: for http its status, its headers by lower-case name (few, cut, none that
- * carries credentials) and the first kilobyte of its body as text; of tcp and udp the first kilobyte, with a null status and no headers.
- * A null `body` was not read, unless `bodyWithheld` says why it is not shown: the check carries secrets, which servers echo, or it is no text.
+ * An answer that made a check fail, as far as it may be kept: for http its status, its headers by lower-case name (few,
+ * cut, none that carries credentials) and the first kilobyte of its body as text; of tcp and udp the first kilobyte,
+ * with a null status and no headers. A null `body` was not read, unless `bodyWithheld` says why it is not shown: the
+ * check carries secrets, which servers echo, or it is no text.
  */
-export type SeenAnswer = { status: number | null; headers: Record<string, string>; body: string | null; bodyWithheld?: 'secrets' | 'not_text' };
+export type SeenAnswer = {
+  status: number | null;
+  headers: Record<string, string>;
+  body: string | null;
+  bodyWithheld?: 'secrets' | 'not_text';
+};
 
-/** What one failing check saw beyond its verdict. Phases in whole milliseconds; each part is null where there was none. */
+/**
+ * What one failing check saw beyond its verdict. Phases in whole milliseconds; each part is null where there was none.
+ */
 export type SeenFailure = { phases: Phases | null; answer: SeenAnswer | null };
 
 /** Successes keep their phases once in so long, in milliseconds. */
 const SAMPLED_EVERY_MS = 600_000;
 
 /** The phases in the order in which they follow one another. */
-export const PHASE_NAMES = ['dnsMs', 'connectMs', 'tlsMs', 'firstByteMs', 'downloadMs'] as const satisfies readonly (keyof Phases)[];
+export const PHASE_NAMES = [
+  'dnsMs',
+  'connectMs',
+  'tlsMs',
+  'firstByteMs',
+  'downloadMs',
+] as const satisfies readonly (keyof Phases)[];
 
 /** What a failing result saw; null where that is nothing. */
 export function seenFailureOf({ phases, answer }: SeenFailure): SeenFailure | null {
@@ -40,27 +54,38 @@ export function phasesOf(observation: Observation | null): Phases | null {
  * none is left.
  */
 export function wholePhases(measured: Readonly<Record<string, unknown>>, mostMs = MAX_PHASE_MS): Phases | null {
-  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = PHASE_NAMES.map((name) => wholeMs(measured[name], mostMs));
+  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = PHASE_NAMES.map(
+    (name) => wholeMs(measured[name], mostMs),
+  );
   const phases = { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs };
   return PHASE_NAMES.every((name) => phases[name] === null) ? null : phases;
 }
 
-/** Phases as they are stored with a result, which has next to no room: whole milliseconds in their order, `-` for a step that did not happen, such as `4 11 - 22 2`. */
+/**
+ * Phases as they are stored with a result, which has next to no room: whole milliseconds in their order, `-` for a step
+ * that did not happen, such as `4 11 - 22 2`.
+ */
 export function writePhases(phases: Phases): string {
   return PHASE_NAMES.map((name) => phases[name] ?? '-').join(' ');
 }
 
 /** Phases as `writePhases` wrote them. */
 export function readPhases(written: string): Phases {
-  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = written.split(' ').map((ms) => (ms === '-' ? null : Number(ms)));
+  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = written
+    .split(' ')
+    .map((ms) => (ms === '-' ? null : Number(ms)));
   return { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs };
 }
 
 /**
- * True where a result keeps its phases: a bad one always, a good one when it is its source's first due time in a ten-minute slot, so that a
- * source keeps about one each ten minutes whatever its interval; all of them at intervals of ten minutes and more.
+ * True where a result keeps its phases: a bad one always, a good one when it is its source's first due time in a
+ * ten-minute slot, so that a source keeps about one each ten minutes whatever its interval; all of them at intervals of
+ * ten minutes and more.
  */
-export function keepsPhases({ verdict, dueAtMs }: { verdict: Vote; dueAtMs: number }, intervalSeconds: number): boolean {
+export function keepsPhases(
+  { verdict, dueAtMs }: { verdict: Vote; dueAtMs: number },
+  intervalSeconds: number,
+): boolean {
   return verdict !== 'up' || dueAtMs % SAMPLED_EVERY_MS < intervalSeconds * 1000;
 }
 

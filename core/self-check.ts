@@ -1,29 +1,45 @@
 import type { Vote } from './verdict.ts';
 
-/** What a probing place remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors go by any key of their own. */
+/**
+ * What a probing place remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors
+ * go by any key of their own.
+ */
 export type RecentResults = {
   /** Takes in a result of now; true where its badness is to be doubted: results have turned mostly bad at once. */
   note(result: { monitor: string | number; verdict: Vote }, nowMs: number): boolean;
-  /** A monitor's bad result is real, as this place could reach others after it. Once that was so often enough in a row it is no sign of an outage of ours, until it is good again. */
+  /**
+   * A monitor's bad result is real, as this place could reach others after it. Once that was so often enough in a row
+   * it is no sign of an outage of ours, until it is good again.
+   */
   confirm(monitor: string | number): void;
 };
 
-/** The newest results of so many monitors are looked at: few, so that an outage shows after two or three results where there are many a second. */
+/**
+ * The newest results of so many monitors are looked at: few, so that an outage shows after two or three results where
+ * there are many a second.
+ */
 const MONITORS_LOOKED_AT = 5;
 
-/** What a result says of our own network holds so long, in milliseconds: a place with few monitors sees each result alone and doubts every turn. */
+/**
+ * What a result says of our own network holds so long, in milliseconds: a place with few monitors sees each result
+ * alone and doubts every turn.
+ */
 const RECENT_MS = 10_000;
 
-/** With so many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`): until then each of them may be the one that decides. */
+/**
+ * With so many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`): until then
+ * each of them may be the one that decides.
+ */
 const CONFIRMED_ENOUGH = 5;
 
 /** Monitors with confirmed results at most; with more all are forgotten, which costs one question each. */
 const MOST_CONFIRMED = 10_000;
 
 /**
- * Makes the memory of one place. Results have turned mostly bad when at least half of the monitors looked at have turned: bad, and not known
- * to be really so. Those that are known to be bad say nothing, nor does a no vote; degraded is an answer, and thus good. A doubted result
- * that turns out to be no vote leaves its monitor turned, so that the doubt lasts as long as the outage.
+ * Makes the memory of one place. Results have turned mostly bad when at least half of the monitors looked at have
+ * turned: bad, and not known to be really so. Those that are known to be bad say nothing, nor does a no vote; degraded
+ * is an answer, and thus good. A doubted result that turns out to be no vote leaves its monitor turned, so that the
+ * doubt lasts as long as the outage.
  */
 export function createRecentResults(): RecentResults {
   const confirmed = new Map<string | number, number>();
@@ -35,7 +51,10 @@ export function createRecentResults(): RecentResults {
       const isBad = verdict === 'down';
       if (!isBad) confirmed.delete(monitor);
       const others = recent.filter((result) => result.monitor !== monitor && nowMs - result.atMs < RECENT_MS);
-      recent = isBad && isKnown(monitor) ? others : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_LOOKED_AT);
+      recent =
+        isBad && isKnown(monitor)
+          ? others
+          : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_LOOKED_AT);
       const turned = recent.filter((result) => result.turned).length;
       return isBad && !isKnown(monitor) && turned > 0 && turned * 2 >= recent.length;
     },

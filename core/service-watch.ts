@@ -33,16 +33,32 @@ export type WatchedService = {
 
 export type Due = { sinceMs: number; intervalSeconds: number };
 
-/** What a look sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait; undefined: the queue could not be asked. */
-export type ServiceSight = { nowMs: number; shortestIntervalSeconds: number | null; oldestResultsAtMs: number | null | undefined };
-
-/** What follows from a look: since when we have been watching without a gap, what is due, and the gaps that ended and began. */
-export type WatchStep = { watchingSinceMs: number; due: Due | null; ended: ServiceGap[]; begun: { kind: OngoingKind; startMs: number }[] };
+/**
+ * What a look sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
+ * undefined: the queue could not be asked.
+ */
+export type ServiceSight = {
+  nowMs: number;
+  shortestIntervalSeconds: number | null;
+  oldestResultsAtMs: number | null | undefined;
+};
 
 /**
- * One look at our own doings, which are worth a look every ten seconds (docs/accounting.md, Service gaps). Looks too far apart are a gap of
- * the clock, which ends whatever else was open: it covers everything from there on. The others are measured from the newest of what was
- * seen through, the end of the clock's gap, and since when checks are due. A time that goes backwards is no gap.
+ * What follows from a look: since when we have been watching without a gap, what is due, and the gaps that ended and
+ * began.
+ */
+export type WatchStep = {
+  watchingSinceMs: number;
+  due: Due | null;
+  ended: ServiceGap[];
+  begun: { kind: OngoingKind; startMs: number }[];
+};
+
+/**
+ * One look at our own doings, which are worth a look every ten seconds (docs/accounting.md, Service gaps). Looks too
+ * far apart are a gap of the clock, which ends whatever else was open: it covers everything from there on. The others
+ * are measured from the newest of what was seen through, the end of the clock's gap, and since when checks are due. A
+ * time that goes backwards is no gap.
  */
 export function stepWatch(before: WatchedService, sight: ServiceSight): WatchStep {
   const { nowMs } = sight;
@@ -51,7 +67,10 @@ export function stepWatch(before: WatchedService, sight: ServiceSight): WatchSte
   const watchingSinceMs = stoodStill ? nowMs : (before.resumedAtMs ?? nowMs);
   const due = stepDue(before.due, sight);
   const step: WatchStep = { watchingSinceMs, due, ended: [], begun: [] };
-  const startsMs = { checks: checksStoodSince({ ...before, due }, { ...sight, watchingSinceMs }), evaluation: evaluationStoodSince(before, { ...sight, watchingSinceMs }) };
+  const startsMs = {
+    checks: checksStoodSince({ ...before, due }, { ...sight, watchingSinceMs }),
+    evaluation: evaluationStoodSince(before, { ...sight, watchingSinceMs }),
+  };
   const endsMs = { checks: checksEndedAt(before, sight), evaluation: evaluationEndedAt(before, sight) };
   for (const kind of ['checks', 'evaluation'] as const) {
     const openMs = before.openSinceMs[kind];
@@ -82,20 +101,33 @@ function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchin
 }
 
 /** Slow is not still: whatever batch was decided since begins the stretch anew. */
-function evaluationStoodSince({ evaluatedAtMs }: WatchedService, { nowMs, watchingSinceMs, oldestResultsAtMs }: Sight): number | null {
+function evaluationStoodSince(
+  { evaluatedAtMs }: WatchedService,
+  { nowMs, watchingSinceMs, oldestResultsAtMs }: Sight,
+): number | null {
   if (oldestResultsAtMs === null || oldestResultsAtMs === undefined) return null;
   const sinceMs = Math.max(evaluatedAtMs ?? 0, oldestResultsAtMs, watchingSinceMs);
   return nowMs - sinceMs > MAX_STANDSTILL_MS ? sinceMs : null;
 }
 
 /** Null while it lasts, or none is open. */
-function checksEndedAt({ checkedAtMs, openSinceMs }: WatchedService, { nowMs, shortestIntervalSeconds }: ServiceSight): number | null {
+function checksEndedAt(
+  { checkedAtMs, openSinceMs }: WatchedService,
+  { nowMs, shortestIntervalSeconds }: ServiceSight,
+): number | null {
   if (checkedAtMs !== null && checkedAtMs > (openSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
   return shortestIntervalSeconds === null ? nowMs : null;
 }
 
-/** Null while it lasts, or none is open. What waited may be gone without having been decided: then nothing waits any more. */
-function evaluationEndedAt({ evaluatedAtMs, openSinceMs }: WatchedService, { nowMs, oldestResultsAtMs }: ServiceSight): number | null {
-  if (evaluatedAtMs !== null && evaluatedAtMs > (openSinceMs.evaluation ?? nowMs)) return Math.min(evaluatedAtMs, nowMs);
+/**
+ * Null while it lasts, or none is open. What waited may be gone without having been decided: then nothing waits any
+ * more.
+ */
+function evaluationEndedAt(
+  { evaluatedAtMs, openSinceMs }: WatchedService,
+  { nowMs, oldestResultsAtMs }: ServiceSight,
+): number | null {
+  if (evaluatedAtMs !== null && evaluatedAtMs > (openSinceMs.evaluation ?? nowMs))
+    return Math.min(evaluatedAtMs, nowMs);
   return oldestResultsAtMs === null ? nowMs : null;
 }

@@ -2,8 +2,8 @@ import { cleanText } from './clean-text.ts';
 import { isSilent, voteOf, type SourceState } from './source-state.ts';
 
 /**
- * Whether a source counts in a decision (D-41), and why not where it does not: its agent is offline; nothing came from it lately; it has
- * reported, but too little to decide; it reports that it cannot tell.
+ * Whether a source counts in a decision (D-41), and why not where it does not: its agent is offline; nothing came from
+ * it lately; it has reported, but too little to decide; it reports that it cannot tell.
  */
 export type SourceStanding = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
 
@@ -28,7 +28,10 @@ const UNHEARD = ['offline', 'silent', 'undecided', 'unable'] as const satisfies 
 const MOST_NAMED = 5;
 const MAX_NAME = 60;
 
-/** Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all vote. */
+/**
+ * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all
+ * vote.
+ */
 export function tellUnheard(sources: readonly { name: string; standing: SourceStanding }[]): string {
   return UNHEARD.flatMap((standing) => {
     const names = sources.filter((source) => source.standing === standing).map(({ name }) => name);
@@ -42,6 +45,7 @@ export function tellUnheard(sources: readonly { name: string; standing: SourceSt
  */
 export function enumerate(all: readonly string[]): string {
   const names = all.map((name) => cleanText(name, MAX_NAME)).toSorted();
-  const parts = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;
+  const parts =
+    names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;
   return parts.length === 1 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }

@@ -2,8 +2,8 @@ export const MONITOR_STATUSES = ['up', 'down', 'degraded', 'paused', 'pending'] 
 export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
 /**
- * A monitor's state as transitions know it. Customers see `unknown` as status `pending` (D-42): both mean that we cannot say, but
- * only `unknown` was told to anyone.
+ * A monitor's state as transitions know it. Customers see `unknown` as status `pending` (D-42): both mean that we
+ * cannot say, but only `unknown` was told to anyone.
  */
 export type MonitorState = 'up' | 'degraded' | 'down' | 'unknown' | 'paused' | 'pending';
 

@@ -12,7 +12,15 @@ export type Spent = { usedUpMs: number; waitMs: number };
  * milliseconds) what was spent uses up the rate; null = nothing was. A mark further ahead than `longestMs` is one of
  * another clock, and counts as that far.
  */
-export function spend(rate: SteadyRate, { usedUpMs, units, nowMs, longestMs = rate.burst * rate.everyMs }: { usedUpMs: number | null; units: number; nowMs: number; longestMs?: number }): Spent {
+export function spend(
+  rate: SteadyRate,
+  {
+    usedUpMs,
+    units,
+    nowMs,
+    longestMs = rate.burst * rate.everyMs,
+  }: { usedUpMs: number | null; units: number; nowMs: number; longestMs?: number },
+): Spent {
   const before = Math.min(Math.max(usedUpMs ?? 0, nowMs), nowMs + longestMs);
   const after = before + units * rate.everyMs;
   return { usedUpMs: after, waitMs: Math.max(0, after - nowMs - rate.burst * rate.everyMs) };

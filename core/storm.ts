@@ -4,7 +4,10 @@ import type { EventState } from './event.ts';
 export const STORM_WINDOW_MS = 30_000;
 const MOST_TOLD_ONE_BY_ONE = 10;
 
-/** A summary waits so long for what fails in the same breath, in milliseconds, and follows the one before no closer than this. */
+/**
+ * A summary waits so long for what fails in the same breath, in milliseconds, and follows the one before no closer than
+ * this.
+ */
 const SUMMARY_WAIT_MS = 5000;
 const SUMMARY_GAP_MS = 30_000;
 
@@ -15,8 +18,9 @@ const MOST_NAMED = 10;
 export type SummarisedMonitor = { name: string; state: EventState };
 
 /**
- * What chats get instead of a flood, as it is stored with its delivery; webhooks never get one. `event_at` is when it was opened (Unix
- * seconds). `states` come worst first and name at most ten monitors in all; they are empty until the first attempt reads what was gathered.
+ * What chats get instead of a flood, as it is stored with its delivery; webhooks never get one. `event_at` is when it
+ * was opened (Unix seconds). `states` come worst first and name at most ten monitors in all; they are empty until the
+ * first attempt reads what was gathered.
  */
 export type SummaryMessage = {
   version: '1';
@@ -34,14 +38,24 @@ export function isStorm(changedMonitors: number): boolean {
   return changedMonitors > MOST_TOLD_ONE_BY_ONE;
 }
 
-/** When a summary that is opened now is sent (Unix milliseconds); `lastDueAtMs` is when the channel's last one was due, null = there was none. */
+/**
+ * When a summary that is opened now is sent (Unix milliseconds); `lastDueAtMs` is when the channel's last one was due,
+ * null = there was none.
+ */
 export function summaryDueAtMs(openedAtMs: number, lastDueAtMs: number | null): number {
   return Math.max(openedAtMs + SUMMARY_WAIT_MS, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
 }
 
 /** A summary that nothing has been gathered for yet; `publicUrl` is the base of links, without a slash at its end. */
 export function openSummary({ openedAtMs, publicUrl }: { openedAtMs: number; publicUrl: string }): SummaryMessage {
-  return { version: '1', event: 'summary', event_at: Math.floor(openedAtMs / 1000), monitors: 0, states: [], url: `${publicUrl}/monitors` };
+  return {
+    version: '1',
+    event: 'summary',
+    event_at: Math.floor(openedAtMs / 1000),
+    monitors: 0,
+    states: [],
+    url: `${publicUrl}/monitors`,
+  };
 }
 
 /** The summary with what was gathered for it, each monitor once; names in the order given. */

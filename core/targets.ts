@@ -1,8 +1,7 @@
-import { splitDnsTarget } from './dns/target.ts';
 import { canonicalIpv4, canonicalIpv6 } from './dns/ip-address.ts';
+import { splitDnsTarget } from './dns/target.ts';
 import type { MonitorType } from './monitor.ts';
-import { accepted, refused } from './parsed.ts';
-import type { Parsed } from './parsed.ts';
+import { accepted, refused, type Parsed } from './parsed.ts';
 
 /** The longest target, in characters (D-15). */
 export const MAX_TARGET_LENGTH = 2048;
@@ -16,8 +15,9 @@ const VENDOR_ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
 const MAX_HOST_LENGTH = 253;
 
 /**
- * Whether a target that is present fits its monitor's type (D-11); the message says what was expected. Only the form is judged: whether the
- * host exists, the domain is registrable or the vendor is known, is not for pure code to say. Heartbeats have no target: any text will do.
+ * Whether a target that is present fits its monitor's type (D-11); the message says what was expected. Only the form is
+ * judged: whether the host exists, the domain is registrable or the vendor is known, is not for pure code to say.
+ * Heartbeats have no target: any text will do.
  */
 export function parseTarget(type: MonitorType, target: string): Parsed<string> {
   const { fits, expected } = FORMS[type];
@@ -25,8 +25,11 @@ export function parseTarget(type: MonitorType, target: string): Parsed<string> {
     return refused(`target must have at most ${MAX_TARGET_LENGTH} characters, got ${target.length}`);
   }
   const insteadOfCredentials = CREDENTIALS[type];
-  if (insteadOfCredentials !== undefined && hasCredentials(target)) return refused(`target must not carry a user name or password: ${insteadOfCredentials}`);
-  return fits(target) ? accepted(target) : refused(`target must be ${expected} for ${type} monitors, got ${JSON.stringify(target)}`);
+  if (insteadOfCredentials !== undefined && hasCredentials(target))
+    return refused(`target must not carry a user name or password: ${insteadOfCredentials}`);
+  return fits(target)
+    ? accepted(target)
+    : refused(`target must be ${expected} for ${type} monitors, got ${JSON.stringify(target)}`);
 }
 
 /**
@@ -40,7 +43,10 @@ export function originOf(type: MonitorType, target: string): string | null {
   return `${type}://${canonicalIpv6(host.replaceAll(/[[\]]/g, '')) ?? host.toLowerCase()}:${Number(port)}`;
 }
 
-/** What becomes of a user name and password in a target that may be a URL: every reader of the monitor sees targets (D-17). */
+/**
+ * What becomes of a user name and password in a target that may be a URL: every reader of the monitor sees targets
+ * (D-17).
+ */
 const CREDENTIALS: Readonly<Partial<Record<MonitorType, string>>> = {
   http: 'they belong into check_spec.request.auth, where they are stored encrypted',
   vendor: 'status pages are read without',
@@ -51,9 +57,20 @@ const FORMS = {
   tcp: { fits: isHostAndPort, expected: 'host:port, such as example.com:5432 or [2001:db8::1]:5432,' },
   udp: { fits: isHostAndPort, expected: 'host:port, such as example.com:53 or [2001:db8::1]:53,' },
   icmp: { fits: isHost, expected: 'a host name or an address, such as example.com,' },
-  dns: { fits: isDnsTarget, expected: 'a host name or an address, such as example.com, or dns://server[:port]/name, such as dns://192.0.2.53/example.com,' },
-  domain: { fits: (target) => isHostName(target) && target.replace(/\.$/, '').includes('.'), expected: 'a domain name, such as example.com,' },
-  vendor: { fits: (target) => VENDOR_ID.test(target) || isHttpUrl(target), expected: "a vendor's id, such as github, or the URL of its status page," },
+  dns: {
+    fits: isDnsTarget,
+    expected:
+      'a host name or an address, such as example.com, or dns://server[:port]/name, such as ' +
+      'dns://192.0.2.53/example.com,',
+  },
+  domain: {
+    fits: (target) => isHostName(target) && target.replace(/\.$/, '').includes('.'),
+    expected: 'a domain name, such as example.com,',
+  },
+  vendor: {
+    fits: (target) => VENDOR_ID.test(target) || isHttpUrl(target),
+    expected: "a vendor's id, such as github, or the URL of its status page,",
+  },
   heartbeat: { fits: () => true, expected: 'empty' },
 } as const satisfies Record<MonitorType, { fits: (target: string) => boolean; expected: string }>;
 
@@ -79,7 +96,11 @@ function isHost(text: string): boolean {
 
 function isDnsTarget(target: string): boolean {
   const parts = splitDnsTarget(target);
-  return parts !== null && isHostName(parts.name) && (parts.server === null || (isHost(parts.server.host) && isPort(parts.server.port)));
+  return (
+    parts !== null &&
+    isHostName(parts.name) &&
+    (parts.server === null || (isHost(parts.server.host) && isPort(parts.server.port)))
+  );
 }
 
 /** With or without brackets: `[::1]` in a URL or before a port, `::1` alone. */
@@ -92,12 +113,16 @@ function isPort(port: number): boolean {
 }
 
 /**
- * A name in letters of any script. URL turns it into its ASCII form, and into an address whatever can be read as one (`127.1`, `0x7f.1`):
- * such a name would be probed at a place that its owner cannot see, so only names that stay names are taken.
+ * A name in letters of any script. URL turns it into its ASCII form, and into an address whatever can be read as one
+ * (`127.1`, `0x7f.1`): such a name would be probed at a place that its owner cannot see, so only names that stay names
+ * are taken.
  */
 function isHostName(text: string): boolean {
   if (BLANK_OR_CONTROL.test(text) || /[/?#@:\\%[\]]/.test(text)) return false;
   const ascii = URL.parse(`http://${text}/`)?.hostname ?? '';
   if (ascii === '' || DOTTED_NUMBERS.test(ascii) || ascii.length > MAX_HOST_LENGTH + 1) return false;
-  return ascii.replace(/\.$/, '').split('.').every((label) => LABEL.test(label));
+  return ascii
+    .replace(/\.$/, '')
+    .split('.')
+    .every((label) => LABEL.test(label));
 }

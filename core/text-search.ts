@@ -1,12 +1,12 @@
 /**
- * Up to so many characters of the text times those of what is sought, the engine's own search is used: it is much the faster one with most
- * texts, and takes the product of both lengths with some (0.4 ns each).
+ * Up to so many characters of the text times those of what is sought, the engine's own search is used: it is much the
+ * faster one with most texts, and takes the product of both lengths with some (0.4 ns each).
  */
 const MAX_NATIVE_WORK = 8 * 1024 * 1024;
 
 /**
- * True when a text contains another, letter for letter, in time proportional to their lengths: a body of 1 MiB can be made so that the usual
- * search for a thousand characters of it takes half a second, in which no other check goes on.
+ * True when a text contains another, letter for letter, in time proportional to their lengths: a body of 1 MiB can be
+ * made so that the usual search for a thousand characters of it takes half a second, in which no other check goes on.
  */
 export function containsText(text: string, sought: string): boolean {
   if (text.length < linearSearchFrom(sought.length)) return text.includes(sought);
@@ -18,7 +18,10 @@ export function linearSearchFrom(soughtLength: number): number {
   return Math.floor(MAX_NATIVE_WORK / Math.max(1, soughtLength)) + 1;
 }
 
-/** Knuth, Morris and Pratt (1977): what has matched says how far to go back in what is sought, and the text is read once. */
+/**
+ * Knuth, Morris and Pratt (1977): what has matched says how far to go back in what is sought, and the text is read
+ * once.
+ */
 function containsLinearly(text: string, sought: string): boolean {
   const fallbacks = fallbacksOf(sought);
   let matched = 0;

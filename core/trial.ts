@@ -42,8 +42,18 @@ export type TrialOutcome = Judgement & {
 const MOST_FACTS = 50;
 const MAX_FACT = 500;
 
-/** Puts together what a probe of a draft saw, nothing of it secret (D-17); an observation of null: it could not be made. */
-export function describeTrial({ target, observation, judged: { judgement, conditions } }: { target: CheckTarget; observation: Observation | null; judged: Pick<Judged, 'judgement' | 'conditions'> }): TrialOutcome {
+/**
+ * Puts together what a probe of a draft saw, nothing of it secret (D-17); an observation of null: it could not be made.
+ */
+export function describeTrial({
+  target,
+  observation,
+  judged: { judgement, conditions },
+}: {
+  target: CheckTarget;
+  observation: Observation | null;
+  judged: Pick<Judged, 'judgement' | 'conditions'>;
+}): TrialOutcome {
   const isAnswered = observation?.type === 'http' && observation.outcome === 'answered';
   const latencyMs = observation?.latencyMs ?? null;
   return {
@@ -52,9 +62,14 @@ export function describeTrial({ target, observation, judged: { judgement, condit
     httpStatus: isAnswered ? observation.status : null,
     phases: phasesOf(observation),
     answer: seenAnswerOf({ target, observation }),
-    certificate: observation?.type === 'http' && observation.certificate !== null ? cleanCertificate(observation.certificate) : null,
+    certificate:
+      observation?.type === 'http' && observation.certificate !== null
+        ? cleanCertificate(observation.certificate)
+        : null,
     conditions: target.type === 'http' ? conditionsOf({ target, observation, held: conditions }) : [],
-    facts: factsOf(observation).slice(0, MOST_FACTS).map(({ name, text }) => ({ name: cleanText(name, MAX_FACT), text: cleanText(text, MAX_FACT) })),
+    facts: factsOf(observation)
+      .slice(0, MOST_FACTS)
+      .map(({ name, text }) => ({ name: cleanText(name, MAX_FACT), text: cleanText(text, MAX_FACT) })),
   };
 }
 
@@ -62,28 +77,49 @@ function cleanCertificate({ subject, issuer, ...times }: CertificateFacts): Cert
   return { subject: cleanText(subject, MAX_FACT), issuer: cleanText(issuer, MAX_FACT), ...times };
 }
 
-function conditionsOf({ target, observation, held }: { target: CheckTarget; observation: Observation | null; held: readonly HeldCondition[] }): TrialCondition[] {
+function conditionsOf({
+  target,
+  observation,
+  held,
+}: {
+  target: CheckTarget;
+  observation: Observation | null;
+  held: readonly HeldCondition[];
+}): TrialCondition[] {
   const answered = observation?.type === 'http' && observation.outcome === 'answered' ? observation : null;
   const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
   const isExpected = answered !== null && expectsStatus(target, answered.status);
   const status: TrialCondition = {
-    source: 'status', op: 'equals', value: expected, path: null, name: null,
+    source: 'status',
+    op: 'equals',
+    value: expected,
+    path: null,
+    name: null,
     outcome: answered === null ? 'not_reached' : isExpected ? 'holds' : 'differs',
     reason: answered === null || isExpected ? null : `HTTP ${answered.status} instead of ${expected}`,
   };
-  const others = listConditions(target).map(({ source, op, value = null, path = null, name = null }, index): TrialCondition => {
-    const { outcome, reason } = held[index] ?? { outcome: 'unjudged', reason: null };
-    return { source, op, value, path, name, outcome: outcome === 'unjudged' ? 'not_reached' : outcome, reason };
-  });
+  const others = listConditions(target).map(
+    ({ source, op, value = null, path = null, name = null }, index): TrialCondition => {
+      const { outcome, reason } = held[index] ?? { outcome: 'unjudged', reason: null };
+      return { source, op, value, path, name, outcome: outcome === 'unjudged' ? 'not_reached' : outcome, reason };
+    },
+  );
   return [status, ...others];
 }
 
 function factsOf(observation: Observation | null): TrialFact[] {
   switch (observation?.type) {
     case 'icmp':
-      return observation.outcome === 'measured' ? [{ name: 'Replies', text: `${observation.received} of ${observation.sent}` }] : [];
+      return observation.outcome === 'measured'
+        ? [{ name: 'Replies', text: `${observation.received} of ${observation.sent}` }]
+        : [];
     case 'dns':
-      return observation.outcome === 'asked' ? [{ answers: observation.answers, at: '' }, ...observation.opinions.map(({ resolver, answers }) => ({ answers, at: ` at ${resolver}` }))].flatMap(dnsFacts) : [];
+      return observation.outcome === 'asked'
+        ? [
+            { answers: observation.answers, at: '' },
+            ...observation.opinions.map(({ resolver, answers }) => ({ answers, at: ` at ${resolver}` })),
+          ].flatMap(dnsFacts)
+        : [];
     case 'domain':
       return domainFacts(observation.facts);
     case 'vendor':
@@ -93,9 +129,20 @@ function factsOf(observation: Observation | null): TrialFact[] {
   }
 }
 
-function dnsFacts({ answers, at }: { answers: Extract<Observation, { type: 'dns'; outcome: 'asked' }>['answers']; at: string }): TrialFact[] {
+function dnsFacts({
+  answers,
+  at,
+}: {
+  answers: Extract<Observation, { type: 'dns'; outcome: 'asked' }>['answers'];
+  at: string;
+}): TrialFact[] {
   return Object.entries(answers).map(([type, answer]) => {
-    const text = answer.outcome === 'records' ? answer.records.join(', ') || 'no records' : answer.outcome === 'nxdomain' ? 'no such name' : answer.failure;
+    const text =
+      answer.outcome === 'records'
+        ? answer.records.join(', ') || 'no records'
+        : answer.outcome === 'nxdomain'
+          ? 'no such name'
+          : answer.failure;
     return { name: `${type}${at}`, text };
   });
 }
@@ -110,7 +157,18 @@ function domainFacts(facts: Extract<Observation, { type: 'domain' }>['facts']): 
   return lines.flatMap(({ name, text }) => (text ? [{ name, text }] : []));
 }
 
-function vendorFacts({ name, overall, components, events }: Extract<Observation, { type: 'vendor'; outcome: 'read' }>['snapshot']): TrialFact[] {
-  const troubled = components.filter(({ state }) => state !== 'operational').map((component) => ({ name: component.name, text: component.state }));
-  return [{ name: name ?? 'Vendor', text: overall ?? 'not said' }, ...events.map(({ title }) => ({ name: 'Event', text: title })), ...troubled];
+function vendorFacts({
+  name,
+  overall,
+  components,
+  events,
+}: Extract<Observation, { type: 'vendor'; outcome: 'read' }>['snapshot']): TrialFact[] {
+  const troubled = components
+    .filter(({ state }) => state !== 'operational')
+    .map((component) => ({ name: component.name, text: component.state }));
+  return [
+    { name: name ?? 'Vendor', text: overall ?? 'not said' },
+    ...events.map(({ title }) => ({ name: 'Event', text: title })),
+    ...troubled,
+  ];
 }

@@ -10,9 +10,15 @@ export async function findAgentNo(database: Pick<Database, 'pool'>, id: string):
   return row?.no ?? null;
 }
 
-/** The agents that a tenant's results may come from, by short number: its own, the shared ones and the service itself; those that were deleted are missing. */
+/**
+ * The agents that a tenant's results may come from, by short number: its own, the shared ones and the service itself;
+ * those that were deleted are missing.
+ */
 export async function nameAgents(database: Pick<Database, 'pool'>, tenantId: string): Promise<Map<number, NamedAgent>> {
-  const rows = await runOn(database.pool)<NamedAgent & { no: number }>('SELECT no, id, name FROM agents WHERE tenant_id = $1 OR tenant_id IS NULL', [tenantId]);
+  const rows = await runOn(database.pool)<NamedAgent & { no: number }>(
+    'SELECT no, id, name FROM agents WHERE tenant_id = $1 OR tenant_id IS NULL',
+    [tenantId],
+  );
   return new Map(rows.map(({ no, id, name }) => [no, { id, name }]));
 }
 

@@ -14,7 +14,10 @@ export type ReportedMonitor = {
   timeoutMs: number;
   downAfterFailures: number;
   checksVersion: number;
-  /** The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null = none. */
+  /**
+   * The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null =
+   * none.
+   */
   givenVersion: number | null;
   givenAtMs: number | null;
   givenBefore: number | null;
@@ -40,10 +43,15 @@ type MonitorRow = {
 };
 
 /** Those of the monitors named that are checked now and have the agent for a source, by their ids. */
-export async function listReportedMonitors(database: Database, agentNo: number, ids: readonly string[]): Promise<Map<string, ReportedMonitor>> {
+export async function listReportedMonitors(
+  database: Database,
+  agentNo: number,
+  ids: readonly string[],
+): Promise<Map<string, ReportedMonitor>> {
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
-    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds, m.timeout_ms, m.down_after_failures, m.checks_version, s.given_version, s.given_at, s.given_before,
+    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds,
+        m.timeout_ms, m.down_after_failures, m.checks_version, s.given_version, s.given_at, s.given_before,
              c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
@@ -60,11 +68,16 @@ type MonitorWindow = { monitorNo: number; fromMs: number; toMs: number };
  * The due times of an agent's stored results in windows of its monitors, by the keys that the windows have. Not a named
  * statement: partitions.
  */
-export async function listStoredDueTimes(database: Pick<Database, 'pool'>, agentNo: number, windows: ReadonlyMap<string, MonitorWindow>): Promise<Map<string, number[]>> {
+export async function listStoredDueTimes(
+  database: Pick<Database, 'pool'>,
+  agentNo: number,
+  windows: ReadonlyMap<string, MonitorWindow>,
+): Promise<Map<string, number[]>> {
   const all = [...windows.values()];
   const { rows } = await database.pool.query<{ key: string; times: number[] | null }>(
     `SELECT k.key, (SELECT json_agg(r.due_at) FROM check_results r
-                    WHERE r.monitor_no = k.monitor_no AND r.agent_no = $1 AND r.due_at >= k.from_ms AND r.due_at < k.to_ms AND r.due_at >= $6 AND r.due_at < $7) AS times
+                    WHERE r.monitor_no = k.monitor_no AND r.agent_no = $1 AND r.due_at >= k.from_ms
+                      AND r.due_at < k.to_ms AND r.due_at >= $6 AND r.due_at < $7) AS times
      FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[]) AS k (key, monitor_no, from_ms, to_ms)`,
     [
       agentNo,
@@ -80,17 +93,35 @@ export async function listStoredDueTimes(database: Pick<Database, 'pool'>, agent
 }
 
 /** Where an agent stands as a source of some monitors, by their numbers. */
-export async function listSourceStandings(database: Database, agentNo: number, monitorNos: readonly number[]): Promise<Map<number, RecheckedSource>> {
-  const { rows } = await database.pool.query<{ no: number; state: SourceState | null; interval_seconds: number; down_after_failures: number; up_after_successes: number }>({
+export async function listSourceStandings(
+  database: Database,
+  agentNo: number,
+  monitorNos: readonly number[],
+): Promise<Map<number, RecheckedSource>> {
+  const { rows } = await database.pool.query<{
+    no: number;
+    state: SourceState | null;
+    interval_seconds: number;
+    down_after_failures: number;
+    up_after_successes: number;
+  }>({
     name: 'list-source-standings',
     text: `SELECT m.no, s.state, m.interval_seconds, m.down_after_failures, m.up_after_successes
-           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.agent_no = $1 AND s.monitor_no = ANY($2::int[])`,
+           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.agent_no = $1
+             AND s.monitor_no = ANY($2::int[])`,
     values: [agentNo, monitorNos],
   });
   return new Map(
     rows.map((row) => [
       row.no,
-      { state: row.state, rule: { downAfterFailures: row.down_after_failures, upAfterSuccesses: row.up_after_successes, intervalSeconds: row.interval_seconds } },
+      {
+        state: row.state,
+        rule: {
+          downAfterFailures: row.down_after_failures,
+          upAfterSuccesses: row.up_after_successes,
+          intervalSeconds: row.interval_seconds,
+        },
+      },
     ]),
   );
 }
@@ -109,6 +140,9 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     givenVersion: row.given_version,
     givenAtMs: row.given_at,
     givenBefore: row.given_before,
-    certificate: row.seen_target === null || row.expires_at === null ? null : { target: row.seen_target, expiresAt: row.expires_at },
+    certificate:
+      row.seen_target === null || row.expires_at === null
+        ? null
+        : { target: row.seen_target, expiresAt: row.expires_at },
   };
 }

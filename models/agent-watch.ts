@@ -1,15 +1,37 @@
-import { HOLD_MS, OFFLINE_AFTER_MS, type AgentDoor, type SilenceDecision, type WatchedAgent } from '../core/agent/silence.ts';
+import {
+  HOLD_MS,
+  OFFLINE_AFTER_MS,
+  type AgentDoor,
+  type SilenceDecision,
+  type WatchedAgent,
+} from '../core/agent/silence.ts';
 import type { Database } from './database.ts';
 import { DOOR_MARK } from './ping-door.ts';
 import type { Run } from './sql.ts';
 
-/** What a look at the agents found: the door as it was last held, whether anything is to be decided, and whether there is any customer's agent. */
+/**
+ * What a look at the agents found: the door as it was last held, whether anything is to be decided, and whether there
+ * is any customer's agent.
+ */
 export type AgentLook = { door: AgentDoor; isDue: boolean; hasOwn: boolean };
 
-/** An agent whose standing changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds); `tenantId` is null for shared agents. */
-export type ChangedAgent = { id: string; tenantId: string | null; name: string; region: string | null; lastSeenAt: number; atMs: number };
+/**
+ * An agent whose standing changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
+ * `tenantId` is null for shared agents.
+ */
+export type ChangedAgent = {
+  id: string;
+  tenantId: string | null;
+  name: string;
+  region: string | null;
+  lastSeenAt: number;
+  atMs: number;
+};
 
-/** Of the agent `a`, Unix milliseconds: check-ins are kept in whole seconds, and this is the latest moment that one can have been. */
+/**
+ * Of the agent `a`, Unix milliseconds: check-ins are kept in whole seconds, and this is the latest moment that one can
+ * have been.
+ */
 const SEEN_MS = '(a.last_seen_at * 1000 + 999)';
 
 /** Who can fall silent: has checked in, may still do so, and is no part of the service itself. */
@@ -20,13 +42,17 @@ const IS_BACK = `${SEEN_MS} > a.offline_at - ${OFFLINE_AFTER_MS}`;
 
 const SILENT_SINCE = `greatest(${SEEN_MS}, d.resumed_at)`;
 
-/** Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is told by half of it. */
+/**
+ * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is told by
+ * half of it.
+ */
 const LATELY_MS = 300_000;
 
 /**
- * Whether any agent's silence is due, held back no longer, or over; null where no web process has ever listened. A door held by a web process
- * whose clock is ahead counts up to `nowMs` only. One prepared statement, because it is asked all the time and the answer is mostly no. It
- * reads the whole of a small table: an index on the newest check-in would have to be written with every check-in.
+ * Whether any agent's silence is due, held back no longer, or over; null where no web process has ever listened. A door
+ * held by a web process whose clock is ahead counts up to `nowMs` only. One prepared statement, because it is asked all
+ * the time and the answer is mostly no. It reads the whole of a small table: an index on the newest check-in would have
+ * to be written with every check-in.
  */
 export async function lookAtAgents(database: Database, nowMs: number): Promise<AgentLook | null> {
   const { rows } = await database.pool.query<{ at: number; resumed_at: number; has_own: boolean; is_due: boolean }>({
@@ -34,8 +60,11 @@ export async function lookAtAgents(database: Database, nowMs: number): Promise<A
     text: `SELECT d.at, d.resumed_at, coalesce(bool_or(a.kind = 'tenant'), false) AS has_own,
                   coalesce(bool_or(CASE WHEN a.offline_at IS NOT NULL THEN ${IS_BACK}
                                         ELSE ${SILENT_SINCE} <= d.at - ${OFFLINE_AFTER_MS}
-                                             AND (a.held_until IS DISTINCT FROM ${SILENT_SINCE} + ${OFFLINE_AFTER_MS + HOLD_MS} OR a.held_until <= d.at) END), false) AS is_due
-           FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) d LEFT JOIN agents a ON ${IS_WATCHED}
+                                             AND (a.held_until IS DISTINCT
+                                               FROM ${SILENT_SINCE} + ${OFFLINE_AFTER_MS + HOLD_MS}
+                                               OR a.held_until <= d.at) END), false) AS is_due
+           FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) d LEFT JOIN agents a
+             ON ${IS_WATCHED}
            GROUP BY d.at, d.resumed_at`,
     values: [DOOR_MARK, nowMs],
   });
@@ -54,17 +83,19 @@ export async function listWatchedAgents(run: Run, nowMs: number): Promise<Watche
 }
 
 /**
- * Marks agents as offline that did not check in meanwhile, and returns those that this made offline: of two processes one gets each. Their
- * sources are noted as unheard, so that the sweep decides their monitors anew however soon they are back. Run it in a transaction; sources
- * come first, as with whoever deletes an agent.
+ * Marks agents as offline that did not check in meanwhile, and returns those that this made offline: of two processes
+ * one gets each. Their sources are noted as unheard, so that the sweep decides their monitors anew however soon they
+ * are back. Run it in a transaction; sources come first, as with whoever deletes an agent.
  */
 export async function markOffline(run: Run, silent: SilenceDecision['offline']): Promise<ChangedAgent[]> {
   await run(
     `WITH sources AS (
-       SELECT s.monitor_no, s.agent_no FROM monitor_sources s WHERE s.agent_no = ANY($1::int[]) AND s.phase IS NOT NULL AND NOT s.was_unheard
+       SELECT s.monitor_no, s.agent_no FROM monitor_sources s WHERE s.agent_no = ANY($1::int[]) AND s.phase IS NOT NULL
+         AND NOT s.was_unheard
        ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE
      )
-     UPDATE monitor_sources s SET was_unheard = true FROM sources k WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
+     UPDATE monitor_sources s SET was_unheard = true FROM sources k WHERE s.monitor_no = k.monitor_no
+       AND s.agent_no = k.agent_no`,
     [silent.map(({ no }) => no)],
   );
   return await run<ChangedAgent>(

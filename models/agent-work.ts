@@ -1,4 +1,10 @@
-import { findInability, findWithholding, type AgentCapability, type Inability, type Withholding } from '../core/agent/capability.ts';
+import {
+  findInability,
+  findWithholding,
+  type AgentCapability,
+  type Inability,
+  type Withholding,
+} from '../core/agent/capability.ts';
 import type { CheckIn } from '../core/agent/read-pull.ts';
 import type { AssignedMonitor } from '../core/agent/work-item.ts';
 import type { CheckSpec, HttpMethod, MonitorSecrets, MonitorType } from '../core/monitor.ts';
@@ -19,9 +25,22 @@ export type TokenAgent = {
 };
 
 /** A monitor that an agent is a source of. `sealedSecrets` are sealed for ourselves; null = it has none. */
-export type AssignedWork = AssignedMonitor & { monitorNo: number; checksVersion: number; givenVersion: number | null; sealedSecrets: string | null };
+export type AssignedWork = AssignedMonitor & {
+  monitorNo: number;
+  checksVersion: number;
+  givenVersion: number | null;
+  sealedSecrets: string | null;
+};
 
-type AgentRow = { no: number; id: string; tenant_id: string; name: string; capabilities: AgentCapability[] | null; public_key: string | null; secrets_withheld: Withholding | null };
+type AgentRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  capabilities: AgentCapability[] | null;
+  public_key: string | null;
+  secrets_withheld: Withholding | null;
+};
 
 type WorkRow = {
   no: number;
@@ -56,8 +75,9 @@ export async function findTokenAgent(database: Database, token: string): Promise
 }
 
 /**
- * Notes a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown; of two first ones at
- * once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may), or null when the agent is gone.
+ * Notes a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown; of
+ * two first ones at once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may),
+ * or null when the agent is gone.
  */
 export async function checkInAgent(
   database: Database,
@@ -65,20 +85,34 @@ export async function checkInAgent(
 ): Promise<{ publicKey: string | null; withheld: Withholding | null } | null> {
   const { rows } = await database.pool.query<{ public_key: string | null }>({
     name: 'check-in-agent',
-    text: `UPDATE agents SET capabilities = $2, version = $3, arch = $4, last_seen_at = greatest(last_seen_at, $5), public_key = coalesce(public_key, $6),
-             secrets_withheld = CASE WHEN $6::text IS NULL THEN 'no_key' WHEN coalesce(public_key, $6) <> $6 THEN 'other_key' END
+    text: `UPDATE agents SET capabilities = $2, version = $3, arch = $4, last_seen_at = greatest(last_seen_at, $5),
+        public_key = coalesce(public_key, $6),
+             secrets_withheld = CASE WHEN $6::text IS NULL THEN 'no_key'
+               WHEN coalesce(public_key, $6) <> $6 THEN 'other_key' END
            WHERE no = $1 AND revoked_at IS NULL RETURNING public_key`,
-    values: [agentNo, JSON.stringify(checkIn.capabilities), checkIn.version, checkIn.arch, Math.floor(nowMs / 1000), checkIn.publicKey],
+    values: [
+      agentNo,
+      JSON.stringify(checkIn.capabilities),
+      checkIn.version,
+      checkIn.arch,
+      Math.floor(nowMs / 1000),
+      checkIn.publicKey,
+    ],
   });
   const [row] = rows;
-  return row === undefined ? null : { publicKey: row.public_key, withheld: findWithholding(checkIn.publicKey, row.public_key) };
+  return row === undefined
+    ? null
+    : { publicKey: row.public_key, withheld: findWithholding(checkIn.publicKey, row.public_key) };
 }
 
-/** All that an agent is to check now, by the monitors' numbers: enabled monitors with a target, whatever the agent can. */
+/**
+ * All that an agent is to check now, by the monitors' numbers: enabled monitors with a target, whatever the agent can.
+ */
 export async function listAssignedWork(database: Database, agentNo: number): Promise<AssignedWork[]> {
   const { rows } = await database.pool.query<WorkRow>({
     name: 'list-assigned-work',
-    text: `SELECT m.no, m.id, m.checks_version, s.given_version, s.asked_at, m.interval_seconds, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
+    text: `SELECT m.no, m.id, m.checks_version, s.given_version, s.asked_at, m.interval_seconds, m.type, m.target,
+        m.timeout_ms, m.method, m.expected_status, m.body_match,
              m.follow_redirects, m.check_spec, m.sealed_secrets
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.phase IS NOT NULL AND m.enabled ORDER BY m.no`,
@@ -87,11 +121,21 @@ export async function listAssignedWork(database: Database, agentNo: number): Pro
   return rows.map(workOf);
 }
 
-/** Notes which version of their checks an agent is given, and when; monitors of which it has that version already are not to be among them. */
-export async function noteGivenWork(database: Database, { agentNo, given, nowMs }: { agentNo: number; given: readonly AssignedWork[]; nowMs: number }): Promise<void> {
+/**
+ * Notes which version of their checks an agent is given, and when; monitors of which it has that version already are
+ * not to be among them.
+ */
+export async function noteGivenWork(
+  database: Database,
+  { agentNo, given, nowMs }: { agentNo: number; given: readonly AssignedWork[]; nowMs: number },
+): Promise<void> {
   await inPoolTransaction(database, async (run) => {
     // In the order in which evaluators lock them.
-    await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 AND monitor_no = ANY($2::int[]) ORDER BY monitor_no FOR NO KEY UPDATE', [agentNo, given.map((work) => work.monitorNo)]);
+    await run(
+      'SELECT 1 FROM monitor_sources WHERE agent_no = $1 AND monitor_no = ANY($2::int[]) ORDER BY monitor_no FOR ' +
+        'NO KEY UPDATE',
+      [agentNo, given.map((work) => work.monitorNo)],
+    );
     await run(
       `UPDATE monitor_sources s SET given_version = k.version, given_at = $4, given_before = s.given_version
        FROM unnest($2::int[], $3::int[]) AS k (monitor_no, version)
@@ -102,11 +146,21 @@ export async function noteGivenWork(database: Database, { agentNo, given, nowMs 
 }
 
 /** The sources of a monitor that cannot run it, as they last checked in, by their ids. */
-export async function listUnableSources(database: Database, monitorNo: number): Promise<{ id: string; reason: Inability }[]> {
-  const { rows } = await database.pool.query<{ id: string; capabilities: string[] | null; secrets_withheld: Withholding | null; type: MonitorType; has_secrets: boolean }>({
+export async function listUnableSources(
+  database: Database,
+  monitorNo: number,
+): Promise<{ id: string; reason: Inability }[]> {
+  const { rows } = await database.pool.query<{
+    id: string;
+    capabilities: string[] | null;
+    secrets_withheld: Withholding | null;
+    type: MonitorType;
+    has_secrets: boolean;
+  }>({
     name: 'list-unable-sources',
     text: `SELECT a.id, a.capabilities, a.secrets_withheld, m.type, m.sealed_secrets IS NOT NULL AS has_secrets
-           FROM monitor_sources s JOIN agents a ON a.no = s.agent_no AND a.kind = 'tenant' JOIN monitors m ON m.no = s.monitor_no
+           FROM monitor_sources s JOIN agents a ON a.no = s.agent_no AND a.kind = 'tenant' JOIN monitors m
+             ON m.no = s.monitor_no
            WHERE s.monitor_no = $1 ORDER BY a.id`,
     values: [monitorNo],
   });
@@ -117,7 +171,10 @@ export async function listUnableSources(database: Database, monitorNo: number): 
 }
 
 /** A monitor's secrets in clear; null where their key is not in the ring. */
-export function openWorkSecrets(database: Database, { monitorId, sealedSecrets }: { monitorId: string; sealedSecrets: string }): MonitorSecrets | null {
+export function openWorkSecrets(
+  database: Database,
+  { monitorId, sealedSecrets }: { monitorId: string; sealedSecrets: string },
+): MonitorSecrets | null {
   try {
     return JSON.parse(database.secrets.open(sealedSecrets, secretsContext(monitorId)));
   } catch {

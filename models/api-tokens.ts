@@ -11,7 +11,16 @@ import { inTransaction, runWith } from './sql.ts';
 export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
 
 /** A token as its owner sees it. Times are Unix seconds; null = never. */
-export type ApiToken = { id: string; tenantId: string; name: string; scopes: TokenScope[]; createdAt: number; expiresAt: number | null; revokedAt: number | null; lastUsedAt: number | null };
+export type ApiToken = {
+  id: string;
+  tenantId: string;
+  name: string;
+  scopes: TokenScope[];
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  lastUsedAt: number | null;
+};
 
 /** `last_used_at` is written once in this many seconds at the most. */
 const LAST_USE_SECONDS = 60;
@@ -27,12 +36,20 @@ export function fingerprintOf(token: string): Buffer {
 }
 
 /**
- * Stores a token under its fingerprint. `limit` is the plan's count of usable tokens (D-60); at the limit nothing is stored and null is
- * returned.
+ * Stores a token under its fingerprint. `limit` is the plan's count of usable tokens (D-60); at the limit nothing is
+ * stored and null is returned.
  */
 export async function createApiToken(
   database: Database,
-  token: { id: string; tenantId: string; name: string; token: string; scopes: TokenScope[]; expiresAt: number | null; nowMs: number },
+  token: {
+    id: string;
+    tenantId: string;
+    name: string;
+    token: string;
+    scopes: TokenScope[];
+    expiresAt: number | null;
+    nowMs: number;
+  },
   limit: number,
 ): Promise<ApiToken | null> {
   const now = Math.floor(token.nowMs / 1000);
@@ -40,7 +57,8 @@ export async function createApiToken(
     const run = runWith(database, transaction);
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [token.tenantId]);
     const [usable] = await run<{ count: number }>(
-      'SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)',
+      'SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR ' +
+        'expires_at > $2)',
       [token.tenantId, now],
     );
     if ((usable?.count ?? 0) >= limit) return null;
@@ -49,7 +67,11 @@ export async function createApiToken(
       { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
       { transaction, returning: true },
     );
-    await recordChange(run, database, { tenantId, object: { kind: 'token', id, name }, changes: madeWith({ name, scopes, expires_at: expiresAt }, { token: token.token }) });
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'token', id, name },
+      changes: madeWith({ name, scopes, expires_at: expiresAt }, { token: token.token }),
+    });
     return { id, tenantId, name, scopes, createdAt: record.createdAt, expiresAt, revokedAt: null, lastUsedAt: null };
   });
 }
@@ -61,26 +83,48 @@ export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: stri
 }
 
 /** The holder of a usable token; null when it is unknown, expired or revoked. Notes the use, at most once a minute. */
-export async function findTokenHolder(database: Pick<Database, 'pool'>, token: string, nowMs: number): Promise<TokenHolder | null> {
+export async function findTokenHolder(
+  database: Pick<Database, 'pool'>,
+  token: string,
+  nowMs: number,
+): Promise<TokenHolder | null> {
   const [holder] = await findTokenHolders(database, [token], nowMs);
   return holder ?? null;
 }
 
-type HolderRow = { fingerprint: Buffer; id: string; name: string; tenant_id: string; plan: Plan; scopes: TokenScope[]; last_used_at: number | null };
+type HolderRow = {
+  fingerprint: Buffer;
+  id: string;
+  name: string;
+  tenant_id: string;
+  plan: Plan;
+  scopes: TokenScope[];
+  last_used_at: number | null;
+};
 
 /** What `findTokenHolder` says of each of these tokens, in their order, with one statement. */
-export async function findTokenHolders({ pool }: Pick<Database, 'pool'>, tokens: readonly string[], nowMs: number): Promise<(TokenHolder | null)[]> {
+export async function findTokenHolders(
+  { pool }: Pick<Database, 'pool'>,
+  tokens: readonly string[],
+  nowMs: number,
+): Promise<(TokenHolder | null)[]> {
   const now = Math.floor(nowMs / 1000);
   const fingerprints = tokens.map(fingerprintOf);
   // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
-  const [name, match, asked] = fingerprints.length === 1 ? ['find-token-holder', '= $1', fingerprints[0]] : ['find-token-holders', '= ANY($1::bytea[])', fingerprints];
+  const [name, match, asked] =
+    fingerprints.length === 1
+      ? ['find-token-holder', '= $1', fingerprints[0]]
+      : ['find-token-holders', '= ANY($1::bytea[])', fingerprints];
   const { rows } = await pool.query<HolderRow>({
     name,
-    text: `SELECT t.fingerprint, t.id, t.name, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t JOIN tenants n ON n.id = t.tenant_id
+    text: `SELECT t.fingerprint, t.id, t.name, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t
+        JOIN tenants n ON n.id = t.tenant_id
            WHERE t.fingerprint ${match} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $2)`,
     values: [asked, now],
   });
-  const used = rows.filter((row) => row.last_used_at === null || now - row.last_used_at >= LAST_USE_SECONDS).map(({ id }) => id);
+  const used = rows
+    .filter((row) => row.last_used_at === null || now - row.last_used_at >= LAST_USE_SECONDS)
+    .map(({ id }) => id);
   if (used.length > 0) await noteUse(pool, used, now);
   const holders = new Map(rows.map((row) => [row.fingerprint.toString('hex'), holderOf(row)]));
   return fingerprints.map((fingerprint) => holders.get(fingerprint.toString('hex')) ?? null);
@@ -88,7 +132,11 @@ export async function findTokenHolders({ pool }: Pick<Database, 'pool'>, tokens:
 
 /** What another process is noting is left to it: two that note many would wait for each other. */
 async function noteUse(pool: Database['pool'], ids: readonly string[], now: number): Promise<void> {
-  await pool.query('UPDATE api_tokens SET last_used_at = $2 WHERE id IN (SELECT id FROM api_tokens WHERE id = ANY($1::text[]) FOR NO KEY UPDATE SKIP LOCKED)', [ids, now]);
+  await pool.query(
+    'UPDATE api_tokens SET last_used_at = $2 WHERE id IN (SELECT id FROM api_tokens WHERE id = ANY($1::text[]) ' +
+      'FOR NO KEY UPDATE SKIP LOCKED)',
+    [ids, now],
+  );
 }
 
 function holderOf(row: HolderRow): TokenHolder {
@@ -101,8 +149,16 @@ export async function revokeApiToken(database: Database, id: string, nowMs: numb
 }
 
 /** Revokes a token of a tenant's; false when it has none of that id that was still good. */
-export async function revokeTenantToken(database: Database, { tenantId, id }: { tenantId: string; id: string }, nowMs: number): Promise<boolean> {
-  return await revoke(database, 'tenant_id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)', [id, Math.floor(nowMs / 1000), tenantId]);
+export async function revokeTenantToken(
+  database: Database,
+  { tenantId, id }: { tenantId: string; id: string },
+  nowMs: number,
+): Promise<boolean> {
+  return await revoke(database, 'tenant_id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)', [
+    id,
+    Math.floor(nowMs / 1000),
+    tenantId,
+  ]);
 }
 
 /** Revokes the token of the id $1 at $2 where it meets a condition; false where there is none. */
@@ -115,7 +171,11 @@ async function revoke(database: Database, condition: string, bind: readonly unkn
     );
     if (revoked === undefined) return false;
     const { id, name, tenant_id: tenantId, revoked_at: revokedAt } = revoked;
-    await recordChange(run, database, { tenantId, object: { kind: 'token', id, name }, changes: { revoked_at: [null, revokedAt] } });
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'token', id, name },
+      changes: { revoked_at: [null, revokedAt] },
+    });
     return true;
   });
 }
@@ -131,11 +191,17 @@ export async function listRecentTokens(database: Database, tenantId: string, sin
   return await readTokens(database, { tenantId, revokedAt: after, expiresAt: after });
 }
 
-async function readTokens(database: Database, where: WhereOptions<InferAttributes<ApiTokenRecord>>): Promise<ApiToken[]> {
+async function readTokens(
+  database: Database,
+  where: WhereOptions<InferAttributes<ApiTokenRecord>>,
+): Promise<ApiToken[]> {
   const records = await database.records.apiTokens.findAll({
     where,
     attributes: { exclude: ['fingerprint'] },
-    order: [['createdAt', 'ASC'], ['id', 'ASC']],
+    order: [
+      ['createdAt', 'ASC'],
+      ['id', 'ASC'],
+    ],
   });
   return records.map((record) => record.get({ plain: true }));
 }

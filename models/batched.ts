@@ -6,12 +6,16 @@ type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result>
 /** More than a statement takes at a time. */
 const MOST_ITEMS = 200;
 
-/** Calls wait no longer than this for a statement that is under way, in milliseconds: it may wait for a lock that is none of theirs. */
+/**
+ * Calls wait no longer than this for a statement that is under way, in milliseconds: it may wait for a lock that is
+ * none of theirs.
+ */
 const PATIENCE_MS = 100;
 
 /**
- * Makes one call of many: what is asked for while a statement is under way goes out together after it. Nothing waits on purpose: a call that
- * comes alone goes out at once, and the busier the process, the less each one costs. `run` answers its items in order.
+ * Makes one call of many: what is asked for while a statement is under way goes out together after it. Nothing waits on
+ * purpose: a call that comes alone goes out at once, and the busier the process, the less each one costs. `run` answers
+ * its items in order.
  */
 export function createBatched<Item, Result>(run: (items: Item[]) => Promise<readonly Result[]>): Batched<Item, Result> {
   const waiting: Waiting<Item, Result>[] = [];

@@ -11,14 +11,21 @@ type Keys = { tenantId: string; ids: readonly string[] };
 
 /** Those of `ids` that are monitors of the tenant, as lists show them, in no order. */
 export async function listMonitorsById(database: Database, { tenantId, ids }: Keys): Promise<ListedMonitor[]> {
-  const rows: unknown[] = await database.records.monitors.findAll({ attributes: LISTED_ATTRIBUTES, raw: true, where: { tenantId, id: [...ids] } });
+  const rows: unknown[] = await database.records.monitors.findAll({
+    attributes: LISTED_ATTRIBUTES,
+    raw: true,
+    where: { tenantId, id: [...ids] },
+  });
   // As with all monitors: `raw` gives plain objects of the attributes.
   return rows as ListedMonitor[];
 }
 
 /** Those of `ids` that are incidents of the tenant, in no order. */
 export async function listIncidentsById(database: Database, { tenantId, ids }: Keys): Promise<ListedIncident[]> {
-  const rows = await runOn(database.pool)<IncidentRow>(`SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = ANY($1::text[]) AND tenant_id = $2`, [ids, tenantId]);
+  const rows = await runOn(database.pool)<IncidentRow>(
+    `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = ANY($1::text[]) AND tenant_id = $2`,
+    [ids, tenantId],
+  );
   return rows.map(incidentOf);
 }
 

@@ -7,7 +7,10 @@ import type { Run } from './sql.ts';
 export const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** A row that was made, changed or deleted; the tables say so themselves (migration 0016). A null tenant: everybody sees it. */
+/**
+ * A row that was made, changed or deleted; the tables say so themselves (migration 0016). A null tenant: everybody sees
+ * it.
+ */
 export type Change = { tenantId: string | null; kind: ChangeKind; id: string };
 
 export type ChangeListener = {
@@ -18,24 +21,36 @@ export type ChangeListener = {
   onLost: (error: unknown) => void;
 };
 
-/** An interrupted connection is made anew after this, then after twice as long each time up to the most, in milliseconds. */
+/**
+ * An interrupted connection is made anew after this, then after twice as long each time up to the most, in
+ * milliseconds.
+ */
 const FIRST_PAUSE_MS = 100;
 const MOST_PAUSE_MS = 5000;
 
-/** Who only listens does not notice that the server is cut off: it is asked every so often, and given up when it does not answer in time, in milliseconds. */
+/**
+ * Who only listens does not notice that the server is cut off: it is asked every so often, and given up when it does
+ * not answer in time, in milliseconds.
+ */
 const ASK_EVERY_MS = 15_000;
 const ANSWER_MS = 5000;
 
 /** A goodbye that is not answered is waited for no longer, in milliseconds. */
 const GOODBYE_MS = 1000;
 
-/** Tells of a change that the row itself does not show, of what hangs on it; heard once the caller's transaction is committed. */
+/**
+ * Tells of a change that the row itself does not show, of what hangs on it; heard once the caller's transaction is
+ * committed.
+ */
 export async function noteChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
   await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);
 }
 
 /** Listens to committed changes of all tenants on a connection of its own, until it is stopped. */
-export function listenToChanges({ Client }: Pick<Database, 'Client'>, listener: ChangeListener): { stop: () => Promise<void> } {
+export function listenToChanges(
+  { Client }: Pick<Database, 'Client'>,
+  listener: ChangeListener,
+): { stop: () => Promise<void> } {
   const stopping = new AbortController();
   const listening = keepListening(Client, listener, stopping.signal);
   return {

@@ -11,16 +11,21 @@ export type LostChannel = { id: string; tenantId: string; name: string; type: Ch
 export type LossTools = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };
 
 /**
- * Tells the owners' other chats that channels of theirs get nothing any more, in the transaction that makes it so, and returns the deliveries, whose
- * jobs are the caller's to add. Not told are the lost channels themselves, others that lead to the same chat, and webhooks. Until the transaction
- * ends, a channel that is told cannot be deleted.
+ * Tells the owners' other chats that channels of theirs get nothing any more, in the transaction that makes it so, and
+ * returns the deliveries, whose jobs are the caller's to add. Not told are the lost channels themselves, others that
+ * lead to the same chat, and webhooks. Until the transaction ends, a channel that is told cannot be deleted.
  */
-export async function tellLosses(run: Run, lost: readonly LostChannel[], how: LossTools & { loss: ChannelLoss; lastError: string }): Promise<NewDelivery[]> {
+export async function tellLosses(
+  run: Run,
+  lost: readonly LostChannel[],
+  how: LossTools & { loss: ChannelLoss; lastError: string },
+): Promise<NewDelivery[]> {
   if (lost.length === 0) return [];
   const { loss, lastError, nowMs, newId, publicUrl } = how;
   const listeners = await run<{ lost_id: string; id: string }>(
     `SELECT c.id AS lost_id, o.id FROM channels c JOIN channels o ON o.tenant_id = c.tenant_id
-     WHERE c.id = ANY ($1::text[]) AND o.id <> ALL ($1::text[]) AND o.type <> 'webhook' AND o.enabled AND o.status = 'connected'
+     WHERE c.id = ANY ($1::text[]) AND o.id <> ALL ($1::text[]) AND o.type <> 'webhook' AND o.enabled
+       AND o.status = 'connected'
        AND (o.chat_id IS NULL OR o.chat_id IS DISTINCT FROM c.chat_id)
      ORDER BY o.id, c.id FOR KEY SHARE OF o`,
     [lost.map(({ id }) => id)],
@@ -28,7 +33,14 @@ export async function tellLosses(run: Run, lost: readonly LostChannel[], how: Lo
   const told = Map.groupBy(listeners, (listener) => listener.lost_id);
   const deliveries = lost.flatMap(({ tenantId, ...channel }) => {
     const message = buildLossMessage({ channel, loss, lastError, nowMs, publicUrl });
-    return (told.get(channel.id) ?? []).map(({ id }) => ({ id: newId('dlv'), tenantId, channelId: id, monitorId: null, message, createdAtMs: nowMs }));
+    return (told.get(channel.id) ?? []).map(({ id }) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId: id,
+      monitorId: null,
+      message,
+      createdAtMs: nowMs,
+    }));
   });
   await insertDeliveries(run, deliveries);
   return deliveries;

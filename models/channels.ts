@@ -4,12 +4,15 @@ import type { Channel, ChannelStatus, ChannelType } from '../core/channel.ts';
 import { recordChange } from './audit-log.ts';
 import { noteChange } from './changes.ts';
 import type { Database } from './database.ts';
-import type { ChannelRecord } from './records/channel.ts';
 import { channelFields } from './recorded-fields.ts';
+import type { ChannelRecord } from './records/channel.ts';
 import { inTransaction, runWith, type Run } from './sql.ts';
 import { sealWebhook } from './webhook-secrets.ts';
 
-/** A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries (D-55). */
+/**
+ * A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries
+ * (D-55).
+ */
 export type NewChannel = {
   id: string;
   tenantId: string;
@@ -26,7 +29,13 @@ export type NewChannel = {
 };
 
 /** What a customer may change of a channel; an absent field stays, `monitorIds` replaces the whole list. */
-export type ChannelChange = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: readonly string[]; wantsReports?: boolean };
+export type ChannelChange = {
+  name?: string;
+  enabled?: boolean;
+  allMonitors?: boolean;
+  monitorIds?: readonly string[];
+  wantsReports?: boolean;
+};
 
 /** A channel that gets the events of a monitor. */
 export type Route = { monitorId: string; channelId: string; type: ChannelType };
@@ -59,7 +68,8 @@ export async function createChannel(database: Database, channel: NewChannel): Pr
   return await inTransaction(database, async (transaction) => {
     const run = runWith(database, transaction);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MOST_CHANNELS) throw new TooManyChannels();
+    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MOST_CHANNELS)
+      throw new TooManyChannels();
     const record = await database.records.channels.create(
       {
         id,
@@ -76,10 +86,21 @@ export async function createChannel(database: Database, channel: NewChannel): Pr
     );
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
     if (connectCode !== undefined) {
-      await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [connectCode.fingerprint, id, connectCode.expiresAtSeconds]);
+      await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [
+        connectCode.fingerprint,
+        id,
+        connectCode.expiresAtSeconds,
+      ]);
     }
     const created = channelOf(record, monitorIds);
-    await recordChange(run, database, { tenantId, object: { kind: 'channel', id, name }, changes: madeWith(channelFields(created).fields ?? {}, webhook && { url: webhook.url, signing_secret: webhook.signingSecret }) });
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'channel', id, name },
+      changes: madeWith(
+        channelFields(created).fields ?? {},
+        webhook && { url: webhook.url, signing_secret: webhook.signingSecret },
+      ),
+    });
     return created;
   });
 }
@@ -100,21 +121,36 @@ export async function listChannels(
   const records = await database.records.channels.findAll({
     attributes: SHOWN,
     where: { [Op.and]: [{ tenantId }, ...(type === undefined ? [] : [{ type }]), ...pageCondition(after)] },
-    order: [['createdAt', 'ASC'], ['id', 'ASC']],
+    order: [
+      ['createdAt', 'ASC'],
+      ['id', 'ASC'],
+    ],
     ...(limit !== undefined && { limit }),
   });
-  const routing = await listRouting(database, records.map((record) => record.id));
+  const routing = await listRouting(
+    database,
+    records.map((record) => record.id),
+  );
   return records.map((record) => channelOf(record, routing.get(record.id)));
 }
 
 /**
- * Changes a channel all or nothing (D-07) and returns what it became; null when the tenant has no such channel. Of `monitorIds`, only
- * the tenant's own monitors are kept.
+ * Changes a channel all or nothing (D-07) and returns what it became; null when the tenant has no such channel. Of
+ * `monitorIds`, only the tenant's own monitors are kept.
  */
-export async function updateChannel(database: Database, key: ChannelKey, change: ChannelChange): Promise<Channel | null> {
+export async function updateChannel(
+  database: Database,
+  key: ChannelKey,
+  change: ChannelChange,
+): Promise<Channel | null> {
   const { monitorIds, ...fields } = change;
   return await inTransaction(database, async (transaction) => {
-    const record = await database.records.channels.findOne({ attributes: SHOWN, where: key, transaction, lock: transaction.LOCK.NO_KEY_UPDATE });
+    const record = await database.records.channels.findOne({
+      attributes: SHOWN,
+      where: key,
+      transaction,
+      lock: transaction.LOCK.NO_KEY_UPDATE,
+    });
     if (record === null) return null;
     const run = runWith(database, transaction);
     const routing = (await listRouting(database, [key.id], transaction)).get(key.id);
@@ -122,7 +158,11 @@ export async function updateChannel(database: Database, key: ChannelKey, change:
     // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
     await record.update(fields, { transaction });
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
-    await recordChange(run, database, { tenantId: key.tenantId, object: { kind: 'channel', id: key.id, name: channel.name }, changes: compareFields(channelFields(before), channelFields(channel)) });
+    await recordChange(run, database, {
+      tenantId: key.tenantId,
+      object: { kind: 'channel', id: key.id, name: channel.name },
+      changes: compareFields(channelFields(before), channelFields(channel)),
+    });
     return channel;
   });
 }
@@ -135,14 +175,18 @@ export async function deleteChannel(database: Database, { tenantId, id }: Channe
     if (record === null) return false;
     const channel = channelOf(record, (await listRouting(database, [id], transaction)).get(id));
     if ((await database.records.channels.destroy({ where: { id, tenantId }, transaction })) === 0) return false;
-    await recordChange(runWith(database, transaction), database, { tenantId, object: { kind: 'channel', id, name: channel.name }, changes: goneWith(channelFields(channel).fields ?? {}) });
+    await recordChange(runWith(database, transaction), database, {
+      tenantId,
+      object: { kind: 'channel', id, name: channel.name },
+      changes: goneWith(channelFields(channel).fields ?? {}),
+    });
     return true;
   });
 }
 
 /**
- * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run in the
- * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run
+ * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
  */
 export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
   if (monitorIds.length === 0) return [];
@@ -150,7 +194,8 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
     `SELECT m.id AS monitor_id, c.id AS channel_id, c.type
      FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
-       AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id AND r.monitor_id = m.id))
+       AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
+         AND r.monitor_id = m.id))
      ORDER BY c.id, m.id
      FOR KEY SHARE OF c`,
     [monitorIds],
@@ -159,10 +204,14 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
 }
 
 /**
- * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those that hear of agents
- * (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those
+ * that hear of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that was
+ * found cannot be deleted.
  */
-export async function listWebhookChannels(run: Run, tenantIds: readonly string[]): Promise<{ tenantId: string; channelId: string }[]> {
+export async function listWebhookChannels(
+  run: Run,
+  tenantIds: readonly string[],
+): Promise<{ tenantId: string; channelId: string }[]> {
   if (tenantIds.length === 0) return [];
   const rows = await run<{ tenant_id: string; channel_id: string }>(
     `SELECT c.tenant_id, c.id AS channel_id FROM channels c
@@ -174,8 +223,8 @@ export async function listWebhookChannels(run: Run, tenantIds: readonly string[]
 }
 
 /**
- * The chats of a tenant that are told when a report is made: those that want it, enabled and connected. Run in the transaction that writes the
- * deliveries: until it ends, a channel that was found cannot be deleted.
+ * The chats of a tenant that are told when a report is made: those that want it, enabled and connected. Run in the
+ * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
  */
 export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
   const rows = await run<{ id: string }>(
@@ -187,7 +236,11 @@ export async function listReportChannels(run: Run, tenantId: string): Promise<st
   return rows.map(({ id }) => id);
 }
 
-async function replaceRouting(run: Run, { tenantId, id }: ChannelKey, monitorIds: readonly string[]): Promise<string[]> {
+async function replaceRouting(
+  run: Run,
+  { tenantId, id }: ChannelKey,
+  monitorIds: readonly string[],
+): Promise<string[]> {
   await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
   await noteChange(run, { tenantId, kind: 'channel', id });
   if (monitorIds.length === 0) return [];
@@ -200,22 +253,61 @@ async function replaceRouting(run: Run, { tenantId, id }: ChannelKey, monitorIds
   return rows.map((row) => row.monitor_id).toSorted();
 }
 
-async function listRouting(database: Database, channelIds: readonly string[], transaction?: Transaction): Promise<Map<string, string[]>> {
+async function listRouting(
+  database: Database,
+  channelIds: readonly string[],
+  transaction?: Transaction,
+): Promise<Map<string, string[]>> {
   if (channelIds.length === 0) return new Map();
   const rows = await runWith(database, transaction)<{ channel_id: string; monitor_ids: string[] }>(
-    'SELECT channel_id, array_agg(monitor_id ORDER BY monitor_id COLLATE "C") AS monitor_ids FROM channel_monitors WHERE channel_id = ANY($1::text[]) GROUP BY channel_id',
+    'SELECT channel_id, array_agg(monitor_id ORDER BY monitor_id COLLATE "C") AS monitor_ids FROM ' +
+      'channel_monitors WHERE channel_id = ANY($1::text[]) GROUP BY channel_id',
     [channelIds],
   );
   return new Map(rows.map((row) => [row.channel_id, row.monitor_ids]));
 }
 
 function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
-  const { id, tenantId, type, name, enabled, status, allMonitors, wantsReports, urlHost, teamName, channelName, createdAt, lastError: text, lastErrorAt: atMs } = record;
+  const {
+    id,
+    tenantId,
+    type,
+    name,
+    enabled,
+    status,
+    allMonitors,
+    wantsReports,
+    urlHost,
+    teamName,
+    channelName,
+    createdAt,
+    lastError: text,
+    lastErrorAt: atMs,
+  } = record;
   const lastError = text === null || atMs === null ? null : { text, at: Math.floor(atMs / 1000) };
-  return { id, tenantId, type, name, enabled, status, allMonitors, monitorIds, wantsReports, urlHost, teamName, channelName, lastError, createdAt };
+  return {
+    id,
+    tenantId,
+    type,
+    name,
+    enabled,
+    status,
+    allMonitors,
+    monitorIds,
+    wantsReports,
+    urlHost,
+    teamName,
+    channelName,
+    lastError,
+    createdAt,
+  };
 }
 
 function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<ChannelRecord>[] {
   if (after === undefined) return [];
-  return [{ [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }] }];
+  return [
+    {
+      [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }],
+    },
+  ];
 }

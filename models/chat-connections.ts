@@ -9,16 +9,31 @@ import type { Database } from './database.ts';
 import type { NewDelivery } from './deliveries.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
-/** A channel whose chat can be reached no more: `connection` is what the failed attempt used, `problem` why, as a sentence for its owner. */
+/**
+ * A channel whose chat can be reached no more: `connection` is what the failed attempt used, `problem` why, as a
+ * sentence for its owner.
+ */
 export type LostConnection = { channelId: string; connection: string; problem: string };
 
 /** A channel that a connect code belongs to. `connection` is what it was connected by before; null = nothing. */
 export type CodedChannel = ConnectedChannel & { connection: string | null };
 
-/** What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for whoever comes twice. */
+/**
+ * What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for whoever
+ * comes twice.
+ */
 export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
 
-type CodedRow = { id: string; tenant_id: string; name: string; all_monitors: boolean; enabled: boolean; connection: string | null; used_at: number | null; expires_at: number };
+type CodedRow = {
+  id: string;
+  tenant_id: string;
+  name: string;
+  all_monitors: boolean;
+  enabled: boolean;
+  connection: string | null;
+  used_at: number | null;
+  expires_at: number;
+};
 type ChatRow = { name: string; all_monitors: boolean; enabled: boolean };
 type LostRow = LostChannel & { tookAlerts: boolean };
 
@@ -28,15 +43,23 @@ const ENDED = {
   removed: 'The bot was blocked in the chat or removed from it',
 } as const satisfies Partial<Record<ChannelLoss, string>>;
 
-/** What an update came to, and the deliveries that tell other chats of it: their jobs are to be added once the transaction is committed. */
+/**
+ * What an update came to, and the deliveries that tell other chats of it: their jobs are to be added once the
+ * transaction is committed.
+ */
 export type AppliedUpdate = { outcome: ChatOutcome; told: readonly NewDelivery[] };
 
 /**
- * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it again. The owner's other
- * chats are told in the same transaction, where it took alerts until now; returns those deliveries, whose jobs are the caller's to add. Null
- * where it has been connected anew since the attempt, or is not connected at all.
+ * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it
+ * again. The owner's other chats are told in the same transaction, where it took alerts until now; returns those
+ * deliveries, whose jobs are the caller's to add. Null where it has been connected anew since the attempt, or is not
+ * connected at all.
  */
-export async function disconnectChannel(database: Database, lost: LostConnection, tools: LossTools): Promise<readonly NewDelivery[] | null> {
+export async function disconnectChannel(
+  database: Database,
+  lost: LostConnection,
+  tools: LossTools,
+): Promise<readonly NewDelivery[] | null> {
   return await inPoolTransaction(database, async (run) => {
     const rows = await run<LostRow>(
       `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
@@ -44,32 +67,61 @@ export async function disconnectChannel(database: Database, lost: LostConnection
        RETURNING id, tenant_id AS "tenantId", name, type, enabled AS "tookAlerts"`,
       [lost.channelId, lost.connection, lost.problem, tools.nowMs],
     );
-    for (const channel of rows) await recordConnection(run, { channel, actor: systemActor('Spotcheck'), action: 'channel.disconnected', changes: { status: ['connected', 'pending'], last_error: [null, lost.problem] } }, tools);
-    return rows.length === 0 ? null : await tellLosses(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
+    for (const channel of rows)
+      await recordConnection(
+        run,
+        {
+          channel,
+          actor: systemActor('Spotcheck'),
+          action: 'channel.disconnected',
+          changes: { status: ['connected', 'pending'], last_error: [null, lost.problem] },
+        },
+        tools,
+      );
+    return rows.length === 0
+      ? null
+      : await tellLosses(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
   });
 }
 
 /** Sends a channel nothing until a moment (Unix milliseconds), which its chat's server asked for; a later one stays. */
-export async function keepQuiet(run: Run, { channelId, untilMs }: { channelId: string; untilMs: number }): Promise<void> {
-  await run('UPDATE channels SET quiet_until = greatest(coalesce(quiet_until, 0), $2) WHERE id = $1', [channelId, untilMs]);
+export async function keepQuiet(
+  run: Run,
+  { channelId, untilMs }: { channelId: string; untilMs: number },
+): Promise<void> {
+  await run('UPDATE channels SET quiet_until = greatest(coalesce(quiet_until, 0), $2) WHERE id = $1', [
+    channelId,
+    untilMs,
+  ]);
 }
 
-/** What the chat of a tenant's channel is reached by, as in a claim; null where nothing is connected, or it is a webhook. */
-export async function findConnection(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<string | null> {
+/**
+ * What the chat of a tenant's channel is reached by, as in a claim; null where nothing is connected, or it is a
+ * webhook.
+ */
+export async function findConnection(
+  database: Database,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<string | null> {
   const [row] = await runOn(database.pool)<{ connection: string | null }>(
-    `SELECT coalesce(chat_id, sealed_url) AS connection FROM channels WHERE id = $1 AND tenant_id = $2 AND type <> 'webhook' AND status = 'connected'`,
+    `SELECT coalesce(chat_id, sealed_url) AS connection FROM channels WHERE id = $1 AND tenant_id = $2
+     AND type <> 'webhook' AND status = 'connected'`,
     [id, tenantId],
   );
   return row?.connection ?? null;
 }
 
 /**
- * Uses up a connect code, for channels of one type, in the caller's transaction: of many that bring it at once one gets it (D-55). The
- * channel stays locked until that ends.
+ * Uses up a connect code, for channels of one type, in the caller's transaction: of many that bring it at once one gets
+ * it (D-55). The channel stays locked until that ends.
  */
-export async function takeConnectCode(run: Run, code: { fingerprint: Uint8Array; type: ChannelType; nowMs: number }): Promise<TakenCode> {
+export async function takeConnectCode(
+  run: Run,
+  code: { fingerprint: Uint8Array; type: ChannelType; nowMs: number },
+): Promise<TakenCode> {
   const [row] = await run<CodedRow>(
-    `SELECT c.id, c.tenant_id, c.name, c.all_monitors, c.enabled, coalesce(c.chat_id, c.sealed_url) AS connection, k.used_at, k.expires_at
+    `SELECT c.id, c.tenant_id, c.name, c.all_monitors, c.enabled, coalesce(c.chat_id, c.sealed_url) AS connection,
+     k.used_at, k.expires_at
      FROM connect_codes k JOIN channels c ON c.id = k.channel_id
      WHERE k.fingerprint = $1 AND c.type = $2 FOR NO KEY UPDATE`,
     [code.fingerprint, code.type],
@@ -85,14 +137,20 @@ export async function takeConnectCode(run: Run, code: { fingerprint: Uint8Array;
 }
 
 /**
- * Does what a Telegram chat asked for, in the caller's transaction. Where that ends the alerts of a chat, the owners' other chats are told in the same
- * transaction. The same update twice changes nothing more.
+ * Does what a Telegram chat asked for, in the caller's transaction. Where that ends the alerts of a chat, the owners'
+ * other chats are told in the same transaction. The same update twice changes nothing more.
  */
 export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossTools): Promise<AppliedUpdate> {
   switch (update.kind) {
     case 'start': {
       const { chatId, fingerprint } = update;
-      return { outcome: fingerprint === null ? await resumeChat(run, chatId, tools) : await connectChat(run, { chatId, fingerprint }, tools), told: [] };
+      return {
+        outcome:
+          fingerprint === null
+            ? await resumeChat(run, chatId, tools)
+            : await connectChat(run, { chatId, fingerprint }, tools),
+        told: [],
+      };
     }
     case 'stop': {
       const { channels, told } = await disableChat(run, { chatId: update.chatId, loss: 'stopped' }, tools);
@@ -117,50 +175,102 @@ export async function moveChat(run: Run, { from, to }: { from: string; to: strin
   await run(`UPDATE channels SET chat_id = $2 WHERE chat_id = $1 AND type = 'telegram'`, [from, to]);
 }
 
-async function connectChat(run: Run, { chatId, fingerprint }: { chatId: string; fingerprint: Uint8Array }, tools: LossTools): Promise<ChatOutcome> {
+async function connectChat(
+  run: Run,
+  { chatId, fingerprint }: { chatId: string; fingerprint: Uint8Array },
+  tools: LossTools,
+): Promise<ChatOutcome> {
   const taken = await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs: tools.nowMs });
   if (!('channel' in taken)) return { outcome: `code_${taken.outcome}`, chatId };
   const { channel } = taken;
-  if (taken.outcome === 'used') return channel.connection === chatId ? { outcome: 'connected_before', chatId, channel } : { outcome: 'code_used', chatId };
+  if (taken.outcome === 'used')
+    return channel.connection === chatId
+      ? { outcome: 'connected_before', chatId, channel }
+      : { outcome: 'code_used', chatId };
   await run(`UPDATE channels SET chat_id = $2, status = 'connected', ${HEALED} WHERE id = $1`, [channel.id, chatId]);
   await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
   return { outcome: 'connected', chatId, channel };
 }
 
-/** Channels whose chat could not be reached for a while are connected again: that the chat speaks to the bot shows that it can be. */
+/**
+ * Channels whose chat could not be reached for a while are connected again: that the chat speaks to the bot shows that
+ * it can be.
+ */
 async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<ChatOutcome> {
   const resumed = await run<LostChannel>(
-    `UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending' RETURNING id, tenant_id AS "tenantId", name, type`,
+    `UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending'
+     RETURNING id, tenant_id AS "tenantId", name, type`,
     [chatId],
   );
-  for (const channel of resumed) await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
-  const rows = await run<ChatRow>(`SELECT name, all_monitors, enabled FROM channels WHERE chat_id = $1 AND type = 'telegram' ORDER BY created_at, id`, [chatId]);
+  for (const channel of resumed)
+    await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
+  const rows = await run<ChatRow>(
+    `SELECT name, all_monitors, enabled FROM channels WHERE chat_id = $1 AND type = 'telegram' ORDER BY created_at, id`,
+    [chatId],
+  );
   return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
 }
 
 /** Channels that took no alerts before are told of to nobody: nothing is new about them. */
-async function disableChat(run: Run, { chatId, loss }: { chatId: string; loss: keyof typeof ENDED }, tools: LossTools): Promise<{ channels: ChatChannel[]; told: NewDelivery[] }> {
+async function disableChat(
+  run: Run,
+  { chatId, loss }: { chatId: string; loss: keyof typeof ENDED },
+  tools: LossTools,
+): Promise<{ channels: ChatChannel[]; told: NewDelivery[] }> {
   const rows = await run<ChatRow & LostRow>(
     `UPDATE channels SET enabled = false, last_error = $2, last_error_at = $3
      WHERE chat_id = $1 AND type = 'telegram' AND enabled
      RETURNING id, tenant_id AS "tenantId", name, type, all_monitors, enabled, status = 'connected' AS "tookAlerts"`,
     [chatId, ENDED[loss], tools.nowMs],
   );
-  for (const channel of rows) await recordConnection(run, { channel, actor: systemActor('Telegram'), action: 'channel.disabled', changes: { enabled: [true, false], last_error: [null, ENDED[loss]] } }, tools);
-  return { channels: rows.map(chatChannel), told: await tellLosses(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }) };
+  for (const channel of rows)
+    await recordConnection(
+      run,
+      {
+        channel,
+        actor: systemActor('Telegram'),
+        action: 'channel.disabled',
+        changes: { enabled: [true, false], last_error: [null, ENDED[loss]] },
+      },
+      tools,
+    );
+  return {
+    channels: rows.map(chatChannel),
+    told: await tellLosses(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }),
+  };
 }
 
-const CONNECTED = { action: 'channel.connected', changes: { status: ['pending', 'connected'] } } as const satisfies { action: AuditAction; changes: object };
+const CONNECTED = { action: 'channel.connected', changes: { status: ['pending', 'connected'] } } as const satisfies {
+  action: AuditAction;
+  changes: object;
+};
 
-type Connection = { channel: Pick<LostChannel, 'id' | 'tenantId' | 'name'>; actor: AuditActor; action: AuditAction; changes: Readonly<Record<string, readonly [unknown, unknown]>> };
+type Connection = {
+  channel: Pick<LostChannel, 'id' | 'tenantId' | 'name'>;
+  actor: AuditActor;
+  action: AuditAction;
+  changes: Readonly<Record<string, readonly [unknown, unknown]>>;
+};
 
-/** What happens to a channel in its chat is nobody's request: it is recorded as what the chat's service told, or we saw. */
-async function recordConnection(run: Run, { channel: { id, tenantId, name }, actor, action, changes }: Connection, tools: LossTools): Promise<void> {
-  await recordChange(run, { author: authorOf(actor, action, tools) }, { tenantId, object: { kind: 'channel', id, name }, changes });
+/**
+ * What happens to a channel in its chat is nobody's request: it is recorded as what the chat's service told, or we saw.
+ */
+async function recordConnection(
+  run: Run,
+  { channel: { id, tenantId, name }, actor, action, changes }: Connection,
+  tools: LossTools,
+): Promise<void> {
+  await recordChange(
+    run,
+    { author: authorOf(actor, action, tools) },
+    { tenantId, object: { kind: 'channel', id, name }, changes },
+  );
 }
 
 function channelsIn(rows: readonly LostRow[]): LostChannel[] {
-  return rows.filter(({ tookAlerts }) => tookAlerts).map(({ id, tenantId, name, type }) => ({ id, tenantId, name, type }));
+  return rows
+    .filter(({ tookAlerts }) => tookAlerts)
+    .map(({ id, tenantId, name, type }) => ({ id, tenantId, name, type }));
 }
 
 function chatChannel({ name, all_monitors: allMonitors, enabled }: ChatRow): ChatChannel {

@@ -21,7 +21,9 @@ export type KeptCheck = {
   dnsAnswers: KeptAnswers | null;
 };
 
-/** Which checks of a monitor are asked for: those due in `[fromMs, toMs)`; `before` is the last one of the page before. */
+/**
+ * Which checks of a monitor are asked for: those due in `[fromMs, toMs)`; `before` is the last one of the page before.
+ */
 export type CheckQuery = {
   monitorNo: number;
   agentNo?: number;
@@ -54,7 +56,10 @@ const STRETCH_GROWTH = 4;
 
 const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];
 
-/** The checks of a monitor, newest first. Looks at ever longer stretches of days, so that a page of what is new opens no partition of what is old. */
+/**
+ * The checks of a monitor, newest first. Looks at ever longer stretches of days, so that a page of what is new opens no
+ * partition of what is old.
+ */
 export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQuery): Promise<KeptCheck[]> {
   const listStretch = query.verdict === undefined || query.verdict === 'up' ? listBySource : listFailures;
   const checks: KeptCheck[] = [];
@@ -71,14 +76,19 @@ export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQ
 }
 
 /**
- * The newest of each source, merged: results lie in the order of monitor, source and time. Which sources there are is found by stepping from one to
- * the next, so that those which no longer watch the monitor, or no longer exist, are shown too.
+ * The newest of each source, merged: results lie in the order of monitor, source and time. Which sources there are is
+ * found by stepping from one to the next, so that those which no longer watch the monitor, or no longer exist, are
+ * shown too.
  */
-async function listBySource(database: Pick<Database, 'pool'>, { query, fromMs, toMs, limit }: Stretch): Promise<CheckRow[]> {
+async function listBySource(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<CheckRow[]> {
   const { bind, bound } = binds();
   const monitor = bound(query.monitorNo);
   const stretch = `due_at >= ${bound(fromMs)} AND due_at < ${bound(toMs)}`;
-  const seen = query.agentNo === undefined ? sourcesSeen(monitor, stretch) : `SELECT ${bound(query.agentNo)}::int AS agent_no`;
+  const seen =
+    query.agentNo === undefined ? sourcesSeen(monitor, stretch) : `SELECT ${bound(query.agentNo)}::int AS agent_no`;
   return await runOn(database.pool)<CheckRow>(
     `WITH RECURSIVE seen AS (${seen})
      ${selectFrom(`seen s, LATERAL (
@@ -91,31 +101,44 @@ async function listBySource(database: Pick<Database, 'pool'>, { query, fromMs, t
 }
 
 /** What was not up is rare and has an index of its own. */
-async function listFailures(database: Pick<Database, 'pool'>, { query, fromMs, toMs, limit }: Stretch): Promise<CheckRow[]> {
+async function listFailures(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<CheckRow[]> {
   const { bind, bound } = binds();
   const ofSource = query.agentNo === undefined ? '' : `AND agent_no = ${bound(query.agentNo)}`;
   return await runOn(database.pool)<CheckRow>(
     `${selectFrom('check_results r')}
-     WHERE monitor_no = ${bound(query.monitorNo)} AND due_at >= ${bound(fromMs)} AND due_at < ${bound(toMs)} ${ofSource} ${conditionsOf(query, bound)}
+     WHERE monitor_no = ${bound(query.monitorNo)} AND due_at >= ${bound(fromMs)}
+       AND due_at < ${bound(toMs)} ${ofSource} ${conditionsOf(query, bound)}
      ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
     bind,
   );
 }
 
 function selectFrom(source: string): string {
-  return `SELECT r.due_at AS at, r.agent_no, a.id AS source_id, a.name AS source_name, r.latency_ms, r.http_status, r.verdict, r.cause, r.detail
+  return `SELECT r.due_at AS at, r.agent_no, a.id AS source_id, a.name AS source_name, r.latency_ms, r.http_status,
+      r.verdict, r.cause, r.detail
           FROM ${source} LEFT JOIN agents a ON a.no = r.agent_no`;
 }
 
 function sourcesSeen(monitor: string, stretch: string): string {
-  const first = (after: string) => `SELECT agent_no FROM check_results WHERE monitor_no = ${monitor} AND ${stretch} ${after} ORDER BY agent_no LIMIT 1`;
-  return `(${first('')}) UNION ALL SELECT (${first('AND agent_no > seen.agent_no')}) FROM seen WHERE seen.agent_no IS NOT NULL`;
+  const first = (after: string) =>
+    `SELECT agent_no FROM check_results WHERE monitor_no = ${monitor} AND ${stretch} ${after} ORDER BY agent_no LIMIT 1`;
+  return (
+    `(${first('')}) UNION ALL SELECT (${first('AND agent_no > seen.agent_no')}) FROM seen WHERE seen.agent_no IS ` +
+    'NOT NULL'
+  );
 }
 
-/** The verdict is written out, from our own list: only a constant tells the planner that the index of failures will do. */
+/**
+ * The verdict is written out, from our own list: only a constant tells the planner that the index of failures will do.
+ */
 function conditionsOf({ verdict, before }: CheckQuery, bound: (value: unknown) => string): string {
   const ofVerdict = verdict === undefined ? '' : `AND verdict = ${VERDICT_CODES[verdict]}`;
-  return before === undefined ? ofVerdict : `${ofVerdict} AND (due_at, agent_no) < (${bound(before.atMs)}, ${bound(before.agentNo)})`;
+  return before === undefined
+    ? ofVerdict
+    : `${ofVerdict} AND (due_at, agent_no) < (${bound(before.atMs)}, ${bound(before.agentNo)})`;
 }
 
 function binds(): { bind: unknown[]; bound: (value: unknown) => string } {

@@ -6,11 +6,15 @@ import type { Run } from './sql.ts';
 /** One result of one source, to be stored. */
 export type MeasuredResult = VotedResult & { monitorNo: number; agentNo: number };
 
-/** Stores results with one statement and returns the identities of those that were new: a repeated result is stored once. */
+/**
+ * Stores results with one statement and returns the identities of those that were new: a repeated result is stored
+ * once.
+ */
 export async function storeResults(run: Run, results: readonly MeasuredResult[]): Promise<Set<string>> {
   const rows = await run<{ monitor_no: number; agent_no: number; due_at: number }>(
     `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail)
-     SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[], $8::jsonb[])
+     SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[],
+       $8::jsonb[])
      ON CONFLICT DO NOTHING RETURNING monitor_no, agent_no, due_at`,
     [
       results.map((result) => result.dueAtMs),
@@ -32,11 +36,15 @@ export function resultIdentity(result: MeasuredResult): string {
 }
 
 /**
- * What a row keeps beside its columns: of a result that was not up its sentence, and its cause if that has no code; of any that carries phases
- * these, as one text, because an object would cost each row 14 bytes on average; of dns checks the answers. Null = nothing.
+ * What a row keeps beside its columns: of a result that was not up its sentence, and its cause if that has no code; of
+ * any that carries phases these, as one text, because an object would cost each row 14 bytes on average; of dns checks
+ * the answers. Null = nothing.
  */
 function detailOf({ verdict, cause, reason, phases, dnsAnswers }: MeasuredResult): string | null {
-  const taken = phases === null && dnsAnswers === undefined ? null : { ...(phases && { phases: writePhases(phases) }), ...(dnsAnswers && { dns: dnsAnswers }) };
+  const taken =
+    phases === null && dnsAnswers === undefined
+      ? null
+      : { ...(phases && { phases: writePhases(phases) }), ...(dnsAnswers && { dns: dnsAnswers }) };
   if (verdict === 'up') return taken && JSON.stringify(taken);
   const uncoded = cause !== null && encodeCause(cause) === null;
   return JSON.stringify({ reason, ...(uncoded && { cause }), ...taken });

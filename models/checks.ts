@@ -43,7 +43,10 @@ const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state 
   m.follow_redirects, m.check_spec, m.sealed_secrets,
   CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down' WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
 
-/** The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing process only. */
+/**
+ * The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing
+ * process only.
+ */
 export async function listDueChecks(database: Database, place: SchedulePhase): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
@@ -55,11 +58,18 @@ export async function listDueChecks(database: Database, place: SchedulePhase): P
   return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
 }
 
-/** Takes monitors that an agent is to look at before their next tick, the longest waiting first: of two that take at once each gets others. Secrets opened. */
-export async function takeLooks(database: Database, { agentNo, nowMs, limit }: { agentNo: number; nowMs: number; limit: number }): Promise<DueCheck[]> {
+/**
+ * Takes monitors that an agent is to look at before their next tick, the longest waiting first: of two that take at
+ * once each gets others. Secrets opened.
+ */
+export async function takeLooks(
+  database: Database,
+  { agentNo, nowMs, limit }: { agentNo: number; nowMs: number; limit: number },
+): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>(
     `WITH waiting AS MATERIALIZED (
-       SELECT monitor_no FROM monitor_sources WHERE agent_no = $1 AND look_at <= $2 ORDER BY look_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+       SELECT monitor_no FROM monitor_sources WHERE agent_no = $1 AND look_at <= $2 ORDER BY look_at LIMIT $3 FOR NO KEY
+         UPDATE SKIP LOCKED
      )
      UPDATE monitor_sources s SET look_at = NULL FROM waiting w, monitors m
      WHERE s.agent_no = $1 AND s.monitor_no = w.monitor_no AND m.no = s.monitor_no AND m.enabled
@@ -93,8 +103,15 @@ function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
   };
 }
 
-/** The names of the monitors of each occupied phase of an agent, for the queue board; at most `perPhase` names of a phase. */
-export async function listPhaseNames(database: Database, agentNo: number, perPhase: number): Promise<Map<string, string[]>> {
+/**
+ * The names of the monitors of each occupied phase of an agent, for the queue board; at most `perPhase` names of a
+ * phase.
+ */
+export async function listPhaseNames(
+  database: Database,
+  agentNo: number,
+  perPhase: number,
+): Promise<Map<string, string[]>> {
   const { rows } = await database.pool.query<{ interval_seconds: number; phase: number; names: string[] }>(
     `SELECT s.interval_seconds, s.phase, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
      FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no

@@ -2,7 +2,12 @@ import { Pool, types } from 'pg';
 import { Sequelize, type ModelStatic } from 'sequelize';
 import type { Author } from '../core/audit/entry.ts';
 import { clientClass, type ClientClass } from '../postgres/client.ts';
-import { defineApiTokenRecord, defineTenantRecord, type ApiTokenRecord, type TenantRecord } from './records/accounts.ts';
+import {
+  defineApiTokenRecord,
+  defineTenantRecord,
+  type ApiTokenRecord,
+  type TenantRecord,
+} from './records/accounts.ts';
 import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
 import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
 import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
@@ -13,7 +18,14 @@ import { sessionNameOf } from './session-name.ts';
  * The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL, and
  * `Client` for a connection of one's own. What changes through one that has an `author` is recorded as theirs.
  */
-export type Database = { orm: Sequelize; pool: Pool; Client: ClientClass; secrets: SecretBox; records: Records; author?: Author };
+export type Database = {
+  orm: Sequelize;
+  pool: Pool;
+  Client: ClientClass;
+  secrets: SecretBox;
+  records: Records;
+  author?: Author;
+};
 
 /** The mapped tables of one connection. */
 export type Records = {
@@ -29,9 +41,14 @@ export type DatabaseOptions = {
   secrets: SecretBox;
   /** Connections each of the two pools may hold; default 5. */
   poolSize?: number;
-  /** How long a caller waits for a connection before the request fails as "database away", in milliseconds; default 5 s. */
+  /**
+   * How long a caller waits for a connection before the request fails as "database away", in milliseconds; default 5 s.
+   */
   acquireTimeoutMs?: number;
-  /** How long a caller waits for the answer to one statement, in milliseconds; default 35 s, longer than PostgreSQL lets it run. */
+  /**
+   * How long a caller waits for the answer to one statement, in milliseconds; default 35 s, longer than PostgreSQL lets
+   * it run.
+   */
   queryTimeoutMs?: number;
   /** Told of errors of idle connections, so that a restart of PostgreSQL never ends the process. */
   onError?: (error: Error) => void;
@@ -51,7 +68,10 @@ const CLOSE_TIMEOUT_MS = 5000;
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize = 5, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
   types.setTypeParser(types.builtins.INT8, Number);
-  const Client = clientClass(options.databaseUrl, { application_name: sessionNameOf(options.secrets), statement_timeout: STATEMENT_TIMEOUT_MS });
+  const Client = clientClass(options.databaseUrl, {
+    application_name: sessionNameOf(options.secrets),
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+  });
   const pool = new Pool({
     Client,
     max: poolSize,
@@ -81,7 +101,10 @@ function defineRecords(orm: Sequelize): Records {
   };
 }
 
-/** Closes both pools after the queries under way; a server that does not even answer a goodbye is left after five seconds. */
+/**
+ * Closes both pools after the queries under way; a server that does not even answer a goodbye is left after five
+ * seconds.
+ */
 export async function closeDatabase(database: Database): Promise<void> {
   const closed = Promise.all([database.orm.close(), database.pool.end()]);
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);

@@ -7,8 +7,19 @@ import { readSummary } from './storms.ts';
 import { IS_FOR_CHAT, IS_OLD_NEWS, supersedeClaimed } from './superseding.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
-/** One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. It is due at once unless `dueAtMs` says when. */
-export type NewDelivery = { id: string; tenantId: string; channelId: string; monitorId: string | null; message: StoredMessage; createdAtMs: number; dueAtMs?: number };
+/**
+ * One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. It is due at once unless
+ * `dueAtMs` says when.
+ */
+export type NewDelivery = {
+  id: string;
+  tenantId: string;
+  channelId: string;
+  monitorId: string | null;
+  message: StoredMessage;
+  createdAtMs: number;
+  dueAtMs?: number;
+};
 
 /** One attempt that its holder alone may make. */
 export type ClaimedAttempt = {
@@ -25,17 +36,24 @@ export type ClaimedAttempt = {
   attemptsBefore: number;
   /** Null where there is none, or where its key is missing from the ring. */
   webhook: OpenedWebhook | null;
-  /** What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook; null for webhooks, and where nothing is connected. */
+  /**
+   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook; null for webhooks, and
+   * where nothing is connected.
+   */
   connection: string | null;
   /** Why the channel takes nothing any more; null = it does. */
   refusal: string | null;
-  /** Whether a chat would be told of a monitor about which there is newer news by now, or which is gone. Never of webhooks: their receivers tell by the sequence. */
+  /**
+   * Whether a chat would be told of a monitor about which there is newer news by now, or which is gone. Never of
+   * webhooks: their receivers tell by the sequence.
+   */
   isOvertaken: boolean;
 };
 
 /**
- * What one who asked for an attempt got; null where everything that is due is claimed, or has to wait for its turn. `hasMore` is false where
- * nothing else of the channel was due and unclaimed; true may have been overtaken by another's claim.
+ * What one who asked for an attempt got; null where everything that is due is claimed, or has to wait for its turn.
+ * `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by another's
+ * claim.
  */
 export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
 
@@ -66,31 +84,50 @@ const RECORDED_COLUMNS = [
 ] as const satisfies readonly (keyof RecordedAttempt)[];
 
 /** A channel's longest due delivery, the number of its next attempt, and how many of the channel are overdue. */
-export type OverdueChannel = { channelId: string; deliveryId: string; attempt: number; dueAtMs: number; deliveries: number };
+export type OverdueChannel = {
+  channelId: string;
+  deliveryId: string;
+  attempt: number;
+  dueAtMs: number;
+  deliveries: number;
+};
 
-/** A delivery that nobody seems to work on is due for longer than this, in milliseconds: its job is then taken for lost. */
+/**
+ * A delivery that nobody seems to work on is due for longer than this, in milliseconds: its job is then taken for lost.
+ */
 const OVERDUE_MS = 10_000;
 
 /**
- * Ends its transaction without waiting for the disk, which was half of what claim and record took. What a crash of PostgreSQL takes back is an
- * attempt's claim or its record; the attempt is then made once more under the same `delivery_id`, which receivers are told to expect. It is
- * a part of the statement because one of its own would cost as much as it saves.
+ * Ends its transaction without waiting for the disk, which was half of what claim and record took. What a crash of
+ * PostgreSQL takes back is an attempt's claim or its record; the attempt is then made once more under the same
+ * `delivery_id`, which receivers are told to expect. It is a part of the statement because one of its own would cost as
+ * much as it saves.
  */
 const WITHOUT_WAITING = `hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 
 /** Whether a delivery `d` of an asked channel `a` is due at the time $2 and nobody's. */
-const IS_DUE = `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, 0) <= $2`;
-
-/** Whether a delivery `e` is on its first attempt: not begun, or in somebody's hands. A claim or a record that is not committed yet leaves it in either. */
-const IS_ON_FIRST_ATTEMPT = `e.outcome = 'pending' AND (e.attempts = e.attempts_before OR (e.attempts = e.attempts_before + 1 AND e.claimed_until > $2))`;
+const IS_DUE =
+  `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, ` +
+  '0) <= $2';
 
 /**
- * Whether `d` has to wait for the first attempt at an earlier delivery: of its monitor to its channel, or the one before it in a replay. OFFSET
- * keeps it a look into the index for each candidate: made a join, it would read all that is pending.
+ * Whether a delivery `e` is on its first attempt: not begun, or in somebody's hands. A claim or a record that is not
+ * committed yet leaves it in either.
+ */
+const IS_ON_FIRST_ATTEMPT =
+  `e.outcome = 'pending' AND (e.attempts = e.attempts_before OR (e.attempts = e.attempts_before + 1 AND ` +
+  'e.claimed_until > $2))';
+
+/**
+ * Whether `d` has to wait for the first attempt at an earlier delivery: of its monitor to its channel, or the one
+ * before it in a replay. OFFSET keeps it a look into the index for each candidate: made a join, it would read all that
+ * is pending.
  */
 const IS_WAITING = `(EXISTS (
-  SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)
-  OR (d.after_id IS NOT NULL AND EXISTS (SELECT FROM deliveries e WHERE e.id = d.after_id AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)))`;
+  SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no
+    AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)
+  OR (d.after_id IS NOT NULL AND EXISTS (SELECT FROM deliveries e WHERE e.id = d.after_id
+    AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)))`;
 
 type ClaimedRow = {
   id: string;
@@ -118,19 +155,26 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
   if (deliveries.length === 0) return;
   await run(
     `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
-     SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, coalesce(d."dueAtMs", d."createdAtMs"), d."createdAtMs"
-     FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json, "createdAtMs" bigint, "dueAtMs" bigint)`,
+     SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, coalesce(d."dueAtMs",
+       d."createdAtMs"), d."createdAtMs"
+     FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json,
+       "createdAtMs" bigint, "dueAtMs" bigint)`,
     [JSON.stringify(deliveries)],
   );
 }
 
 /**
- * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery, the longest due first.
- * The claims come in the order of the names. Of one monitor none is claimed before the first attempt at an earlier delivery is over, so that
- * nothing but a retry is overtaken. A claim that its holder never answered for expires, and its attempt stays counted. Retries to chats that newer
- * news made pointless are dropped, and a chat that asked to be left alone has nothing to claim until then.
+ * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery,
+ * the longest due first. The claims come in the order of the names. Of one monitor none is claimed before the first
+ * attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder never
+ * answered for expires, and its attempt stays counted. Retries to chats that newer news made pointless are dropped, and
+ * a chat that asked to be left alone has nothing to claim until then.
  */
-export async function claimDeliveries(database: Database, channelIds: readonly string[], when: { nowMs: number; claimMs: number }): Promise<Claim[]> {
+export async function claimDeliveries(
+  database: Database,
+  channelIds: readonly string[],
+  when: { nowMs: number; claimMs: number },
+): Promise<Claim[]> {
   const asked = Map.groupBy(channelIds, (channelId) => channelId);
   const byLanes = Map.groupBy(asked.keys(), (channelId) => asked.get(channelId)?.length ?? 0);
   const rows: AskedRow[] = [];
@@ -139,11 +183,17 @@ export async function claimDeliveries(database: Database, channelIds: readonly s
   const withMore = new Set(rows.filter((row) => row.has_more).map((row) => row.asked));
   return channelIds.map((channelId) => {
     const row = found.get(channelId)?.shift();
-    return { claimed: row === undefined || row.id === null ? null : claimedOf(database, row), hasMore: withMore.has(channelId) };
+    return {
+      claimed: row === undefined || row.id === null ? null : claimedOf(database, row),
+      hasMore: withMore.has(channelId),
+    };
   });
 }
 
-/** Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was told once is sent again as it was. */
+/**
+ * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was told once
+ * is sent again as it was.
+ */
 async function fillSummaries(database: Database, rows: readonly AskedRow[], nowMs: number): Promise<AskedRow[]> {
   const filled: AskedRow[] = [];
   for (const row of rows) {
@@ -159,7 +209,11 @@ async function fillSummaries(database: Database, rows: readonly AskedRow[], nowM
 }
 
 /** Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel. */
-async function claimEach(database: Database, { channelIds, lanes }: { channelIds: readonly string[]; lanes: number }, { nowMs, claimMs }: { nowMs: number; claimMs: number }): Promise<AskedRow[]> {
+async function claimEach(
+  database: Database,
+  { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
+  { nowMs, claimMs }: { nowMs: number; claimMs: number },
+): Promise<AskedRow[]> {
   // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
   return await runOn(database.pool)<AskedRow>(
     `WITH asked AS (
@@ -168,18 +222,21 @@ async function claimEach(database: Database, { channelIds, lanes }: { channelIds
      ), pointless AS (
        UPDATE deliveries SET outcome = 'superseded', finished_at = $2
        WHERE id = ANY (ARRAY (
-         SELECT d.id FROM (SELECT a.channel_id FROM asked a JOIN channels c ON c.id = a.channel_id WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
+         SELECT d.id FROM (SELECT a.channel_id FROM asked a JOIN channels c ON c.id = a.channel_id
+           WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
          WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OLD_NEWS} FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
        SELECT n.id FROM asked a, LATERAL (
-         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM pointless)) AND NOT ${IS_WAITING}
+         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM pointless))
+           AND NOT ${IS_WAITING}
          ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
        ) n
      ), ${WITHOUT_WAITING}, claimed AS (
        UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2::bigint + $3
        FROM hurried WHERE d.id = ANY (ARRAY (SELECT id FROM next))
-       RETURNING d.id, d.tenant_id, d.channel_id, d.monitor_id, d.event, d.message, d.attempts, d.attempts_before, d.next_attempt_at
+       RETURNING d.id, d.tenant_id, d.channel_id, d.monitor_id, d.event, d.message, d.attempts, d.attempts_before,
+         d.next_attempt_at
      ), opened AS (
        INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
      )
@@ -188,7 +245,8 @@ async function claimEach(database: Database, { channelIds, lanes }: { channelIds
             c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS sealed_previous_secret,
             EXISTS (SELECT FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM next))) AS has_more
-     FROM asked a LEFT JOIN (claimed d JOIN channels c ON c.id = d.channel_id AND c.id = ANY ($1)) ON d.channel_id = a.channel_id
+     FROM asked a LEFT JOIN (claimed d JOIN channels c ON c.id = d.channel_id AND c.id = ANY ($1))
+       ON d.channel_id = a.channel_id
      ORDER BY d.next_attempt_at, d.id`,
     [channelIds, nowMs, claimMs, lanes],
   );
@@ -213,29 +271,37 @@ function claimedOf(database: Database, row: ClaimedRow): ClaimedAttempt {
 }
 
 /**
- * Writes what came of claimed attempts and what becomes of their deliveries, in one statement; says of each whether the delivery was still its
- * own. False where its claim had expired and another attempt was begun since: then only the attempt is recorded, and the delivery stays the
- * other's. A retry to a chat that has newer news of the monitor by now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no statement more.
+ * Writes what came of claimed attempts and what becomes of their deliveries, in one statement; says of each whether the
+ * delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
+ * attempt is recorded, and the delivery stays the other's. A retry to a chat that has newer news of the monitor by now
+ * is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
+ * statement more.
  */
 export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
-  // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know nothing in a storm.
+  // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know
+  // nothing in a storm.
   const rows = await runOn(database.pool)<{ id: string; attempts: number }>(
     `WITH made AS MATERIALIZED (
-       SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
+       SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],
+         $7::text[], $8::bigint[], $9::bigint[])
          AS m (delivery_id, attempt, outcome, status_code, duration_ms, error, response, finished_at, next_attempt_at)
      ), ${WITHOUT_WAITING}, recorded AS (
-       UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code, error = m.error, response = m.response
+       UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code,
+         error = m.error, response = m.response
        FROM made m WHERE a.delivery_id = m.delivery_id AND a.attempt = m.attempt
      ), healed AS (
        UPDATE channels SET ${HEALED}
        WHERE id = ANY (ARRAY (
          SELECT id FROM channels
-         WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id WHERE m.outcome = 'delivered') AND ${IS_AILING} AND ${IS_TELLING}
+         WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id
+           WHERE m.outcome = 'delivered') AND ${IS_AILING} AND ${IS_TELLING}
          ORDER BY id FOR NO KEY UPDATE))
      )
      UPDATE deliveries d
-     SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_FOR_CHAT} AND ${IS_OLD_NEWS} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
-         next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry' OR (${IS_FOR_CHAT} AND ${IS_OLD_NEWS}) THEN m.finished_at END
+     SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_FOR_CHAT}
+       AND ${IS_OLD_NEWS} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
+         next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry'
+           OR (${IS_FOR_CHAT} AND ${IS_OLD_NEWS}) THEN m.finished_at END
      FROM hurried, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
      RETURNING d.id, d.attempts`,
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
@@ -245,13 +311,24 @@ export async function recordAttempts(database: Database, made: readonly Recorded
 }
 
 /**
- * Channels with deliveries that should long have been attempted while nobody is at work there, the longest due first: their jobs were lost
- * with the queue, or their worker with its claims. A channel of which any delivery is claimed is left to whoever holds the claim.
+ * Channels with deliveries that should long have been attempted while nobody is at work there, the longest due first:
+ * their jobs were lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is
+ * left to whoever holds the claim.
  */
-export async function listOverdueChannels(database: Database, { nowMs, limit }: { nowMs: number; limit: number }): Promise<OverdueChannel[]> {
-  const rows = await runOn(database.pool)<{ channel_id: string; id: string; attempts: number; due_at: number; deliveries: number }>(
+export async function listOverdueChannels(
+  database: Database,
+  { nowMs, limit }: { nowMs: number; limit: number },
+): Promise<OverdueChannel[]> {
+  const rows = await runOn(database.pool)<{
+    channel_id: string;
+    id: string;
+    attempts: number;
+    due_at: number;
+    deliveries: number;
+  }>(
     `SELECT d.channel_id, longest.id, longest.attempts, longest.next_attempt_at AS due_at, d.deliveries
-     FROM (SELECT channel_id, min(next_attempt_at) AS due_at, count(*) FILTER (WHERE next_attempt_at <= $1) AS deliveries
+     FROM (SELECT channel_id, min(next_attempt_at) AS due_at,
+       count(*) FILTER (WHERE next_attempt_at <= $1) AS deliveries
            FROM deliveries WHERE outcome = 'pending' AND next_attempt_at <= $2
            GROUP BY channel_id HAVING min(next_attempt_at) <= $1 AND coalesce(max(claimed_until), 0) <= $2
            ORDER BY due_at LIMIT $3) d,
@@ -260,11 +337,21 @@ export async function listOverdueChannels(database: Database, { nowMs, limit }: 
      ORDER BY due_at`,
     [nowMs - OVERDUE_MS, nowMs, limit],
   );
-  return rows.map((row) => ({ channelId: row.channel_id, deliveryId: row.id, attempt: row.attempts + 1, dueAtMs: row.due_at, deliveries: row.deliveries }));
+  return rows.map((row) => ({
+    channelId: row.channel_id,
+    deliveryId: row.id,
+    attempt: row.attempts + 1,
+    dueAtMs: row.due_at,
+    deliveries: row.deliveries,
+  }));
 }
 
-/** How many deliveries are not finished, and when the oldest of them was made (Unix milliseconds; null = there is none). */
-export async function countPendingDeliveries(database: Database): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
+/**
+ * How many deliveries are not finished, and when the oldest of them was made (Unix milliseconds; null = there is none).
+ */
+export async function countPendingDeliveries(
+  database: Database,
+): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
   const [row] = await runOn(database.pool)<{ pending: number; oldest: number | null }>(
     `SELECT count(*) AS pending, min(created_at) AS oldest FROM deliveries WHERE outcome = 'pending'`,
   );
@@ -300,8 +387,14 @@ const KEPT_OF_CHANNEL = 10_000;
  */
 export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
   const run = runOn(database.pool);
-  const [old] = await run<{ deleted: number }>('WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone', [beforeMs]);
-  const full = await run<{ id: string }>('SELECT channel_id AS id FROM deliveries WHERE channel_id IS NOT NULL GROUP BY channel_id HAVING count(*) > $1', [KEPT_OF_CHANNEL]);
+  const [old] = await run<{ deleted: number }>(
+    'WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
+    [beforeMs],
+  );
+  const full = await run<{ id: string }>(
+    'SELECT channel_id AS id FROM deliveries WHERE channel_id IS NOT NULL GROUP BY channel_id HAVING count(*) > $1',
+    [KEPT_OF_CHANNEL],
+  );
   let deleted = old?.deleted ?? 0;
   // One channel after the other: a storm on many of them would be too much for one statement.
   for (const { id } of full) deleted += await deleteExcess(run, id);
@@ -312,8 +405,10 @@ async function deleteExcess(run: Run, channelId: string): Promise<number> {
   const [excess] = await run<{ deleted: number }>(
     `WITH gone AS (
        DELETE FROM deliveries d
-       USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1 ORDER BY created_at DESC, id DESC OFFSET ${KEPT_OF_CHANNEL} LIMIT 1) last
-       WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL RETURNING 1
+       USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1
+         ORDER BY created_at DESC, id DESC OFFSET ${KEPT_OF_CHANNEL} LIMIT 1) last
+       WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL
+         RETURNING 1
      ) SELECT count(*) AS deleted FROM gone`,
     [channelId],
   );

@@ -28,7 +28,10 @@ export type Delivery = {
   finishedAtMs: number | null;
 };
 
-/** One attempt of a delivery; duration and outcome are null while it is under way, and for ever where its worker did not survive it. */
+/**
+ * One attempt of a delivery; duration and outcome are null while it is under way, and for ever where its worker did not
+ * survive it.
+ */
 export type Attempt = {
   attempt: number;
   startedAtMs: number;
@@ -44,15 +47,24 @@ export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 
 type Key = { tenantId: string; id: string };
 
-const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event, d.outcome, d.attempts AS "attemptCount",
+const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event, d.outcome,
+    d.attempts AS "attemptCount",
   coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
-  (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC LIMIT 1) AS "lastError",
-  d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs", d.finished_at AS "finishedAtMs"`;
+  (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC
+    LIMIT 1) AS "lastError",
+  d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs",
+    d.finished_at AS "finishedAtMs"`;
 
 /** The deliveries of a tenant's channel, newest first; `before` is the last one of the page before. */
 export async function listDeliveries(
   database: Database,
-  query: { tenantId: string; channelId: string; filter: DeliveryFilter; before?: { createdAtMs: number; id: string }; limit: number },
+  query: {
+    tenantId: string;
+    channelId: string;
+    filter: DeliveryFilter;
+    before?: { createdAtMs: number; id: string };
+    limit: number;
+  },
 ): Promise<Delivery[]> {
   const { tenantId, channelId, filter, before, limit } = query;
   const conditions = ['d.channel_id = $1', 'd.tenant_id = $2'];
@@ -61,20 +73,29 @@ export async function listDeliveries(
   // Only what is asked for: the planner then sees that what failed has an index of its own.
   if (filter.outcome !== undefined) conditions.push(`d.outcome = ${bound(filter.outcome)}`);
   if (filter.event !== undefined) conditions.push(`d.event = ${bound(filter.event)}`);
-  if (before !== undefined) conditions.push(`(d.created_at, d.id) < (${bound(before.createdAtMs)}, ${bound(before.id)})`);
+  if (before !== undefined)
+    conditions.push(`(d.created_at, d.id) < (${bound(before.createdAtMs)}, ${bound(before.id)})`);
   return await runOn(database.pool)<Delivery>(
-    `SELECT ${DELIVERY_COLUMNS} FROM deliveries d WHERE ${conditions.join(' AND ')} ORDER BY d.created_at DESC, d.id DESC LIMIT ${bound(limit)}`,
+    `SELECT ${DELIVERY_COLUMNS} FROM deliveries d WHERE ${conditions.join(' AND ')}
+     ORDER BY d.created_at DESC, d.id DESC LIMIT ${bound(limit)}`,
     bind,
   );
 }
 
 /** One delivery of a tenant with its message and every attempt in order; null when the tenant has no such delivery. */
-export async function findDelivery(database: Database, { tenantId, id }: Key): Promise<(Delivery & { message: StoredMessage; attempts: Attempt[] }) | null> {
+export async function findDelivery(
+  database: Database,
+  { tenantId, id }: Key,
+): Promise<(Delivery & { message: StoredMessage; attempts: Attempt[] }) | null> {
   const run = runOn(database.pool);
-  const [delivery] = await run<Delivery & { message: StoredMessage }>(`SELECT ${DELIVERY_COLUMNS}, d.message FROM deliveries d WHERE d.id = $1 AND d.tenant_id = $2`, [id, tenantId]);
+  const [delivery] = await run<Delivery & { message: StoredMessage }>(
+    `SELECT ${DELIVERY_COLUMNS}, d.message FROM deliveries d WHERE d.id = $1 AND d.tenant_id = $2`,
+    [id, tenantId],
+  );
   if (delivery === undefined) return null;
   const attempts = await run<Attempt>(
-    `SELECT attempt, started_at AS "startedAtMs", duration_ms AS "durationMs", outcome, status_code AS "statusCode", error, response
+    `SELECT attempt, started_at AS "startedAtMs", duration_ms AS "durationMs", outcome, status_code AS "statusCode",
+     error, response
      FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt`,
     [id],
   );
@@ -88,13 +109,18 @@ export const MOST_ATTEMPTS = 100;
 export type ReopenedDelivery = { id: string; channelId: string; attempt: number };
 
 /**
- * Makes a finished delivery pending again, due at once, with a whole new round of attempts under its old id. Null where it is pending, has had
- * its attempts, or is gone: of two that ask at once one gets it.
+ * Makes a finished delivery pending again, due at once, with a whole new round of attempts under its old id. Null where
+ * it is pending, has had its attempts, or is gone: of two that ask at once one gets it.
  */
-export async function reopenDelivery(database: Database, { tenantId, id }: Key, nowMs: number): Promise<ReopenedDelivery | null> {
+export async function reopenDelivery(
+  database: Database,
+  { tenantId, id }: Key,
+  nowMs: number,
+): Promise<ReopenedDelivery | null> {
   return await inPoolTransaction(database, async (run) => {
     const [row] = await run<ReopenedDelivery>(
-      `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3, claimed_until = NULL, finished_at = NULL, after_id = NULL
+      `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3,
+       claimed_until = NULL, finished_at = NULL, after_id = NULL
        WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MOST_ATTEMPTS}
        RETURNING id, channel_id AS "channelId", attempts + 1 AS attempt`,
       [id, tenantId, nowMs],
@@ -106,9 +132,10 @@ export async function reopenDelivery(database: Database, { tenantId, id }: Key, 
 }
 
 /**
- * Makes all failed deliveries of a channel pending again that were made between two moments (Unix milliseconds, both included). Each waits for
- * the first attempt at the one before it, so that they are sent in the order in which they were made; each is due a millisecond later, the last
- * of them now. Returns how many, and the first. One statement: of two that ask at once each gets what the other has not.
+ * Makes all failed deliveries of a channel pending again that were made between two moments (Unix milliseconds, both
+ * included). Each waits for the first attempt at the one before it, so that they are sent in the order in which they
+ * were made; each is due a millisecond later, the last of them now. Returns how many, and the first. One statement: of
+ * two that ask at once each gets what the other has not.
  */
 export async function replayDeliveries(
   database: Database,
@@ -119,27 +146,42 @@ export async function replayDeliveries(
     const rows = await run<ReopenedDelivery>(
       `WITH failed AS (
          SELECT id, no FROM deliveries
-         WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4 AND attempts < ${MOST_ATTEMPTS}
+         WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4
+           AND attempts < ${MOST_ATTEMPTS}
          ORDER BY no FOR NO KEY UPDATE
        ), due AS (
-         SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id FROM failed
+         SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id
+           FROM failed
        ), reopened AS (
-         UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at, claimed_until = NULL, finished_at = NULL, after_id = due.after_id
+         UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at,
+           claimed_until = NULL, finished_at = NULL, after_id = due.after_id
          FROM due WHERE d.id = due.id
          RETURNING d.id, d.channel_id AS "channelId", d.attempts + 1 AS attempt, due.at
        )
        SELECT id, "channelId", attempt FROM reopened ORDER BY at`,
       [channelId, tenantId, sinceMs, untilMs, nowMs],
     );
-    const changes: FieldChanges = { since: [null, Math.floor(sinceMs / 1000)], until: [null, Math.floor(untilMs / 1000)], replayed: [null, rows.length] };
+    const changes: FieldChanges = {
+      since: [null, Math.floor(sinceMs / 1000)],
+      until: [null, Math.floor(untilMs / 1000)],
+      replayed: [null, rows.length],
+    };
     if (rows.length > 0) await recordSending(run, database, { tenantId, channelId, changes });
     return { count: rows.length, first: rows[0] ?? null };
   });
 }
 
 /** That somebody had a channel send again what it had sent. */
-async function recordSending(run: Run, database: Database, { tenantId, channelId, changes }: { tenantId: string; channelId: string; changes: FieldChanges }): Promise<void> {
+async function recordSending(
+  run: Run,
+  database: Database,
+  { tenantId, channelId, changes }: { tenantId: string; channelId: string; changes: FieldChanges },
+): Promise<void> {
   if (database.author === undefined) return;
   const [channel] = await run<{ name: string }>('SELECT name FROM channels WHERE id = $1', [channelId]);
-  await recordChange(run, database, { tenantId, object: { kind: 'channel', id: channelId, name: channel?.name ?? channelId }, changes });
+  await recordChange(run, database, {
+    tenantId,
+    object: { kind: 'channel', id: channelId, name: channel?.name ?? channelId },
+    changes,
+  });
 }

@@ -1,11 +1,11 @@
 import type { Source } from '../core/decided-monitor.ts';
-import type { MonitorState } from '../core/state.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { freshnessMs } from '../core/quorum.ts';
 import type { SeenFailure } from '../core/seen-failure.ts';
 import type { GaugeName, SourceState } from '../core/source-state.ts';
-import type { AgentKind } from './records/agent.ts';
+import type { MonitorState } from '../core/state.ts';
 import { findUncheckedFrom } from './overload.ts';
+import type { AgentKind } from './records/agent.ts';
 import type { Run } from './sql.ts';
 
 /** A source as the first look at a batch needs it: enough to see whether a result changes anything. */
@@ -23,9 +23,10 @@ export type LockedSource = {
 };
 
 /**
- * `phase` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers' agents, who keep their own.
- * `behindAtMs`: when its agent last left out checks for want of time (null = never). `wasUnheard`: it is noted as one that did not count when a
- * sweep last decided its monitor, or whose agent went offline since.
+ * `phase` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
+ * agents, who keep their own. `behindAtMs`: when its agent last left out checks for want of time (null = never).
+ * `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went
+ * offline since.
  */
 export type ScheduledSource = Source & { phase: number | null; wasUnheard: boolean; behindAtMs: number | null };
 
@@ -98,7 +99,10 @@ type VoterRow = {
 const THRESHOLDS = `CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.down_after_failures END AS down_after_failures,
                     CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.up_after_successes END AS up_after_successes`;
 
-/** Of an agent: the watch of the agents did not find it silent (D-56), and its token is still good. The service itself is always online. */
+/**
+ * Of an agent: the watch of the agents did not find it silent (D-56), and its token is still good. The service itself
+ * is always online.
+ */
 const IS_ONLINE = '(a.offline_at IS NULL AND a.revoked_at IS NULL)';
 
 /** From when results of the monitor `m` count at the time $1 (`freshnessMs`). */
@@ -108,16 +112,23 @@ const FRESH_SINCE = '$1::bigint - greatest(3 * m.interval_seconds, m.interval_se
 const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
                                 AND r.due_at >= ${FRESH_SINCE})`;
 
-/** Of an agent: it left out checks for want of time for as short a while ago as a result of the monitor `m` would count. */
+/**
+ * Of an agent: it left out checks for want of time for as short a while ago as a result of the monitor `m` would count.
+ */
 const IS_BEHIND = `coalesce(a.behind_at >= ${FRESH_SINCE}, false)`;
 
 /**
- * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each other in a
- * circle, and results of one source are applied one batch after the other. Sources of paused or deleted monitors are not returned.
+ * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each
+ * other in a circle, and results of one source are applied one batch after the other. Sources of paused or deleted
+ * monitors are not returned.
  */
-export async function lockSources(run: Run, keys: readonly { monitorNo: number; agentNo: number }[]): Promise<LockedSource[]> {
+export async function lockSources(
+  run: Run,
+  keys: readonly { monitorNo: number; agentNo: number }[],
+): Promise<LockedSource[]> {
   const rows = await run<SourceRow>(
-    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version, m.interval_seconds, ${THRESHOLDS}
+    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version,
+     m.interval_seconds, ${THRESHOLDS}
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled
@@ -138,21 +149,34 @@ export async function lockSources(run: Run, keys: readonly { monitorNo: number; 
 }
 
 /**
- * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs` is absent. Asked
- * before a batch is stored, it is what the batch's results must be newer than (D-40).
+ * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs`
+ * is absent. Asked before a batch is stored, it is what the batch's results must be newer than (D-40).
  */
-export async function findNewestResults(run: Run, keys: readonly { monitorNo: number; agentNo: number }[], sinceMs: number): Promise<Map<string, number>> {
+export async function findNewestResults(
+  run: Run,
+  keys: readonly { monitorNo: number; agentNo: number }[],
+  sinceMs: number,
+): Promise<Map<string, number>> {
   const rows = await run<{ monitor_no: number; agent_no: number; newest_at: number | null }>(
     `SELECT k.monitor_no, k.agent_no,
-            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no AND r.due_at >= $3) AS newest_at
+            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no
+              AND r.due_at >= $3) AS newest_at
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
     [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs],
   );
-  return new Map(rows.flatMap((row) => (row.newest_at === null ? [] : [[`${row.monitor_no}/${row.agent_no}`, row.newest_at]])));
+  return new Map(
+    rows.flatMap((row) => (row.newest_at === null ? [] : [[`${row.monitor_no}/${row.agent_no}`, row.newest_at]])),
+  );
 }
 
-/** Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned. */
-export async function lockMonitors(run: Run, monitorNos: readonly number[], nowMs: number): Promise<EvaluatedMonitor[]> {
+/**
+ * Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned.
+ */
+export async function lockMonitors(
+  run: Run,
+  monitorNos: readonly number[],
+  nowMs: number,
+): Promise<EvaluatedMonitor[]> {
   const monitors = await run<MonitorRow>(
     `SELECT m.no, m.id, m.tenant_id, m.name, m.type, m.target, m.interval_seconds, ${THRESHOLDS}, m.down_min_sources,
             m.check_spec -> 'dependencies' AS dependencies, m.state, m.state_since, m.sequence
@@ -162,9 +186,12 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
   const voters = await run<VoterRow>(
-    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase, s.was_unheard, a.behind_at,
-            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no AND r.due_at >= $2) AS newest_at
-     FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[]) ORDER BY s.monitor_no, s.agent_no`,
+    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase, s.was_unheard,
+     a.behind_at,
+            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+              AND r.due_at >= $2) AS newest_at
+     FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[])
+       ORDER BY s.monitor_no, s.agent_no`,
     [monitors.map((monitor) => monitor.no), horizonMs],
   );
   const sources = Map.groupBy(voters, (voter) => voter.monitor_no);
@@ -190,12 +217,15 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
   }));
 }
 
-/** What a source saw at the bad results that its gauges begin with, by gauge: those that began anew. Null: it has no bad result any more. */
+/**
+ * What a source saw at the bad results that its gauges begin with, by gauge: those that began anew. Null: it has no bad
+ * result any more.
+ */
 export type FirstSights = Partial<Record<GaugeName, (SeenFailure & { atMs: number }) | null>> | null;
 
 /**
- * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter stands in a column of its
- * own, which is read only where an incident wants it: the state is read with every batch.
+ * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter
+ * stands in a column of its own, which is read only where an incident wants it: the state is read with every batch.
  */
 export async function storeSourceStates(
   run: Run,
@@ -203,7 +233,8 @@ export async function storeSourceStates(
 ): Promise<void> {
   if (changed.length === 0) return;
   await run(
-    `UPDATE monitor_sources s SET state = k.state, seen = CASE WHEN k.sights IS NULL THEN NULL WHEN k.sights = '{}' THEN s.seen ELSE coalesce(s.seen, '{}') || k.sights END
+    `UPDATE monitor_sources s SET state = k.state, seen = CASE WHEN k.sights IS NULL THEN NULL
+     WHEN k.sights = '{}' THEN s.seen ELSE coalesce(s.seen, '{}') || k.sights END
      FROM unnest($1::int[], $2::int[], $3::jsonb[], $4::jsonb[]) AS k (monitor_no, agent_no, state, sights)
      WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
     [
@@ -216,10 +247,14 @@ export async function storeSourceStates(
 }
 
 /**
- * Notes which sources did not count when their monitors were decided, with one statement. It waits for the sources' rows, so that it is run
- * after the transaction that locked their monitors: whoever applies results locks the other way round.
+ * Notes which sources did not count when their monitors were decided, with one statement. It waits for the sources'
+ * rows, so that it is run after the transaction that locked their monitors: whoever applies results locks the other way
+ * round.
  */
-export async function noteUnheard(run: Run, sources: readonly { monitorNo: number; agentNo: number; isUnheard: boolean }[]): Promise<void> {
+export async function noteUnheard(
+  run: Run,
+  sources: readonly { monitorNo: number; agentNo: number; isUnheard: boolean }[],
+): Promise<void> {
   if (sources.length === 0) return;
   await run(
     `WITH locked AS (
@@ -228,16 +263,25 @@ export async function noteUnheard(run: Run, sources: readonly { monitorNo: numbe
        JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
        ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s
      )
-     UPDATE monitor_sources s SET was_unheard = k.is_unheard FROM locked k WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
-    [sources.map((source) => source.monitorNo), sources.map((source) => source.agentNo), sources.map((source) => source.isUnheard)],
+     UPDATE monitor_sources s SET was_unheard = k.is_unheard FROM locked k WHERE s.monitor_no = k.monitor_no
+       AND s.agent_no = k.agent_no`,
+    [
+      sources.map((source) => source.monitorNo),
+      sources.map((source) => source.agentNo),
+      sources.map((source) => source.isUnheard),
+    ],
   );
 }
 
 /** Writes where monitors stand after their transitions, with one statement. */
-export async function storeMonitorStates(run: Run, monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[]): Promise<void> {
+export async function storeMonitorStates(
+  run: Run,
+  monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[],
+): Promise<void> {
   await run(
     `UPDATE monitors m SET state = k.state, state_since = k."stateSinceMs", sequence = k.sequence
-     FROM json_to_recordset($1::json) AS k (no integer, state text, "stateSinceMs" bigint, sequence integer) WHERE m.no = k.no`,
+     FROM json_to_recordset($1::json) AS k (no integer, state text, "stateSinceMs" bigint, sequence integer)
+       WHERE m.no = k.no`,
     [JSON.stringify(monitors)],
   );
 }
@@ -248,19 +292,34 @@ export type DoubtfulPage = { doubtful: number[]; lastNo: number | null };
 /** The largest number that a monitor can have. */
 const MAX_NO = 2 ** 31 - 1;
 
-/** The sources of the stretch from $3 to $4. Named wherever sources are read, for what a plan hashes it reads whole, and of all monitors that costs more than all the rest. */
+/**
+ * The sources of the stretch from $3 to $4. Named wherever sources are read, for what a plan hashes it reads whole, and
+ * of all monitors that costs more than all the rest.
+ */
 const SOURCES = '(SELECT * FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4)';
 
-/** Of a source: it is noted as one that did not count. Asked of an index of few, so that the source's row need not be read. */
-const IS_UNHEARD = `EXISTS (SELECT 1 FROM ${SOURCES} u WHERE u.monitor_no = s.monitor_no AND u.agent_no = s.agent_no AND u.was_unheard)`;
+/**
+ * Of a source: it is noted as one that did not count. Asked of an index of few, so that the source's row need not be
+ * read.
+ */
+const IS_UNHEARD =
+  `EXISTS (SELECT 1 FROM ${SOURCES} u WHERE u.monitor_no = s.monitor_no AND u.agent_no = s.agent_no AND ` +
+  'u.was_unheard)';
 
 /**
- * Of the next so many monitors those that time or an edit may have changed although no result said so, by number: decided ones of which a source has
- * no result recent enough (once only where its agent is behind) or an agent offline, those of which a source counts again, undecided ones past
- * their patience, and those edited since `editedSinceSeconds`.
+ * Of the next so many monitors those that time or an edit may have changed although no result said so, by number:
+ * decided ones of which a source has no result recent enough (once only where its agent is behind) or an agent offline,
+ * those of which a source counts again, undecided ones past their patience, and those edited since
+ * `editedSinceSeconds`.
  */
-export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number; afterNo: number; limit: number }): Promise<DoubtfulPage> {
-  const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [when.afterNo, when.limit - 1]);
+export async function listDoubtfulMonitors(
+  run: Run,
+  when: { nowMs: number; editedSinceSeconds: number; afterNo: number; limit: number },
+): Promise<DoubtfulPage> {
+  const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [
+    when.afterNo,
+    when.limit - 1,
+  ]);
   const lastNo = last?.no ?? null;
   const rows = await run<{ no: number }>(
     `SELECT d.no FROM (
@@ -269,10 +328,12 @@ export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; edit
        WHERE m.no > $3 AND m.no <= $4 AND m.enabled AND m.target <> ''
          AND (m.updated_at >= $2
            OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
-           OR (m.state IN ('up', 'degraded', 'down') AND (s.monitor_no IS NULL OR NOT ${IS_ONLINE} OR NOT (${IS_RECENT} OR (${IS_BEHIND} AND ${IS_UNHEARD}))))
+           OR (m.state IN ('up', 'degraded', 'down') AND (s.monitor_no IS NULL OR NOT ${IS_ONLINE} OR NOT (${IS_RECENT}
+             OR (${IS_BEHIND} AND ${IS_UNHEARD}))))
            OR (${IS_UNHEARD} AND ${IS_ONLINE} AND ${IS_RECENT}))
      ) d
-     WHERE EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL) OR NOT EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no)
+     WHERE EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL) OR NOT EXISTS (SELECT 1
+       FROM ${SOURCES} s WHERE s.monitor_no = d.no)
      ORDER BY d.no`,
     [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
   );
@@ -287,7 +348,8 @@ export async function listSilentAfterOverload(run: Run, nowMs: number): Promise<
   const rows = await run<{ no: number }>(
     `SELECT m.no FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no AND m.sequence = u.sequence
      WHERE u.ended_at IS NULL AND m.enabled AND NOT EXISTS (
-       SELECT FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no AND a.behind_at >= ${FRESH_SINCE})
+       SELECT FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
+         AND a.behind_at >= ${FRESH_SINCE})
      ORDER BY m.no`,
     [nowMs],
   );

@@ -23,16 +23,28 @@ const MAX_STATEMENT_MS = 300_000;
 export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, backMs }: SetBack): Promise<void> {
   const run = runOn(client, MAX_STATEMENT_MS);
   await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
-  for (const statement of [...forgetMeasured(nowMs), ...pullDecided(nowMs), ...pullMarks(nowMs), ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : [])]) await run(statement);
+  for (const statement of [
+    ...forgetMeasured(nowMs),
+    ...pullDecided(nowMs),
+    ...pullMarks(nowMs),
+    ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : []),
+  ])
+    await run(statement);
   const ahead = await run<{ monitor_no: number; agent_no: number; state: SourceState }>(
-    `SELECT monitor_no, agent_no, state FROM monitor_sources WHERE (state ->> 'newestAtMs')::bigint > $1 ORDER BY monitor_no, agent_no FOR NO KEY UPDATE`,
+    `SELECT monitor_no, agent_no, state FROM monitor_sources WHERE (state ->> 'newestAtMs')::bigint > $1
+     ORDER BY monitor_no, agent_no FOR NO KEY UPDATE`,
     [nowMs],
   );
   if (ahead.length === 0) return;
   await run(
-    `UPDATE monitor_sources s SET state = k.state FROM unnest($1::int[], $2::int[], $3::jsonb[]) AS k (monitor_no, agent_no, state)
+    `UPDATE monitor_sources s SET state = k.state
+     FROM unnest($1::int[], $2::int[], $3::jsonb[]) AS k (monitor_no, agent_no, state)
      WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
-    [ahead.map((row) => row.monitor_no), ahead.map((row) => row.agent_no), ahead.map(({ state }) => JSON.stringify(pullBackState(state, nowMs)))],
+    [
+      ahead.map((row) => row.monitor_no),
+      ahead.map((row) => row.agent_no),
+      ahead.map(({ state }) => JSON.stringify(pullBackState(state, nowMs))),
+    ],
   );
 }
 
@@ -53,17 +65,22 @@ function forgetMeasured(nowMs: number): string[] {
 function pullDecided(nowMs: number): string[] {
   return [
     `UPDATE transitions SET ${pulled(['at', 'detected_at'], nowMs)} WHERE detected_at > ${nowMs}`,
-    `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)} WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
+    `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
+     WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
     `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // Still to be decided, and so newer than the newest that was.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.place
-     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS place FROM heartbeat_observations WHERE at > ${nowMs}) k
+     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS place
+       FROM heartbeat_observations WHERE at > ${nowMs}) k
      WHERE o.at = k.at AND o.monitor_no = k.monitor_no`,
-    `UPDATE unchecked_times SET ${pulled(['started_at', 'ended_at'], nowMs)} WHERE greatest(started_at, ended_at) > ${nowMs}`,
-    `UPDATE overload_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)} WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `UPDATE unchecked_times SET ${pulled(['started_at', 'ended_at'], nowMs)}
+     WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `UPDATE overload_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
+     WHERE greatest(started_at, ended_at) > ${nowMs}`,
     `DELETE FROM service_gaps WHERE started_at > ${nowMs} AND ended_at IS NOT NULL`,
-    `UPDATE service_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)} WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `UPDATE service_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
+     WHERE greatest(started_at, ended_at) > ${nowMs}`,
   ];
 }
 
@@ -75,25 +92,31 @@ function pullMarks(nowMs: number): string[] {
   const nowSeconds = Math.floor(nowMs / 1000);
   return [
     `UPDATE service_marks SET ${pulled(['at', 'resumed_at', 'lost_from', 'lost_to'], nowMs)}
-     WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups') AND greatest(at, resumed_at, lost_from, lost_to) > ${nowMs}`,
+     WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups')
+       AND greatest(at, resumed_at, lost_from, lost_to) > ${nowMs}`,
     `UPDATE service_marks SET at = ${hourMs}, resumed_at = ${hourMs} WHERE name = 'rollups' AND at > ${hourMs}`,
     `UPDATE monitor_sources SET look_at = ${nowMs} WHERE look_at > ${nowMs + FURTHEST_LOOK_MS}`,
     `UPDATE monitor_sources SET given_at = ${nowMs} WHERE given_at > ${nowMs}`,
-    `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)}, offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}
+    `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)},
+     offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}
      WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
     // A deadline lies no further ahead than a ping that comes now would move it.
-    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + HEARD_ROOM_MS)}, run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
+    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + HEARD_ROOM_MS)},
+     run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
                            overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
-     WHERE heard_at > ${nowMs + HEARD_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs} OR overrun_at > ${overrunMs}`,
+     WHERE heard_at > ${nowMs + HEARD_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs}
+       OR overrun_at > ${overrunMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
-    `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)} WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
+    `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}
+     WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
   ];
 }
 
 /** What waits for its moment keeps its distance from now. */
 function shiftPlanned(nowMs: number, backMs: number): string[] {
   const shift = (table: string, columns: readonly string[]) =>
-    `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')} WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
+    `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
+     WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
   return [
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
     'DELETE FROM rate_limits',

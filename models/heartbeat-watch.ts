@@ -1,21 +1,28 @@
-import type { HeartbeatObservation, HeartbeatSight } from '../core/heartbeat/observation.ts';
 import type { HeartbeatSettings } from '../core/heartbeat/deadlines.ts';
+import type { HeartbeatObservation, HeartbeatSight } from '../core/heartbeat/observation.ts';
 import type { Database } from './database.ts';
 import { COMMIT_SLACK_MS, DOOR_MARK } from './ping-door.ts';
 import type { Run } from './sql.ts';
 
 /** Something seen of a heartbeat that is not decided yet, and of which source of which monitor it will be a result. */
-export type PendingSight = { monitorNo: number; agentNo: number; checksVersion: number; observation: HeartbeatObservation; settings: HeartbeatSettings };
+export type PendingSight = {
+  monitorNo: number;
+  agentNo: number;
+  checksVersion: number;
+  observation: HeartbeatObservation;
+  settings: HeartbeatSettings;
+};
 
 /**
- * Whether a deadline may be taken or something seen waits to be decided (`due`), nothing of the kind (`quiet`), or no heartbeat waits for a ping
- * at all (`none`): one prepared look, because it is asked all the time and the answer is mostly no. The smallest deadline comes from its index,
- * where EXISTS would be planned as a scan of the table.
+ * Whether a deadline may be taken or something seen waits to be decided (`due`), nothing of the kind (`quiet`), or no
+ * heartbeat waits for a ping at all (`none`): one prepared look, because it is asked all the time and the answer is
+ * mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
  */
 export async function lookAround(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
     name: 'look-around-heartbeats',
-    text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT least(at, lost_from) - $1::bigint FROM service_marks WHERE name = $2)
+    text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT least(at, lost_from) - $1::bigint
+        FROM service_marks WHERE name = $2)
                   OR EXISTS (SELECT 1 FROM heartbeat_observations) AS is_waiting`,
     values: [COMMIT_SLACK_MS, DOOR_MARK],
   });
@@ -32,11 +39,14 @@ export async function lookAround(database: Database): Promise<'due' | 'quiet' | 
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(
     `WITH missed AS (
-       SELECT monitor_no, greatest(deadline_at, heard_at + 1) AS at, CASE WHEN overrun_at <= coalesce(due_at, overrun_at) THEN 'overrun' ELSE 'missed' END AS sight
-       FROM heartbeats WHERE deadline_at <= (SELECT least(at, lost_from) - $2::bigint FROM service_marks WHERE name = $3)
+       SELECT monitor_no, greatest(deadline_at, heard_at + 1) AS at, CASE
+         WHEN overrun_at <= coalesce(due_at, overrun_at) THEN 'overrun' ELSE 'missed' END AS sight
+       FROM heartbeats WHERE deadline_at <= (SELECT least(at, lost_from) - $2::bigint FROM service_marks
+         WHERE name = $3)
        ORDER BY deadline_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      ), told AS (
-       UPDATE heartbeats h SET verdict = 'down', heard_at = m.at, last_signal = NULL, due_at = NULL, overrun_at = NULL FROM missed m WHERE h.monitor_no = m.monitor_no
+       UPDATE heartbeats h SET verdict = 'down', heard_at = m.at, last_signal = NULL, due_at = NULL, overrun_at = NULL
+         FROM missed m WHERE h.monitor_no = m.monitor_no
      ), seen AS (
        INSERT INTO heartbeat_observations (at, monitor_no, sight) SELECT at, monitor_no, sight FROM missed RETURNING 1
      )
@@ -64,7 +74,8 @@ type SightRow = {
 /** The oldest things seen that are not decided, at most `limit`. They stay until `forgetSights` says that they are. */
 export async function listSights(run: Run, limit: number): Promise<PendingSight[]> {
   const rows = await run<SightRow>(
-    `SELECT o.at, o.monitor_no, o.sight, o.exit_status, o.duration_ms, o.first_line, h.interval_seconds, h.grace_seconds, h.max_duration_seconds, h.fail_enabled,
+    `SELECT o.at, o.monitor_no, o.sight, o.exit_status, o.duration_ms, o.first_line, h.interval_seconds,
+     h.grace_seconds, h.max_duration_seconds, h.fail_enabled,
             s.agent_no, m.checks_version
      FROM heartbeat_observations o
      JOIN heartbeats h ON h.monitor_no = o.monitor_no
@@ -77,7 +88,14 @@ export async function listSights(run: Run, limit: number): Promise<PendingSight[
     monitorNo: row.monitor_no,
     agentNo: row.agent_no,
     checksVersion: row.checks_version,
-    observation: { type: 'heartbeat', sight: row.sight, startedAt: row.at, latencyMs: row.duration_ms, exitStatus: row.exit_status, firstLine: row.first_line },
+    observation: {
+      type: 'heartbeat',
+      sight: row.sight,
+      startedAt: row.at,
+      latencyMs: row.duration_ms,
+      exitStatus: row.exit_status,
+      firstLine: row.first_line,
+    },
     settings: {
       intervalSeconds: row.interval_seconds,
       graceSeconds: row.grace_seconds,
@@ -90,7 +108,8 @@ export async function listSights(run: Run, limit: number): Promise<PendingSight[
 /** Removes what was decided and committed. */
 export async function forgetSights(run: Run, decided: readonly PendingSight[]): Promise<void> {
   await run(
-    `DELETE FROM heartbeat_observations o USING unnest($1::bigint[], $2::int[]) AS k (at, monitor_no) WHERE o.at = k.at AND o.monitor_no = k.monitor_no`,
+    `DELETE FROM heartbeat_observations o USING unnest($1::bigint[], $2::int[]) AS k (at, monitor_no) WHERE o.at = k.at
+     AND o.monitor_no = k.monitor_no`,
     [decided.map(({ observation }) => observation.startedAt), decided.map(({ monitorNo }) => monitorNo)],
   );
 }

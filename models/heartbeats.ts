@@ -1,7 +1,14 @@
-import { arrangeHeartbeat, takePing, type Heartbeat, type HeartbeatSettings, type Ping, type TakenPing } from '../core/heartbeat/deadlines.ts';
-import type { Monitor } from '../core/monitor.ts';
+import {
+  arrangeHeartbeat,
+  takePing,
+  type Heartbeat,
+  type HeartbeatSettings,
+  type Ping,
+  type TakenPing,
+} from '../core/heartbeat/deadlines.ts';
 import { firstLineOf } from '../core/heartbeat/ping-body.ts';
 import { findRoom, type PingMarks } from '../core/heartbeat/ping-rates.ts';
+import type { Monitor } from '../core/monitor.ts';
 import { fingerprintOf } from './api-tokens.ts';
 import type { Database } from './database.ts';
 import { createPartitions, NO_PARTITION } from './partitions.ts';
@@ -44,11 +51,15 @@ const COLUMNS = `monitor_no, token_fingerprint, interval_seconds, grace_seconds,
                  due_at, overrun_at, run_started_at`;
 
 /**
- * Takes pings that came at `nowMs`, in their order, in one transaction: the rows of all heartbeats that they name are locked in the order of
- * their numbers, so that batches of several processes never wait for each other in a circle. Returns the outcome of each; what was taken is
- * committed. A day without a partition gets one.
+ * Takes pings that came at `nowMs`, in their order, in one transaction: the rows of all heartbeats that they name are
+ * locked in the order of their numbers, so that batches of several processes never wait for each other in a circle.
+ * Returns the outcome of each; what was taken is committed. A day without a partition gets one.
  */
-export async function takePings(database: Database, pings: readonly TokenPing[], nowMs: number): Promise<PingOutcome[]> {
+export async function takePings(
+  database: Database,
+  pings: readonly TokenPing[],
+  nowMs: number,
+): Promise<PingOutcome[]> {
   const take = () => inPoolTransaction(database, (run) => takeBatch(run, pings, nowMs));
   try {
     return await take();
@@ -61,10 +72,17 @@ export async function takePings(database: Database, pings: readonly TokenPing[],
 
 async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): Promise<PingOutcome[]> {
   const named = pings.map(({ token, ping }) => ({ ping, fingerprint: fingerprintOf(token) }));
-  const rows = await run<HeartbeatRow>(`SELECT ${COLUMNS}, rows_used_up, bytes_used_up FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[]) ORDER BY monitor_no FOR NO KEY UPDATE`, [
-    named.map(({ fingerprint }) => fingerprint),
-  ]);
-  const found = new Map(rows.map((row) => [row.token_fingerprint.toString('hex'), { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isTouched: false }]));
+  const rows = await run<HeartbeatRow>(
+    `SELECT ${COLUMNS}, rows_used_up, bytes_used_up FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[])
+     ORDER BY monitor_no FOR NO KEY UPDATE`,
+    [named.map(({ fingerprint }) => fingerprint)],
+  );
+  const found = new Map(
+    rows.map((row) => [
+      row.token_fingerprint.toString('hex'),
+      { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isTouched: false },
+    ]),
+  );
   const kept: KeptRow[] = [];
   const outcomes = named.map(({ ping, fingerprint }) => {
     const entry = found.get(fingerprint.toString('hex'));
@@ -72,7 +90,14 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
     const taken = takePing(entry.heartbeat, ping, nowMs);
     if (taken.outcome === 'refused') return 'refused';
     entry.isTouched = true;
-    const room = taken.kept === null ? null : findRoom(entry.marks, { intervalSeconds: entry.heartbeat.intervalSeconds, bytes: Buffer.byteLength(ping.body ?? '') }, nowMs);
+    const room =
+      taken.kept === null
+        ? null
+        : findRoom(
+            entry.marks,
+            { intervalSeconds: entry.heartbeat.intervalSeconds, bytes: Buffer.byteLength(ping.body ?? '') },
+            nowMs,
+          );
     if (room?.hasRow === false && taken.isNews) {
       // A sign of life all the same: who pings too often is not called missed.
       entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
@@ -81,22 +106,38 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
     entry.heartbeat = taken.heartbeat;
     if (taken.kept === null || room?.hasRow !== true) return 'taken';
     entry.marks = room.marks;
-    kept.push({ monitorNo: entry.monitorNo, ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null }, ...taken.kept, isNews: taken.isNews });
+    kept.push({
+      monitorNo: entry.monitorNo,
+      ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null },
+      ...taken.kept,
+      isNews: taken.isNews,
+    });
     return 'taken';
   });
-  await storeBatch(run, [...found.values()].filter((entry) => entry.isTouched), kept);
+  await storeBatch(
+    run,
+    [...found.values()].filter((entry) => entry.isTouched),
+    kept,
+  );
   return outcomes;
 }
 
-async function storeBatch(run: Run, heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[], kept: readonly KeptRow[]): Promise<void> {
+async function storeBatch(
+  run: Run,
+  heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[],
+  kept: readonly KeptRow[],
+): Promise<void> {
   if (heartbeats.length === 0) return;
   const news = kept.filter(({ isNews }) => isNews);
   await run(
     `WITH moved AS (
-       UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal, due_at = k.due_at, overrun_at = k.overrun_at, run_started_at = k.run_started_at,
+       UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal,
+         due_at = k.due_at, overrun_at = k.overrun_at, run_started_at = k.run_started_at,
            rows_used_up = k.rows_used_up, bytes_used_up = k.bytes_used_up
-       FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $20::bigint[], $21::bigint[])
-            AS k (monitor_no, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, rows_used_up, bytes_used_up)
+       FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+         $20::bigint[], $21::bigint[])
+            AS k (monitor_no, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, rows_used_up,
+              bytes_used_up)
        WHERE h.monitor_no = k.monitor_no
      ), kept AS (
        INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms, body)
@@ -133,21 +174,30 @@ function columnsOf(rows: readonly KeptRow[]): unknown[][] {
 }
 
 /**
- * Makes the heartbeat of a monitor say what the monitor says, inside the caller's transaction: after it was created, changed, paused or
- * resumed at `nowMs`. Monitors of other types have none.
+ * Makes the heartbeat of a monitor say what the monitor says, inside the caller's transaction: after it was created,
+ * changed, paused or resumed at `nowMs`. Monitors of other types have none.
  */
 export async function placeHeartbeat(run: Run, monitor: Monitor, nowMs: number): Promise<void> {
   if (monitor.type !== 'heartbeat') return;
   const { token } = monitor.checkSpec.heartbeat ?? {};
   if (token === undefined) throw new Error(`The heartbeat ${monitor.id} has no token`);
-  const [row] = await run<HeartbeatRow>(`SELECT ${COLUMNS} FROM heartbeats WHERE monitor_no = $1 FOR NO KEY UPDATE`, [monitor.no]);
-  const heartbeat = arrangeHeartbeat(row === undefined ? null : heartbeatOf(row), { settings: settingsOf(monitor), enabled: monitor.enabled }, nowMs);
+  const [row] = await run<HeartbeatRow>(`SELECT ${COLUMNS} FROM heartbeats WHERE monitor_no = $1 FOR NO KEY UPDATE`, [
+    monitor.no,
+  ]);
+  const heartbeat = arrangeHeartbeat(
+    row === undefined ? null : heartbeatOf(row),
+    { settings: settingsOf(monitor), enabled: monitor.enabled },
+    nowMs,
+  );
   await run(
     `INSERT INTO heartbeats (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
      ON CONFLICT (monitor_no) DO UPDATE SET
-       interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds, max_duration_seconds = excluded.max_duration_seconds,
-       fail_enabled = excluded.fail_enabled, is_paused = excluded.is_paused, verdict = excluded.verdict, heard_at = excluded.heard_at,
-       last_signal = excluded.last_signal, due_at = excluded.due_at, overrun_at = excluded.overrun_at, run_started_at = excluded.run_started_at`,
+       interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds,
+         max_duration_seconds = excluded.max_duration_seconds,
+       fail_enabled = excluded.fail_enabled, is_paused = excluded.is_paused, verdict = excluded.verdict,
+         heard_at = excluded.heard_at,
+       last_signal = excluded.last_signal, due_at = excluded.due_at, overrun_at = excluded.overrun_at,
+         run_started_at = excluded.run_started_at`,
     [
       monitor.no,
       fingerprintOf(token),

@@ -20,7 +20,13 @@ export type Incident = {
 export type ListedIncident = Incident & { acknowledgedAtMs: number | null; acknowledgedBy: string | null };
 
 /** `sinceSeconds` and `untilSeconds` bound the start of the incident, both included. */
-export type IncidentFilter = { monitorId?: string; status?: 'open' | 'resolved'; acknowledged?: boolean; sinceSeconds?: number; untilSeconds?: number };
+export type IncidentFilter = {
+  monitorId?: string;
+  status?: 'open' | 'resolved';
+  acknowledged?: boolean;
+  sinceSeconds?: number;
+  untilSeconds?: number;
+};
 
 /** What `INCIDENT_COLUMNS` reads. */
 export type IncidentRow = {
@@ -56,27 +62,38 @@ export type NewTransition = {
 const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 
 /** Everything of an incident that is shown. */
-export const INCIDENT_COLUMNS = 'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution, acknowledged_at, acknowledged_by';
+export const INCIDENT_COLUMNS =
+  'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution, ' +
+  'acknowledged_at, acknowledged_by';
 
 /** Writes transitions, with one statement. */
 export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {
   await run(
-    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, cause, reason, evidence)
-     SELECT t."monitorId", t.sequence, t."tenantId", t."from", t."to", t."atMs", t."detectedAtMs", t.cause, t.reason, t.evidence
-     FROM json_to_recordset($1::json) AS t ("monitorId" text, sequence integer, "tenantId" text, "from" text, "to" text, "atMs" bigint,
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, cause, reason,
+     evidence)
+     SELECT t."monitorId", t.sequence, t."tenantId", t."from", t."to", t."atMs", t."detectedAtMs", t.cause, t.reason,
+       t.evidence
+     FROM json_to_recordset($1::json) AS t ("monitorId" text, sequence integer, "tenantId" text, "from" text, "to" text,
+       "atMs" bigint,
                                             "detectedAtMs" bigint, cause text, reason text, evidence jsonb)`,
     [JSON.stringify(transitions)],
   );
 }
 
 /** Writes the transition of a pause and resolves the open incident. */
-export async function recordPause(run: Run, paused: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number }): Promise<void> {
+export async function recordPause(
+  run: Run,
+  paused: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number },
+): Promise<void> {
   await insertTransitions(run, [{ ...paused, ...UNDECIDED, to: 'paused', detectedAtMs: paused.atMs }]);
   await resolveIncident(run, { monitorId: paused.monitorId, atMs: paused.atMs, resolution: 'paused' });
 }
 
 /** Writes the transition of a resume. */
-export async function recordResume(run: Run, resumed: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number }): Promise<void> {
+export async function recordResume(
+  run: Run,
+  resumed: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number },
+): Promise<void> {
   await insertTransitions(run, [{ ...resumed, ...UNDECIDED, to: 'pending', detectedAtMs: resumed.atMs }]);
 }
 
@@ -92,7 +109,8 @@ export async function listIncidents(
 ): Promise<ListedIncident[]> {
   const { monitorId, status, acknowledged, sinceSeconds, untilSeconds } = query.filter ?? {};
   // A monitor's have an index of their own, which a condition that may be none would not find.
-  const [name, ofMonitor] = monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
+  const [name, ofMonitor] =
+    monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
   const rows = await runWith(database)<IncidentRow>(
     {
       name,
@@ -121,12 +139,19 @@ export async function listIncidents(
   return rows.map(incidentOf);
 }
 
-async function resolveIncident(run: Run, ended: { monitorId: string; atMs: number; resolution: 'recovered' | 'paused' | 'deleted' }): Promise<void> {
-  await run({ name: 'resolve-incident', text: 'UPDATE incidents SET resolved_at = greatest($2::bigint, started_at), resolution = $3 WHERE monitor_id = $1 AND resolved_at IS NULL' }, [
-    ended.monitorId,
-    ended.atMs,
-    ended.resolution,
-  ]);
+async function resolveIncident(
+  run: Run,
+  ended: { monitorId: string; atMs: number; resolution: 'recovered' | 'paused' | 'deleted' },
+): Promise<void> {
+  await run(
+    {
+      name: 'resolve-incident',
+      text:
+        'UPDATE incidents SET resolved_at = greatest($2::bigint, started_at), resolution = $3 WHERE monitor_id = ' +
+        '$1 AND resolved_at IS NULL',
+    },
+    [ended.monitorId, ended.atMs, ended.resolution],
+  );
 }
 
 /** An incident out of its row. */

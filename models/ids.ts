@@ -2,18 +2,35 @@ import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
 /** The prefixes of ids that customers and operators meet. */
-export type IdPrefix = 'ten' | 'usr' | 'ses' | 'inv' | 'tok' | 'agt' | 'mon' | 'nch' | 'inc' | 'dlv' | 'rep' | 'req' | 'note' | 'aud';
+export type IdPrefix =
+  | 'ten'
+  | 'usr'
+  | 'ses'
+  | 'inv'
+  | 'tok'
+  | 'agt'
+  | 'mon'
+  | 'nch'
+  | 'inc'
+  | 'dlv'
+  | 'rep'
+  | 'req'
+  | 'note'
+  | 'aud';
 
 /**
- * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so that lists by
- * creation and id come in the order in which things were made.
+ * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so
+ * that lists by creation and id come in the order in which things were made.
  */
 export function createIdSource(): (prefix: IdPrefix) => string {
   const next = monotonicFactory(createRandomSource());
   return (prefix) => `${prefix}_${next().toLowerCase()}`;
 }
 
-/** How much randomness is fetched at a time: an id takes 16 bytes, and fetching each for itself was a tenth of what a small request costs. */
+/**
+ * How much randomness is fetched at a time: an id takes 16 bytes, and fetching each for itself was a tenth of what a
+ * small request costs.
+ */
 const POOL_BYTES = 4096;
 
 /** Numbers from 0 up to 1 in steps of a 256th, of which an id's characters take a 32nd each. */

@@ -20,20 +20,39 @@ export type IncidentEvidence = {
   seen: SeenFailure | null;
 };
 
-/** The first failure of a source of a monitor, for the named incident or, where that is null, the one that is open (if any). */
+/**
+ * The first failure of a source of a monitor, for the named incident or, where that is null, the one that is open (if
+ * any).
+ */
 export type NewEvidence = SourceFailure & { incidentId: string | null; monitor: { id: string; no: number } };
 
-/** Keeps what sources saw at their first failures with their monitors' incidents, with one statement. Of a source an incident keeps the first failure of each verdict that it has. */
+/**
+ * Keeps what sources saw at their first failures with their monitors' incidents, with one statement. Of a source an
+ * incident keeps the first failure of each verdict that it has.
+ */
 export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Promise<void> {
   // A gauge that is tripped, or on its way to it, begins with nothing better than degraded.
-  const failures = rows.map(({ incidentId, monitor, agentNo, gauge, first, seen }) => ({ incidentId, monitorId: monitor.id, monitorNo: monitor.no, agentNo, gauge, ...first, seen }));
+  const failures = rows.map(({ incidentId, monitor, agentNo, gauge, first, seen }) => ({
+    incidentId,
+    monitorId: monitor.id,
+    monitorNo: monitor.no,
+    agentNo,
+    gauge,
+    ...first,
+    seen,
+  }));
   if (failures.length === 0) return;
   await run(
-    `INSERT INTO incident_evidence (incident_id, agent_no, source_id, source_name, at, verdict, cause, reason, http_status, latency_ms, seen)
-     SELECT coalesce(e."incidentId", i.id), e."agentNo", a.id, a.name, e."atMs", e.verdict, e.cause, e.reason, e."httpStatus", e."latencyMs",
-            coalesce(e.seen, CASE WHEN (s.seen -> e.gauge ->> 'atMs')::bigint = e."atMs" THEN (s.seen -> e.gauge) - 'atMs' END)
-     FROM json_to_recordset($1::json) AS e ("incidentId" text, "monitorId" text, "monitorNo" integer, "agentNo" integer, gauge text, "atMs" bigint, verdict text,
-                                            cause text, reason text, "httpStatus" smallint, "latencyMs" integer, seen jsonb)
+    `INSERT INTO incident_evidence (incident_id, agent_no, source_id, source_name, at, verdict, cause, reason,
+     http_status, latency_ms, seen)
+     SELECT coalesce(e."incidentId", i.id), e."agentNo", a.id, a.name, e."atMs", e.verdict, e.cause, e.reason,
+       e."httpStatus", e."latencyMs",
+            coalesce(e.seen, CASE WHEN (s.seen -> e.gauge ->> 'atMs')::bigint = e."atMs" THEN (s.seen -> e.gauge) -
+              'atMs' END)
+     FROM json_to_recordset($1::json) AS e ("incidentId" text, "monitorId" text, "monitorNo" integer, "agentNo" integer,
+       gauge text, "atMs" bigint, verdict text,
+                                            cause text, reason text, "httpStatus" smallint, "latencyMs" integer,
+                                              seen jsonb)
      JOIN agents a ON a.no = e."agentNo"
      LEFT JOIN monitor_sources s ON s.monitor_no = e."monitorNo" AND s.agent_no = e."agentNo"
      LEFT JOIN incidents i ON e."incidentId" IS NULL AND i.monitor_id = e."monitorId" AND i.resolved_at IS NULL
@@ -46,7 +65,8 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
 /** What each source saw at its first failures in an incident, in the order of these. */
 export async function listEvidence(database: Database, incidentId: string): Promise<IncidentEvidence[]> {
   return await runWith(database)<IncidentEvidence>(
-    `SELECT agent_no AS "agentNo", source_id AS "sourceId", source_name AS "sourceName", at AS "atMs", verdict, cause, reason, http_status AS "httpStatus",
+    `SELECT agent_no AS "agentNo", source_id AS "sourceId", source_name AS "sourceName", at AS "atMs", verdict, cause,
+     reason, http_status AS "httpStatus",
             latency_ms AS "latencyMs", seen
      FROM incident_evidence WHERE incident_id = $1 ORDER BY at, agent_no`,
     [incidentId],

@@ -8,20 +8,30 @@ import { inPoolTransaction, type Run } from './sql.ts';
 const CHUNK = 500;
 
 /**
- * Notes the hours of these results that may be rolled up without them, inside the transaction that stores them. Whether an hour is over is asked
- * of the caller's clock, at `nowMs`; whether this transaction began late enough, of the database's, by which the roll-up goes as well: one that
- * began earlier is waited for. A row that is there already is locked, so that it is not taken away before these results can be seen.
+ * Notes the hours of these results that may be rolled up without them, inside the transaction that stores them. Whether
+ * an hour is over is asked of the caller's clock, at `nowMs`; whether this transaction began late enough, of the
+ * database's, by which the roll-up goes as well: one that began earlier is waited for. A row that is there already is
+ * locked, so that it is not taken away before these results can be seen.
  */
-export async function noteLateHours(run: Run, results: readonly { monitorNo: number; agentNo: number; dueAtMs: number }[], nowMs: number): Promise<void> {
+export async function noteLateHours(
+  run: Run,
+  results: readonly { monitorNo: number; agentNo: number; dueAtMs: number }[],
+  nowMs: number,
+): Promise<void> {
   const late = results.filter(({ dueAtMs }) => hourOf(dueAtMs) + HOUR_MS <= nowMs);
   if (late.length === 0) return;
   await run(
     `INSERT INTO late_hours (at, monitor_no, agent_no)
-     SELECT DISTINCT at, monitor_no, agent_no FROM unnest($1::bigint[], $2::int[], $3::int[]) AS k (at, monitor_no, agent_no)
+     SELECT DISTINCT at, monitor_no, agent_no
+       FROM unnest($1::bigint[], $2::int[], $3::int[]) AS k (at, monitor_no, agent_no)
      WHERE at + ${HOUR_MS + LATE_AFTER_MS} <= extract(epoch FROM now()) * 1000
      ORDER BY 1, 2, 3
      ON CONFLICT (at, monitor_no, agent_no) DO UPDATE SET at = excluded.at WHERE false`,
-    [late.map(({ dueAtMs }) => hourOf(dueAtMs)), late.map(({ monitorNo }) => monitorNo), late.map(({ agentNo }) => agentNo)],
+    [
+      late.map(({ dueAtMs }) => hourOf(dueAtMs)),
+      late.map(({ monitorNo }) => monitorNo),
+      late.map(({ agentNo }) => agentNo),
+    ],
   );
 }
 
@@ -42,12 +52,18 @@ export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: n
     const taken = await takeHours(run, untilMs, nowMs);
     const failed: (FailedSource & { hourMs: number })[] = [];
     for (const [atMs, only] of Map.groupBy(taken, (key) => key.atMs)) {
-      failed.push(...(await rollHourWithoutFaulty(run, { atMs, only })).failed.map((source) => ({ ...source, hourMs: atMs })));
+      failed.push(
+        ...(await rollHourWithoutFaulty(run, { atMs, only })).failed.map((source) => ({ ...source, hourMs: atMs })),
+      );
     }
     for (const [atMs, keys] of Map.groupBy(taken, (key) => Math.floor(key.atMs / DAY_MS) * DAY_MS)) {
       if (atMs + DAY_MS > untilMs) continue;
       const ofDay = (await rollDayWithoutFaulty(run, { atMs, only: uniqueSources(keys) })).failed;
-      failed.push(...ofDay.flatMap((source) => keys.filter((key) => isSame(key, source)).map((key) => ({ ...source, hourMs: key.atMs }))));
+      failed.push(
+        ...ofDay.flatMap((source) =>
+          keys.filter((key) => isSame(key, source)).map((key) => ({ ...source, hourMs: key.atMs })),
+        ),
+      );
     }
     const setAsideHours = taken.flatMap(({ attempts, ...key }) => {
       const failure = failed.find((one) => one.hourMs === key.atMs && isSame(one, key));
@@ -65,13 +81,16 @@ async function takeHours(run: Run, untilMs: number, nowMs: number): Promise<Take
   return await run<TakenHour>(
     `WITH taken AS MATERIALIZED (
        SELECT l.at, l.monitor_no, l.agent_no FROM late_hours l
-       WHERE l.at < $1 AND NOT EXISTS (SELECT FROM set_aside_hours a WHERE a.at = l.at AND a.monitor_no = l.monitor_no AND a.agent_no = l.agent_no AND a.retry_at > $2)
+       WHERE l.at < $1 AND NOT EXISTS (SELECT FROM set_aside_hours a WHERE a.at = l.at AND a.monitor_no = l.monitor_no
+         AND a.agent_no = l.agent_no AND a.retry_at > $2)
        ORDER BY l.at, l.monitor_no, l.agent_no LIMIT ${CHUNK} FOR UPDATE OF l SKIP LOCKED
      ), late AS (
-       DELETE FROM late_hours l USING taken t WHERE l.at = t.at AND l.monitor_no = t.monitor_no AND l.agent_no = t.agent_no
+       DELETE FROM late_hours l USING taken t WHERE l.at = t.at AND l.monitor_no = t.monitor_no
+         AND l.agent_no = t.agent_no
        RETURNING l.at, l.monitor_no, l.agent_no
      ), due AS MATERIALIZED (
-       SELECT at, monitor_no, agent_no FROM set_aside_hours WHERE retry_at <= $2 ORDER BY at, monitor_no, agent_no LIMIT ${CHUNK}
+       SELECT at, monitor_no, agent_no FROM set_aside_hours WHERE retry_at <= $2 ORDER BY at, monitor_no, agent_no
+         LIMIT ${CHUNK}
      ), retried AS (
        DELETE FROM set_aside_hours a USING (SELECT * FROM taken UNION SELECT * FROM due) t
        WHERE a.at = t.at AND a.monitor_no = t.monitor_no AND a.agent_no = t.agent_no

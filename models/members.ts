@@ -12,15 +12,22 @@ type MemberKey = { tenantId: string; id: string };
 
 /** Everybody of an account, by arrival. */
 export async function listMembers(database: Pick<Database, 'pool'>, tenantId: string): Promise<User[]> {
-  const rows = await runOn(database.pool)<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE u.tenant_id = $1 ORDER BY u.created_at, u.id`, [tenantId]);
+  const rows = await runOn(database.pool)<UserRow>(
+    `SELECT ${USER_COLUMNS} FROM users u WHERE u.tenant_id = $1 ORDER BY u.created_at, u.id`,
+    [tenantId],
+  );
   return rows.map(userOf);
 }
 
 /**
- * Gives a member another role, and ends their sessions but the one of `keepSessionId` (null keeps none). Null when the account has no such member,
- * `last_owner` and nothing is changed where nobody would see to the account any more.
+ * Gives a member another role, and ends their sessions but the one of `keepSessionId` (null keeps none). Null when the
+ * account has no such member, `last_owner` and nothing is changed where nobody would see to the account any more.
  */
-export async function changeRole(database: Pick<Database, 'pool' | 'author'>, key: MemberKey, { role, keepSessionId }: { role: Role; keepSessionId: string | null }): Promise<User | 'last_owner' | null> {
+export async function changeRole(
+  database: Pick<Database, 'pool' | 'author'>,
+  key: MemberKey,
+  { role, keepSessionId }: { role: Role; keepSessionId: string | null },
+): Promise<User | 'last_owner' | null> {
   return await inPoolTransaction(database, async (run) => {
     const member = await holdMember(run, key);
     if (member === null || member.role === role) return member;
@@ -28,13 +35,23 @@ export async function changeRole(database: Pick<Database, 'pool' | 'author'>, ke
     await run('UPDATE users SET role = $2 WHERE id = $1', [member.id, role]);
     await endOtherSessions(run, { userId: member.id, keepSessionId });
     if (member.role === 'owner') await dropInvitationsBy(run, member.id);
-    await recordChange(run, database, { tenantId: key.tenantId, object: memberObject(member), changes: { role: [member.role, role] } });
+    await recordChange(run, database, {
+      tenantId: key.tenantId,
+      object: memberObject(member),
+      changes: { role: [member.role, role] },
+    });
     return { ...member, role };
   });
 }
 
-/** Removes a member, their sessions and their open invitations. Null when the account has no such member, `last_owner` as above. */
-export async function removeMember(database: Pick<Database, 'pool' | 'author'>, key: MemberKey): Promise<User | 'last_owner' | null> {
+/**
+ * Removes a member, their sessions and their open invitations. Null when the account has no such member, `last_owner`
+ * as above.
+ */
+export async function removeMember(
+  database: Pick<Database, 'pool' | 'author'>,
+  key: MemberKey,
+): Promise<User | 'last_owner' | null> {
   return await inPoolTransaction(database, async (run) => {
     const member = await holdMember(run, key);
     if (member === null) return null;
@@ -42,7 +59,11 @@ export async function removeMember(database: Pick<Database, 'pool' | 'author'>, 
     await dropInvitationsBy(run, member.id);
     await run('DELETE FROM users WHERE id = $1', [member.id]);
     const { email, name, role } = member;
-    await recordChange(run, database, { tenantId: key.tenantId, object: memberObject(member), changes: goneWith({ email, name, role }) });
+    await recordChange(run, database, {
+      tenantId: key.tenantId,
+      object: memberObject(member),
+      changes: goneWith({ email, name, role }),
+    });
     return member;
   });
 }
@@ -50,13 +71,19 @@ export async function removeMember(database: Pick<Database, 'pool' | 'author'>, 
 /** The account is held as well: of two owners who remove each other at once, one stays. */
 async function holdMember(run: Run, { tenantId, id }: MemberKey): Promise<User | null> {
   await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-  const [row] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE u.id = $2 AND u.tenant_id = $1 FOR UPDATE`, [tenantId, id]);
+  const [row] = await run<UserRow>(
+    `SELECT ${USER_COLUMNS} FROM users u WHERE u.id = $2 AND u.tenant_id = $1 FOR UPDATE`,
+    [tenantId, id],
+  );
   return row === undefined ? null : userOf(row);
 }
 
 async function isLastOwner(run: Run, { id, tenantId, role }: User): Promise<boolean> {
   if (role !== 'owner') return false;
-  const others = await run(`SELECT 1 FROM users WHERE tenant_id = $1 AND role = 'owner' AND id <> $2 LIMIT 1`, [tenantId, id]);
+  const others = await run(`SELECT 1 FROM users WHERE tenant_id = $1 AND role = 'owner' AND id <> $2 LIMIT 1`, [
+    tenantId,
+    id,
+  ]);
   return others.length === 0;
 }
 

@@ -10,8 +10,8 @@ import { sqlStateOf } from './sql.ts';
 const MIGRATION_LOCK = 7_305_220;
 
 /**
- * How long a statement waits for its lock, in milliseconds. Whatever is asked of the table meanwhile waits behind it, so a migration that does not
- * get its turn steps back, lets the others through, and comes again.
+ * How long a statement waits for its lock, in milliseconds. Whatever is asked of the table meanwhile waits behind it,
+ * so a migration that does not get its turn steps back, lets the others through, and comes again.
  */
 const LOCK_TIMEOUT_MS = 1000;
 const LOCK_PAUSE_MS = 1000;
@@ -21,9 +21,10 @@ const LOCK_ATTEMPTS = 60;
 const HELD_BY_OTHERS: ReadonlySet<string | null> = new Set(['55P03', '40P01']);
 
 /**
- * Brings the schema up to date: the SQL files of `migrations/` in order, each in a transaction of its own, under an advisory lock.
- * Forward only; running it again does nothing. `onProgress` hears one short line for each step, and of migrations that only a newer release
- * knows: the schema is left as it is then. Throws what PostgreSQL refused, and where the text of an applied migration is another one now.
+ * Brings the schema up to date: the SQL files of `migrations/` in order, each in a transaction of its own, under an
+ * advisory lock. Forward only; running it again does nothing. `onProgress` hears one short line for each step, and of
+ * migrations that only a newer release knows: the schema is left as it is then. Throws what PostgreSQL refused, and
+ * where the text of an applied migration is another one now.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {
   const Connection = clientClass(databaseUrl, { application_name: 'spotcheck migrate' });
@@ -32,7 +33,10 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await client.query('CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())');
+    await client.query(
+      'CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL ' +
+        'DEFAULT now())',
+    );
     await client.query('ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS checksum text');
     const files = await listMigrationFiles();
     const applied = await compareApplied(client, files, onProgress);
@@ -44,21 +48,36 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
 }
 
 /**
- * What is applied must be what is in the files, or two databases of one release differ. Migrations of the time before checksums get theirs.
- * Returns the names of those that are applied.
+ * What is applied must be what is in the files, or two databases of one release differ. Migrations of the time before
+ * checksums get theirs. Returns the names of those that are applied.
  */
-async function compareApplied(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ name: string; checksum: string | null }>('SELECT name, checksum FROM schema_migrations ORDER BY name');
+async function compareApplied(
+  client: Client,
+  files: readonly MigrationFile[],
+  onProgress: ((text: string) => void) | undefined,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string; checksum: string | null }>(
+    'SELECT name, checksum FROM schema_migrations ORDER BY name',
+  );
   for (const { name, checksum } of rows) {
     const file = files.find((known) => known.name === name);
     if (file === undefined) onProgress?.(`a newer release has applied ${name}, which this one does not know`);
-    else if (checksum === null) await client.query('UPDATE schema_migrations SET checksum = $2 WHERE name = $1', [name, file.checksum]);
-    else if (checksum !== file.checksum) throw new Error(`The migration ${name} is not the one that was applied: put its text back, and write what is to change into a new one`);
+    else if (checksum === null)
+      await client.query('UPDATE schema_migrations SET checksum = $2 WHERE name = $1', [name, file.checksum]);
+    else if (checksum !== file.checksum)
+      throw new Error(
+        `The migration ${name} is not the one that was applied: put its text back, and write what is to change ` +
+          'into a new one',
+      );
   }
   return new Set(rows.map(({ name }) => name));
 }
 
-async function umzugOver(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Promise<Umzug<Client>> {
+async function umzugOver(
+  client: Client,
+  files: readonly MigrationFile[],
+  onProgress: ((text: string) => void) | undefined,
+): Promise<Umzug<Client>> {
   const { Umzug } = await import('umzug');
   return new Umzug({
     migrations: files.map((file) => ({

@@ -7,10 +7,18 @@ import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import { placeHeartbeat } from './heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from './history.ts';
-import { COLUMNS, columnOf, monitorOf, openSecrets, sealSecrets, selectList, type WholeMonitor } from './monitor-rows.ts';
+import {
+  COLUMNS,
+  columnOf,
+  monitorOf,
+  openSecrets,
+  sealSecrets,
+  selectList,
+  type WholeMonitor,
+} from './monitor-rows.ts';
 import type { MonitorKey } from './monitors.ts';
-import type { MonitorColumns } from './records/monitor.ts';
 import { monitorFields, NOTHING } from './recorded-fields.ts';
+import type { MonitorColumns } from './records/monitor.ts';
 import { placeMonitor } from './schedule.ts';
 import { inPoolTransaction, inTransaction, runWith, type Run } from './sql.ts';
 
@@ -28,8 +36,8 @@ export type NewMonitor = {
 export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
 
 /**
- * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing is stored and
- * null is returned, however many requests come at once.
+ * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing
+ * is stored and null is returned, however many requests come at once.
  */
 export async function createMonitor(
   database: Database,
@@ -40,7 +48,16 @@ export async function createMonitor(
     if (limit !== null && (await isAtLimit(database, { tenantId, limit }, transaction))) return null;
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
-      { id, tenantId, ...settings, sealedSecrets: sealSecrets(database, id, secrets), awaitsSources: isAgentChecked(settings.type) && agentIds.length === 0, stateSince: nowMs, createdAt: now, updatedAt: now },
+      {
+        id,
+        tenantId,
+        ...settings,
+        sealedSecrets: sealSecrets(database, id, secrets),
+        awaitsSources: isAgentChecked(settings.type) && agentIds.length === 0,
+        stateSince: nowMs,
+        createdAt: now,
+        updatedAt: now,
+      },
       { transaction, returning: true },
     );
     const run = runWith(database, transaction);
@@ -51,8 +68,9 @@ export async function createMonitor(
 }
 
 /**
- * Changes a monitor all or nothing (D-07): `decide` sees the monitor, locked until it is stored, and returns what it shall become, or throws to leave it as
- * it is. Returns null when the tenant has no such monitor. A change of what is measured clears the sources' streaks (D-43).
+ * Changes a monitor all or nothing (D-07): `decide` sees the monitor, locked until it is stored, and returns what it
+ * shall become, or throws to leave it as it is. Returns null when the tenant has no such monitor. A change of what is
+ * measured clears the sources' streaks (D-43).
  */
 export async function updateMonitor(
   database: Database,
@@ -75,24 +93,62 @@ export async function updateMonitor(
       updatedAt: Math.floor(key.nowMs / 1000),
     });
     const monitor = monitorOf(changed);
-    await recordMonitor(database, { monitor, before: monitorFields(current, agentIds, secrets), after: monitorFields(monitor, change.agentIds, change.secrets) }, run);
-    if (checksVersion === current.checksVersion && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })) return { monitor, schedule: noScheduleChange() };
-    return { monitor, schedule: await place(run, { monitor, agentIds: change.agentIds, isNews: checksVersion > current.checksVersion, nowMs: key.nowMs }) };
+    await recordMonitor(
+      database,
+      {
+        monitor,
+        before: monitorFields(current, agentIds, secrets),
+        after: monitorFields(monitor, change.agentIds, change.secrets),
+      },
+      run,
+    );
+    if (
+      checksVersion === current.checksVersion &&
+      standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })
+    )
+      return { monitor, schedule: noScheduleChange() };
+    return {
+      monitor,
+      schedule: await place(run, {
+        monitor,
+        agentIds: change.agentIds,
+        isNews: checksVersion > current.checksVersion,
+        nowMs: key.nowMs,
+      }),
+    };
   });
 }
 
-/** Pauses a monitor: checking stops, the open incident is resolved; a paused one stays as it is. Null when there is no such monitor. */
-export async function pauseMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+/**
+ * Pauses a monitor: checking stops, the open incident is resolved; a paused one stays as it is. Null when there is no
+ * such monitor.
+ */
+export async function pauseMonitor(
+  database: Database,
+  key: { tenantId: string; id: string; nowMs: number },
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await setEnabled(database, key, false);
 }
 
-/** Resumes a paused monitor: pending until the first check completes; any other stays as it is. Null when there is no such monitor. */
-export async function resumeMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+/**
+ * Resumes a paused monitor: pending until the first check completes; any other stays as it is. Null when there is no
+ * such monitor.
+ */
+export async function resumeMonitor(
+  database: Database,
+  key: { tenantId: string; id: string; nowMs: number },
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await setEnabled(database, key, true);
 }
 
-/** Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the tenant has no such monitor. */
-export async function deleteMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<ScheduleChange | null> {
+/**
+ * Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the
+ * tenant has no such monitor.
+ */
+export async function deleteMonitor(
+  database: Database,
+  key: { tenantId: string; id: string; nowMs: number },
+): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
   return await inPoolTransaction(database, async (run) => {
     const locked = await lockMonitor(run, key);
@@ -100,22 +156,41 @@ export async function deleteMonitor(database: Database, key: { tenantId: string;
     const { row, agentIds } = locked;
     const monitor = monitorOf(row);
     // What nobody can open any more can be deleted: its secrets are not looked at.
-    await recordMonitor(database, { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING }, run);
+    await recordMonitor(
+      database,
+      { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING },
+      run,
+    );
     await resolveDeleted(run, key.id, key.nowMs);
-    const schedule = await placeMonitor(run, { monitorNo: row.no, agentNos: [], intervalSeconds: row.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
-    if (row.type === 'heartbeat') await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
+    const schedule = await placeMonitor(run, {
+      monitorNo: row.no,
+      agentNos: [],
+      intervalSeconds: row.intervalSeconds,
+      scheduled: false,
+      isNews: false,
+      nowMs: key.nowMs,
+    });
+    if (row.type === 'heartbeat')
+      await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
     await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
     return schedule;
   });
 }
 
-/** On its own, before the vendor is locked: dependents and vendor in one transaction would lock monitors in another order than the evaluator. */
+/**
+ * On its own, before the vendor is locked: dependents and vendor in one transaction would lock monitors in another
+ * order than the evaluator.
+ */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   await runWith(database)(
-    `UPDATE monitors SET check_spec = CASE WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
-                                           ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
+    `UPDATE monitors SET check_spec = CASE WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec -
+     'dependencies'
+                                          
+                                             ELSE jsonb_set(check_spec, '{dependencies}',
+                                             (check_spec -> 'dependencies') - $2::text) END
      WHERE no IN (SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
-                    AND EXISTS (SELECT 1 FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor') ORDER BY no FOR UPDATE)`,
+                    AND EXISTS (SELECT 1 FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor') ORDER BY no
+                      FOR UPDATE)`,
     [tenantId, id],
   );
 }
@@ -135,39 +210,64 @@ async function setEnabled(
     const atMs = Math.max(key.nowMs, row.stateSince);
     const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: row.sequence + 1, from: row.state, atMs };
     await (enabled ? recordResume(run, paused) : recordPause(run, paused));
-    const changed = await writeChanges(run, row, { enabled, state: enabled ? 'pending' : 'paused', stateSince: atMs, sequence: paused.sequence, updatedAt: Math.floor(key.nowMs / 1000) });
+    const changed = await writeChanges(run, row, {
+      enabled,
+      state: enabled ? 'pending' : 'paused',
+      stateSince: atMs,
+      sequence: paused.sequence,
+      updatedAt: Math.floor(key.nowMs / 1000),
+    });
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
-    await recordMonitor(database, { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) }, run);
+    await recordMonitor(
+      database,
+      { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) },
+      run,
+    );
     return { monitor, schedule: await place(run, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }) };
   });
 }
 
 /** One statement more, and none where nothing is recorded. */
-async function recordMonitor(database: Database, { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared }, run: Run): Promise<void> {
+async function recordMonitor(
+  database: Database,
+  { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared },
+  run: Run,
+): Promise<void> {
   if (database.author === undefined) return;
-  await recordChange(run, database, { tenantId, object: { kind: 'monitor', id, name }, changes: compareFields(before, after) });
+  await recordChange(run, database, {
+    tenantId,
+    object: { kind: 'monitor', id, name },
+    changes: compareFields(before, after),
+  });
 }
 
 /**
- * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for each other. The monitor is read as it is
- * after any wait; its sources, of which whom we waited for may have made others, only by a statement that begins after it. Gives the agents of those by their ids.
+ * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for
+ * each other. The monitor is read as it is after any wait; its sources, of which whom we waited for may have made
+ * others, only by a statement that begins after it. Gives the agents of those by their ids.
  */
 async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
   const [row] = await run<MonitorColumns>(
     {
       name: 'lock-monitor',
       text: `WITH sources AS MATERIALIZED (
-               SELECT 1 FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY agent_no FOR UPDATE
+               SELECT 1 FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1
+                 AND tenant_id = $2) ORDER BY agent_no FOR UPDATE
              )
-             SELECT ${selectList(COLUMNS)} FROM (SELECT count(*) FROM sources) AS locked, monitors WHERE id = $1 AND tenant_id = $2 FOR UPDATE OF monitors`,
+             SELECT ${selectList(COLUMNS)} FROM (SELECT count(*) FROM sources) AS locked, monitors WHERE id = $1
+               AND tenant_id = $2 FOR UPDATE OF monitors`,
     },
     [key.id, key.tenantId],
   );
   if (row === undefined) return null;
   const agents = await run<{ id: string }>(
-    { name: 'list-source-agents', text: `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1 AND a.kind <> 'service'` },
+    {
+      name: 'list-source-agents',
+      text: `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1
+          AND a.kind <> 'service'`,
+    },
     [row.no],
   );
   return { row, agentIds: agents.map(({ id }) => id).toSorted() };
@@ -177,11 +277,19 @@ async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorCol
 async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<MonitorColumns>): Promise<MonitorColumns> {
   const changed = COLUMNS.filter((name) => fields[name] !== undefined && !isDeepStrictEqual(fields[name], row[name]));
   const assignments = changed.map((name, index) => `${columnOf(name)} = $${index + 2}`);
-  if (changed.length > 0) await run(`UPDATE monitors SET ${assignments.join(', ')} WHERE id = $1`, [row.id, ...changed.map((name) => fields[name])]);
+  if (changed.length > 0)
+    await run(`UPDATE monitors SET ${assignments.join(', ')} WHERE id = $1`, [
+      row.id,
+      ...changed.map((name) => fields[name]),
+    ]);
   return { ...row, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
 }
 
-async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: string; limit: number }, transaction: Transaction): Promise<boolean> {
+async function isAtLimit(
+  database: Database,
+  { tenantId, limit }: { tenantId: string; limit: number },
+  transaction: Transaction,
+): Promise<boolean> {
   await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
 }
@@ -192,7 +300,9 @@ async function place(run: Run, { monitor, agentIds, isNews, nowMs }: Placed): Pr
   await placeHeartbeat(run, monitor, nowMs);
   // What no agent checks has the service itself for its one source.
   const agents = isAgentChecked(monitor.type)
-    ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [agentIds])
+    ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [
+        agentIds,
+      ])
     : await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
   return await placeMonitor(run, {
     monitorNo: monitor.no,
@@ -204,13 +314,29 @@ async function place(run: Run, { monitor, agentIds, isNews, nowMs }: Placed): Pr
   });
 }
 
-/** Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's place is its deadline, which has more to it. */
-function standsWhere(now: { monitor: Monitor; agentIds: readonly string[] }, before: { monitor: Monitor; agentIds: readonly string[] }): boolean {
-  const isSame = now.monitor.intervalSeconds === before.monitor.intervalSeconds && isScheduled(now.monitor) === isScheduled(before.monitor);
+/**
+ * Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's place is its deadline,
+ * which has more to it.
+ */
+function standsWhere(
+  now: { monitor: Monitor; agentIds: readonly string[] },
+  before: { monitor: Monitor; agentIds: readonly string[] },
+): boolean {
+  const isSame =
+    now.monitor.intervalSeconds === before.monitor.intervalSeconds &&
+    isScheduled(now.monitor) === isScheduled(before.monitor);
   return isSame && now.monitor.type !== 'heartbeat' && String(now.agentIds.toSorted()) === String(before.agentIds);
 }
 
-const MEASURED = ['target', 'method', 'expectedStatus', 'bodyMatch', 'followRedirects', 'timeoutMs', 'checkSpec'] as const satisfies readonly (keyof MonitorSettings)[];
+const MEASURED = [
+  'target',
+  'method',
+  'expectedStatus',
+  'bodyMatch',
+  'followRedirects',
+  'timeoutMs',
+  'checkSpec',
+] as const satisfies readonly (keyof MonitorSettings)[];
 
 /** A ping means what it meant when it came, whatever is edited afterwards. */
 function measuresDifferently(current: Monitor, change: MonitorChange, secrets: MonitorSecrets): boolean {

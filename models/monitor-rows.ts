@@ -11,20 +11,50 @@ export type ListedMonitor = Pick<Monitor, (typeof LISTED)[number]>;
 
 /** What lists show, by its names. */
 export const LISTED = [
-  'id', 'name', 'type', 'target', 'intervalSeconds', 'timeoutMs', 'method', 'expectedStatus', 'bodyMatch', 'followRedirects', 'downAfterFailures', 'upAfterSuccesses',
-  'downMinSources', 'heartbeatGraceSeconds', 'slaTarget', 'state', 'enabled', 'stateSinceMs', 'createdAt', 'updatedAt',
+  'id',
+  'name',
+  'type',
+  'target',
+  'intervalSeconds',
+  'timeoutMs',
+  'method',
+  'expectedStatus',
+  'bodyMatch',
+  'followRedirects',
+  'downAfterFailures',
+  'upAfterSuccesses',
+  'downMinSources',
+  'heartbeatGraceSeconds',
+  'slaTarget',
+  'state',
+  'enabled',
+  'stateSinceMs',
+  'createdAt',
+  'updatedAt',
 ] as const satisfies readonly (keyof Monitor)[];
 
 /** The same for the mapper, which has another name for one. */
-export const LISTED_ATTRIBUTES: FindAttributeOptions = LISTED.map((name) => (name === 'stateSinceMs' ? ['state_since', name] : name));
+export const LISTED_ATTRIBUTES: FindAttributeOptions = LISTED.map((name) =>
+  name === 'stateSinceMs' ? ['state_since', name] : name,
+);
 
 /** What a row holds beside what lists show. */
 const UNLISTED = {
-  no: true, tenantId: true, checkSpec: true, sealedSecrets: true, checksVersion: true, stateSince: true, sequence: true, awaitsSources: true,
+  no: true,
+  tenantId: true,
+  checkSpec: true,
+  sealedSecrets: true,
+  checksVersion: true,
+  stateSince: true,
+  sequence: true,
+  awaitsSources: true,
 } satisfies Record<Exclude<keyof MonitorColumns, (typeof LISTED)[number]>, true>;
 
 /** Every field of a row. */
-export const COLUMNS = [...LISTED.filter((name) => name !== 'stateSinceMs'), ...(Object.keys(UNLISTED) as (keyof typeof UNLISTED)[])];
+export const COLUMNS = [
+  ...LISTED.filter((name) => name !== 'stateSinceMs'),
+  ...(Object.keys(UNLISTED) as (keyof typeof UNLISTED)[]),
+];
 
 /** Columns by the names of their fields. */
 export function selectList(names: readonly string[]): string {
@@ -37,7 +67,12 @@ export function columnOf(name: string): string {
 }
 
 /** A monitor of its row. */
-export function monitorOf({ sealedSecrets: _sealed, stateSince, sequence: _sequence, ...rest }: MonitorColumns): Monitor {
+export function monitorOf({
+  sealedSecrets: _sealed,
+  stateSince,
+  sequence: _sequence,
+  ...rest
+}: MonitorColumns): Monitor {
   return { ...rest, stateSinceMs: stateSince };
 }
 
@@ -47,7 +82,10 @@ export function sealSecrets(database: Database, id: string, secrets: MonitorSecr
 }
 
 /** The secrets of a row in clear. */
-export function openSecrets(database: Database, { id, sealedSecrets }: Pick<MonitorColumns, 'id' | 'sealedSecrets'>): MonitorSecrets {
+export function openSecrets(
+  database: Database,
+  { id, sealedSecrets }: Pick<MonitorColumns, 'id' | 'sealedSecrets'>,
+): MonitorSecrets {
   return sealedSecrets === null ? {} : JSON.parse(database.secrets.open(sealedSecrets, secretsContext(id)));
 }
 

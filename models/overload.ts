@@ -6,7 +6,14 @@ import type { Run } from './sql.ts';
  * A monitor that became unknown through our own overload: what it was before, and the transition that says so. Unix
  * milliseconds.
  */
-export type UncheckedMonitor = { monitorId: string; monitorNo: number; tenantId: string; sequence: number; from: MonitorState; atMs: number };
+export type UncheckedMonitor = {
+  monitorId: string;
+  monitorNo: number;
+  tenantId: string;
+  sequence: number;
+  from: MonitorState;
+  atMs: number;
+};
 
 /** Records that monitors are not checked in time, in the transaction of their transitions. */
 export async function beginUnchecked(run: Run, monitors: readonly UncheckedMonitor[]): Promise<void> {
@@ -14,7 +21,8 @@ export async function beginUnchecked(run: Run, monitors: readonly UncheckedMonit
   await run(
     `INSERT INTO unchecked_times (monitor_id, sequence, monitor_no, tenant_id, from_state, started_at)
      SELECT m."monitorId", m.sequence, m."monitorNo", m."tenantId", m."from", m."atMs"
-     FROM json_to_recordset($1::json) AS m ("monitorId" text, sequence integer, "monitorNo" integer, "tenantId" text, "from" text, "atMs" bigint)`,
+     FROM json_to_recordset($1::json) AS m ("monitorId" text, sequence integer, "monitorNo" integer, "tenantId" text,
+       "from" text, "atMs" bigint)`,
     [JSON.stringify(monitors)],
   );
 }
@@ -23,7 +31,8 @@ export async function beginUnchecked(run: Run, monitors: readonly UncheckedMonit
 export async function endUnchecked(run: Run, monitors: readonly { monitorNo: number; atMs: number }[]): Promise<void> {
   if (monitors.length === 0) return;
   await run(
-    `UPDATE unchecked_times u SET ended_at = greatest(u.started_at, k.at) FROM unnest($1::int[], $2::bigint[]) AS k (monitor_no, at)
+    `UPDATE unchecked_times u SET ended_at = greatest(u.started_at, k.at)
+     FROM unnest($1::int[], $2::bigint[]) AS k (monitor_no, at)
      WHERE u.monitor_no = k.monitor_no AND u.ended_at IS NULL`,
     [monitors.map(({ monitorNo }) => monitorNo), monitors.map(({ atMs }) => atMs)],
   );
@@ -33,7 +42,10 @@ export async function endUnchecked(run: Run, monitors: readonly { monitorNo: num
  * What monitors were before they became unknown through our overload, by their numbers; those that are unknown for
  * another reason are absent. The caller holds their locks.
  */
-export async function findUncheckedFrom(run: Run, monitors: readonly { no: number; state: MonitorState; sequence: number }[]): Promise<Map<number, MonitorState>> {
+export async function findUncheckedFrom(
+  run: Run,
+  monitors: readonly { no: number; state: MonitorState; sequence: number }[],
+): Promise<Map<number, MonitorState>> {
   const unknown = monitors.filter(({ state }) => state === 'unknown');
   if (unknown.length === 0) return new Map();
   const rows = await run<{ no: number; from: MonitorState }>(
@@ -53,16 +65,20 @@ export type OverloadStep = { begun: number | null; ended: ServiceGap | null };
  */
 export async function watchOverload(run: Run, nowMs: number): Promise<OverloadStep> {
   await run(
-    `UPDATE unchecked_times u SET ended_at = greatest(u.started_at, coalesce((SELECT t.at FROM transitions t WHERE t.monitor_id = u.monitor_id AND t.sequence = u.sequence + 1), $1))
-     WHERE u.ended_at IS NULL AND NOT EXISTS (SELECT FROM monitors m WHERE m.no = u.monitor_no AND m.sequence = u.sequence)`,
+    `UPDATE unchecked_times u SET ended_at = greatest(u.started_at, coalesce((SELECT t.at FROM transitions t
+     WHERE t.monitor_id = u.monitor_id AND t.sequence = u.sequence + 1), $1))
+     WHERE u.ended_at IS NULL AND NOT EXISTS (SELECT FROM monitors m WHERE m.no = u.monitor_no
+       AND m.sequence = u.sequence)`,
     [nowMs],
   );
   const [begun] = await run<{ startMs: number }>(
-    `INSERT INTO overload_gaps (started_at) SELECT min(started_at) FROM unchecked_times WHERE ended_at IS NULL HAVING count(*) > 0
+    `INSERT INTO overload_gaps (started_at) SELECT min(started_at) FROM unchecked_times WHERE ended_at IS NULL
+     HAVING count(*) > 0
      ON CONFLICT ((true)) WHERE ended_at IS NULL DO NOTHING RETURNING started_at AS "startMs"`,
   );
   const [ended] = await run<Stretch>(
-    `UPDATE overload_gaps g SET ended_at = greatest(g.started_at, coalesce((SELECT max(ended_at) FROM unchecked_times WHERE started_at >= g.started_at), $1))
+    `UPDATE overload_gaps g SET ended_at = greatest(g.started_at, coalesce((SELECT max(ended_at) FROM unchecked_times
+     WHERE started_at >= g.started_at), $1))
      WHERE g.ended_at IS NULL AND NOT EXISTS (SELECT FROM unchecked_times WHERE ended_at IS NULL)
      RETURNING started_at AS "startMs", ended_at AS "endMs"`,
     [nowMs],
@@ -79,14 +95,24 @@ const MOST_LISTED = 500;
  */
 export async function listOverloadGaps(
   run: Run,
-  { tenantId, monitorId, fromMs, toMs, nowMs }: { tenantId: string; monitorId?: string; fromMs: number; toMs: number; nowMs: number },
+  {
+    tenantId,
+    monitorId,
+    fromMs,
+    toMs,
+    nowMs,
+  }: { tenantId: string; monitorId?: string; fromMs: number; toMs: number; nowMs: number },
 ): Promise<ServiceGap[]> {
   const rows = await run<Stretch>(
     `SELECT lower(r) AS "startMs", upper(r) AS "endMs" FROM (
-       SELECT unnest(range_agg(int8range(started_at, greatest(started_at, coalesce(ended_at, $5)) + 1))) AS r FROM unchecked_times
-       WHERE tenant_id = $1 AND ($2::text IS NULL OR monitor_id = $2) AND started_at < $4 AND coalesce(ended_at, $5) > $3
+       SELECT unnest(range_agg(int8range(started_at, greatest(started_at, coalesce(ended_at, $5)) + 1))) AS r
+         FROM unchecked_times
+       WHERE tenant_id = $1 AND ($2::text IS NULL OR monitor_id = $2) AND started_at < $4
+         AND coalesce(ended_at, $5) > $3
      ) g ORDER BY upper(r) - lower(r) DESC LIMIT ${MOST_LISTED}`,
     [tenantId, monitorId ?? null, fromMs, toMs, nowMs],
   );
-  return rows.toSorted((a, b) => a.startMs - b.startMs).map(({ startMs, endMs }) => ({ kind: 'overload', startMs, endMs: endMs - 1 }));
+  return rows
+    .toSorted((a, b) => a.startMs - b.startMs)
+    .map(({ startMs, endMs }) => ({ kind: 'overload', startMs, endMs: endMs - 1 }));
 }

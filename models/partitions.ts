@@ -3,8 +3,15 @@ import type { Database } from './database.ts';
 import { rolledUntilMs, rollupsFailingSinceMs } from './rollups.ts';
 import { inPoolTransaction, runOn, sqlStateOf, type Run } from './sql.ts';
 
-/** Tables in partitions of their time column (Unix milliseconds): single things by UTC day, roll-ups by calendar month. */
-const PARTITIONED = { check_results: 'day', heartbeat_pings: 'day', hourly_rollups: 'month', daily_rollups: 'month' } as const;
+/**
+ * Tables in partitions of their time column (Unix milliseconds): single things by UTC day, roll-ups by calendar month.
+ */
+const PARTITIONED = {
+  check_results: 'day',
+  heartbeat_pings: 'day',
+  hourly_rollups: 'month',
+  daily_rollups: 'month',
+} as const;
 
 type Table = keyof typeof PARTITIONED;
 
@@ -27,35 +34,58 @@ export type KeptDays = Readonly<Record<Table, number>>;
 
 type Partition = { name: string; fromMs: number; toMs: number };
 
-/** Makes the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their months. Existing ones stay. */
+/**
+ * Makes the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their
+ * months. Existing ones stay.
+ */
 export async function createPartitions(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
   const moments = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => nowMs + (index - 1) * DAY_MS);
-  await create(database, TABLES.flatMap((table) => moments.map((atMs) => ({ table, partition: partitionOf(table, atMs) }))));
+  await create(
+    database,
+    TABLES.flatMap((table) => moments.map((atMs) => ({ table, partition: partitionOf(table, atMs) }))),
+  );
 }
 
 /** Makes the partitions that roll-ups of the month of `atMs` go to, however long ago it was. */
 export async function createRollupPartitions(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
-  await create(database, (['hourly_rollups', 'daily_rollups'] as const).map((table) => ({ table, partition: partitionOf(table, atMs) })));
+  await create(
+    database,
+    (['hourly_rollups', 'daily_rollups'] as const).map((table) => ({ table, partition: partitionOf(table, atMs) })),
+  );
 }
 
-/** A transaction for each table: one for all would hold the lock of one while it waits for another, and queries take them in any order. */
-async function create(database: Pick<Database, 'pool'>, wanted: readonly { table: Table; partition: Partition }[]): Promise<void> {
+/**
+ * A transaction for each table: one for all would hold the lock of one while it waits for another, and queries take
+ * them in any order.
+ */
+async function create(
+  database: Pick<Database, 'pool'>,
+  wanted: readonly { table: Table; partition: Partition }[],
+): Promise<void> {
   for (const [table, partitions] of Map.groupBy(wanted, (one) => one.table)) {
     await inPoolTransaction(database, async (run) => {
       // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
       await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
       for (const { partition } of partitions) {
-        await run(`CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES FROM (${partition.fromMs}) TO (${partition.toMs})`);
+        await run(
+          `CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES
+           FROM (${partition.fromMs}) TO (${partition.toMs})`,
+        );
       }
     });
   }
 }
 
 /**
- * Drops the partitions whose newest row is older than its table keeps rows, and returns their names. Single things stay until they are rolled
- * up, for days on which nothing was done as well; where each run of the roll-ups has failed for a week they do not.
+ * Drops the partitions whose newest row is older than its table keeps rows, and returns their names. Single things stay
+ * until they are rolled up, for days on which nothing was done as well; where each run of the roll-ups has failed for a
+ * week they do not.
  */
-export async function dropOldPartitions(database: Pick<Database, 'pool'>, nowMs: number, keptDays: KeptDays): Promise<string[]> {
+export async function dropOldPartitions(
+  database: Pick<Database, 'pool'>,
+  nowMs: number,
+  keptDays: KeptDays,
+): Promise<string[]> {
   const run = runOn(database.pool);
   const failingSinceMs = await rollupsFailingSinceMs(run);
   const isGivenUp = failingSinceMs !== null && nowMs - failingSinceMs > PATIENCE_MS;
@@ -76,15 +106,17 @@ export async function dropOldPartitions(database: Pick<Database, 'pool'>, nowMs:
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Has the indexes by time of the partitions around `atMs` learn what was written since they last did, so that an hour is found without reading
- * the whole day. Left for the next time where something else keeps a partition for long: it costs time, nothing else.
+ * Has the indexes by time of the partitions around `atMs` learn what was written since they last did, so that an hour
+ * is found without reading the whole day. Left for the next time where something else keeps a partition for long: it
+ * costs time, nothing else.
  */
 export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   try {
     await inPoolTransaction(database, async (run) => {
       await run(`SET LOCAL lock_timeout = '2s'`);
       await run(
-        `SELECT brin_summarize_new_values(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+        `SELECT brin_summarize_new_values(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a
+         ON a.oid = c.relam
          WHERE a.amname = 'brin' AND i.indrelid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)`,
         [TABLES.map((table) => partitionOf(table, atMs).name)],
       );
@@ -94,7 +126,10 @@ export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: numb
   }
 }
 
-/** The first moment of the oldest UTC day of which there are results or pings, in Unix milliseconds; null where there are none. */
+/**
+ * The first moment of the oldest UTC day of which there are results or pings, in Unix milliseconds; null where there
+ * are none.
+ */
 export async function findOldestDay(run: Run): Promise<number | null> {
   const days: number[] = [];
   for (const table of TABLES.filter((name) => PARTITIONED[name] === 'day')) {
@@ -110,7 +145,11 @@ export async function findOldestDay(run: Run): Promise<number | null> {
 
 /** A table's partitions, oldest first. */
 async function listPartitions(run: Run, table: Table): Promise<Partition[]> {
-  const rows = await run<{ name: string }>(`SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass ORDER BY 1`, [table]);
+  const rows = await run<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass
+     ORDER BY 1`,
+    [table],
+  );
   return rows.map(({ name }) => partitionOf(table, firstMomentOf(name)));
 }
 
@@ -118,9 +157,18 @@ function partitionOf(table: Table, atMs: number): Partition {
   const at = new Date(atMs);
   const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
   const isDay = PARTITIONED[table] === 'day';
-  const [fromMs, toMs] = isDay ? [Date.UTC(year, month, day), Date.UTC(year, month, day + 1)] : [Date.UTC(year, month), Date.UTC(year, month + 1)];
+  const [fromMs, toMs] = isDay
+    ? [Date.UTC(year, month, day), Date.UTC(year, month, day + 1)]
+    : [Date.UTC(year, month), Date.UTC(year, month + 1)];
   // check_results_20261121, hourly_rollups_202611: names sort as their times do.
-  return { name: `${table}_${new Date(fromMs).toISOString().slice(0, isDay ? 10 : 7).replaceAll('-', '')}`, fromMs, toMs };
+  return {
+    name: `${table}_${new Date(fromMs)
+      .toISOString()
+      .slice(0, isDay ? 10 : 7)
+      .replaceAll('-', '')}`,
+    fromMs,
+    toMs,
+  };
 }
 
 function firstMomentOf(name: string): number {

@@ -58,7 +58,9 @@ async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
 async function answerOf(hasher: Worker): Promise<Uint8Array | Error> {
   const settled = new AbortController();
   const { signal } = settled;
-  const ended = once(hasher, 'exit', { signal }).then(() => Promise.reject(new Error('The thread that hashes passwords has ended')));
+  const ended = once(hasher, 'exit', { signal }).then(() =>
+    Promise.reject(new Error('The thread that hashes passwords has ended')),
+  );
   try {
     const [answer] = (await Promise.race([once(hasher, 'message', { signal }), ended])) as [Uint8Array | Error];
     return answer;
@@ -86,15 +88,21 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 function formOf(nonce: Buffer, tag: Buffer): string {
-  return ['argon2id', PARAMETERS.memory, PARAMETERS.passes, nonce.toString('base64url'), tag.toString('base64url')].join('$');
+  return [
+    'argon2id',
+    PARAMETERS.memory,
+    PARAMETERS.passes,
+    nonce.toString('base64url'),
+    tag.toString('base64url'),
+  ].join('$');
 }
 
 /** A hash that no password has: its salt and tag are zeros. */
 const NOBODYS_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLength));
 
 /**
- * True when the password is the one that was hashed; false also for a hash in an unknown form. Null stands for the hash of somebody who is not there:
- * the same work is done for it, so that no time tells who is.
+ * True when the password is the one that was hashed; false also for a hash in an unknown form. Null stands for the hash
+ * of somebody who is not there: the same work is done for it, so that no time tells who is.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? NOBODYS_HASH).split('$');

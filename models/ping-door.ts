@@ -3,16 +3,22 @@ import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 import { storeProof } from './write-proof.ts';
 
-/** The mark of `service_marks` that says until when pings could come in: every web process moves it for as long as it listens. */
+/**
+ * The mark of `service_marks` that says until when pings could come in: every web process moves it for as long as it
+ * listens.
+ */
 export const DOOR_MARK = 'pings';
 
 /**
- * The door has been open this much longer than a deadline before that is called missed, in milliseconds: a ping that came in time may still be
- * on its way into the database.
+ * The door has been open this much longer than a deadline before that is called missed, in milliseconds: a ping that
+ * came in time may still be on its way into the database.
  */
 export const COMMIT_SLACK_MS = 200;
 
-/** A door that nobody held open for longer than this was closed, in milliseconds: several times as long as between two times of holding it. */
+/**
+ * A door that nobody held open for longer than this was closed, in milliseconds: several times as long as between two
+ * times of holding it.
+ */
 const CLOSED_AFTER_MS = 3000;
 
 /** After lost pings the door stays shut until none was lost for this long, in milliseconds. */
@@ -28,27 +34,39 @@ const CHUNK = 5000;
  * PostgreSQL stores again. Returns how many were forgiven, and whether there is any heartbeat at all. A mark that a
  * crash loses is older than the truth, which forgives more.
  */
-export async function holdDoorOpen(database: Database, now: () => number): Promise<{ forgiven: number; isAwaited: boolean }> {
+export async function holdDoorOpen(
+  database: Database,
+  now: () => number,
+): Promise<{ forgiven: number; isAwaited: boolean }> {
   const { rows } = await database.pool.query<{ is_awaited: boolean }>({
     name: 'hold-ping-door',
     text: `UPDATE service_marks SET at = greatest(at, $2::bigint)
-           WHERE name = $1 AND at >= $2::bigint - $3::bigint AND lost_from IS NULL AND set_config('synchronous_commit', 'off', true) = 'off'
+           WHERE name = $1 AND at >= $2::bigint - $3::bigint AND lost_from IS NULL
+             AND set_config('synchronous_commit', 'off', true) = 'off'
            RETURNING EXISTS (SELECT 1 FROM heartbeats) AS is_awaited`,
     values: [DOOR_MARK, now(), CLOSED_AFTER_MS],
   });
   const [held] = rows;
   if (held !== undefined) return { forgiven: 0, isAwaited: held.is_awaited };
-  return { forgiven: (await withAdvisoryLock(database, 'ping door', () => reopen(database, now))) ?? 0, isAwaited: true };
+  return {
+    forgiven: (await withAdvisoryLock(database, 'ping door', () => reopen(database, now))) ?? 0,
+    isAwaited: true,
+  };
 }
 
 /**
  * Shuts the door for all processes, because pings that came in this stretch (Unix milliseconds) were not stored: no
  * deadline after its beginning counts until they are forgiven.
  */
-export async function recordLostPings(database: Database, { fromMs, toMs }: { fromMs: number; toMs: number }): Promise<void> {
+export async function recordLostPings(
+  database: Database,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Promise<void> {
   await database.pool.query({
     name: 'record-lost-pings',
-    text: 'UPDATE service_marks SET lost_from = least(lost_from, $2::bigint), lost_to = greatest(lost_to, $3::bigint) WHERE name = $1',
+    text:
+      'UPDATE service_marks SET lost_from = least(lost_from, $2::bigint), lost_to = greatest(lost_to, $3::bigint) ' +
+      'WHERE name = $1',
     values: [DOOR_MARK, fromMs, toMs],
   });
 }
@@ -56,8 +74,14 @@ export async function recordLostPings(database: Database, { fromMs, toMs }: { fr
 async function reopen(database: Database, now: () => number): Promise<number> {
   const run = runOn(database.pool);
   const nowMs = now();
-  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [DOOR_MARK, nowMs]);
-  const [mark] = await run<{ at: number; lost_from: number | null; lost_to: number | null }>('SELECT at, lost_from, lost_to FROM service_marks WHERE name = $1', [DOOR_MARK]);
+  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
+    DOOR_MARK,
+    nowMs,
+  ]);
+  const [mark] = await run<{ at: number; lost_from: number | null; lost_to: number | null }>(
+    'SELECT at, lost_from, lost_to FROM service_marks WHERE name = $1',
+    [DOOR_MARK],
+  );
   const { at = nowMs, lost_from: lostFromMs = null, lost_to: lostToMs = null } = mark ?? {};
   // Another process was quicker.
   if (lostFromMs === null && nowMs - at <= CLOSED_AFTER_MS) return 0;
@@ -66,7 +90,7 @@ async function reopen(database: Database, now: () => number): Promise<number> {
   await storeProof(database);
   const closedAtMs = Math.min(at, lostFromMs ?? at);
   let total = 0;
-  for (let last = 0; ; ) {
+  for (let last = 0; ;) {
     const chunk = await forgive(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs, afterNo: last });
     total += chunk.forgiven;
     last = chunk.last;
@@ -82,11 +106,15 @@ async function reopen(database: Database, now: () => number): Promise<number> {
 }
 
 /**
- * A ping is expected an interval after the one before and may come earlier or later by the grace. Where that time touches the stretch, the
- * ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on top. Heartbeats are taken by number, so that
- * nobody waits for another in a circle; one that is forgiven twice, because a process died over it, only waits a little longer.
+ * A ping is expected an interval after the one before and may come earlier or later by the grace. Where that time
+ * touches the stretch, the ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on
+ * top. Heartbeats are taken by number, so that nobody waits for another in a circle; one that is forgiven twice,
+ * because a process died over it, only waits a little longer.
  */
-async function forgive(run: Run, stretch: { closedAtMs: number; nowMs: number; afterNo: number }): Promise<{ forgiven: number; last: number }> {
+async function forgive(
+  run: Run,
+  stretch: { closedAtMs: number; nowMs: number; afterNo: number },
+): Promise<{ forgiven: number; last: number }> {
   const [row] = await run<{ forgiven: number; last: number }>(
     `WITH touched AS (
        SELECT monitor_no FROM heartbeats
@@ -94,7 +122,9 @@ async function forgive(run: Run, stretch: { closedAtMs: number; nowMs: number; a
        ORDER BY monitor_no LIMIT $4 FOR NO KEY UPDATE
      ), forgiven AS (
        UPDATE heartbeats h
-       SET due_at = CASE WHEN due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2 THEN greatest(due_at, $2::bigint + 1000::bigint * (interval_seconds + grace_seconds)) ELSE due_at END,
+       SET due_at = CASE WHEN due_at > $1
+         AND due_at - 2000::bigint * grace_seconds <= $2 THEN greatest(due_at,
+         $2::bigint + 1000::bigint * (interval_seconds + grace_seconds)) ELSE due_at END,
            overrun_at = CASE WHEN overrun_at > $1 THEN overrun_at + $2::bigint - $1::bigint ELSE overrun_at END
        FROM touched t WHERE h.monitor_no = t.monitor_no
        RETURNING h.monitor_no

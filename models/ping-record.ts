@@ -7,7 +7,9 @@ import { runOn, type Run } from './sql.ts';
 /** What a job said, in a ping's address. */
 export type PingKind = 'success' | 'start' | 'fail' | 'exit';
 
-/** What happened of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason. */
+/**
+ * What happened of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason.
+ */
 export type KeptPing = {
   atMs: number;
   kind: PingKind | null;
@@ -24,7 +26,14 @@ export type KeptPing = {
 /** Which are asked for: those in `[fromMs, toMs)`; the caller ends the window at the last one of the page before. */
 export type PingQuery = { monitorNo: number; verdict?: Vote; fromMs: number; toMs: number; limit: number };
 
-type PingRow = { at: number; kind: PingKind | null; exit_status: number | null; duration_ms: number | null; body: string | null; cause: number | null };
+type PingRow = {
+  at: number;
+  kind: PingKind | null;
+  exit_status: number | null;
+  duration_ms: number | null;
+  body: string | null;
+  cause: number | null;
+};
 
 const MISSED = encodeCause('heartbeat_missed');
 const OVERRUN = encodeCause('heartbeat_overrun');
@@ -43,16 +52,22 @@ const VERDICT_CONDITIONS = {
 } as const satisfies Record<Vote, string>;
 
 /** The pings of a heartbeat and the deadlines that passed without one, newest first. */
-export async function listPings(database: Pick<Database, 'pool'>, { monitorNo, verdict, fromMs, toMs, limit }: PingQuery): Promise<KeptPing[]> {
+export async function listPings(
+  database: Pick<Database, 'pool'>,
+  { monitorNo, verdict, fromMs, toMs, limit }: PingQuery,
+): Promise<KeptPing[]> {
   const mayBeMissed = verdict === undefined || verdict === 'down';
   const rows = await runOn(database.pool)<PingRow>(
     // In this order, which is that of making partitions: the other way round each could wait for the other.
-    `(SELECT due_at AS at, NULL::text AS kind, NULL::smallint AS exit_status, NULL::bigint AS duration_ms, detail ->> 'reason' AS body, cause FROM check_results
-      WHERE ${mayBeMissed} AND monitor_no = $1 AND due_at >= $2 AND due_at < $3 AND verdict = 3 AND cause IN (${MISSED}, ${OVERRUN})
+    `(SELECT due_at AS at, NULL::text AS kind, NULL::smallint AS exit_status, NULL::bigint AS duration_ms,
+     detail ->> 'reason' AS body, cause FROM check_results
+      WHERE ${mayBeMissed} AND monitor_no = $1 AND due_at >= $2 AND due_at < $3 AND verdict = 3
+        AND cause IN (${MISSED}, ${OVERRUN})
       ORDER BY due_at DESC LIMIT $4)
      UNION ALL
      (SELECT at, kind, exit_status, duration_ms, body, NULL FROM heartbeat_pings
-      WHERE monitor_no = $1 AND at >= $2 AND at < $3 AND (${verdict === undefined ? 'true' : VERDICT_CONDITIONS[verdict]})
+      WHERE monitor_no = $1 AND at >= $2 AND at < $3
+        AND (${verdict === undefined ? 'true' : VERDICT_CONDITIONS[verdict]})
       ORDER BY at DESC LIMIT $4)
      ORDER BY at DESC LIMIT $4`,
     [monitorNo, fromMs, toMs, limit],
@@ -96,7 +111,8 @@ export async function deleteOrphanedPings(database: Pick<Database, 'pool'>, most
 async function deleteSome(run: Run, monitorNo: number): Promise<number> {
   const [row] = await run<{ deleted: number }>(
     `WITH gone AS (
-       DELETE FROM heartbeat_pings WHERE monitor_no = $1 AND at IN (SELECT at FROM heartbeat_pings WHERE monitor_no = $1 ORDER BY at LIMIT ${CHUNK}) RETURNING 1
+       DELETE FROM heartbeat_pings WHERE monitor_no = $1 AND at IN (SELECT at FROM heartbeat_pings WHERE monitor_no = $1
+         ORDER BY at LIMIT ${CHUNK}) RETURNING 1
      ) SELECT count(*) AS deleted FROM gone`,
     [monitorNo],
   );

@@ -4,11 +4,23 @@ import type { Spread } from '../core/bucket-quantile.ts';
 import type { Database } from './database.ts';
 import { runOn } from './sql.ts';
 
-/** How a process did since its last note, in seconds: starts of checks after their due times, and evaluation after the oldest probe of its batch. Null = there were none. */
+/**
+ * How a process did since its last note, in seconds: starts of checks after their due times, and evaluation after the
+ * oldest probe of its batch. Null = there were none.
+ */
 export type ProcessFigures = { lateness: Spread | null; evaluationLag: Spread | null };
 
 /** A process at work. Times are Unix seconds. */
-export type NotedProcess = { id: string; kind: string; version: string; host: string; pid: number; figures: ProcessFigures | null; startedAt: number; seenAt: number };
+export type NotedProcess = {
+  id: string;
+  kind: string;
+  version: string;
+  host: string;
+  pid: number;
+  figures: ProcessFigures | null;
+  startedAt: number;
+  seenAt: number;
+};
 
 export type ProcessNotes = {
   /** What it is: `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
@@ -25,7 +37,10 @@ const NOTE_EVERY_MS = 10_000;
 const GONE_SECONDS = 30;
 
 /** Keeps a process noted, from now until it stops. */
-export function keepProcessNoted(database: Pick<Database, 'pool'>, { kind, version, readFigures, onFailure }: ProcessNotes): { stop: () => Promise<void> } {
+export function keepProcessNoted(
+  database: Pick<Database, 'pool'>,
+  { kind, version, readFigures, onFailure }: ProcessNotes,
+): { stop: () => Promise<void> } {
   const id = randomUUID();
   const startedAt = nowSeconds();
   const run = runOn(database.pool);
@@ -34,7 +49,8 @@ export function keepProcessNoted(database: Pick<Database, 'pool'>, { kind, versi
       const figures = readFigures && (await readFigures());
       await run(
         `WITH gone AS (DELETE FROM processes WHERE seen_at < $8::bigint - ${GONE_SECONDS * 10})
-         INSERT INTO processes (id, kind, version, host, pid, figures, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         INSERT INTO processes (id, kind, version, host, pid, figures, started_at, seen_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (id) DO UPDATE SET figures = excluded.figures, seen_at = excluded.seen_at`,
         [id, kind, version, hostname(), process.pid, figures && JSON.stringify(figures), startedAt, nowSeconds()],
       );
@@ -56,7 +72,8 @@ export function keepProcessNoted(database: Pick<Database, 'pool'>, { kind, versi
 /** The processes at work, by kind, the oldest first. */
 export async function listProcesses(database: Pick<Database, 'pool'>, nowMs: number): Promise<NotedProcess[]> {
   return await runOn(database.pool)<NotedProcess>(
-    `SELECT id, kind, version, host, pid, figures, started_at AS "startedAt", seen_at AS "seenAt" FROM processes WHERE seen_at >= $1 ORDER BY kind, started_at, id`,
+    `SELECT id, kind, version, host, pid, figures, started_at AS "startedAt", seen_at AS "seenAt" FROM processes
+     WHERE seen_at >= $1 ORDER BY kind, started_at, id`,
     [Math.floor(nowMs / 1000) - GONE_SECONDS],
   );
 }

@@ -2,49 +2,67 @@ import { VERDICT_CODES } from '../core/cause-code.ts';
 import { LATENCY_GROWTH } from '../core/latency-histogram.ts';
 import { PHASE_NAMES } from '../core/seen-failure.ts';
 
-/** Which of the raw checks are meant: from and to are SQL of Unix milliseconds (to excluded), `only` narrows a table, which has the given alias. */
+/**
+ * Which of the raw checks are meant: from and to are SQL of Unix milliseconds (to excluded), `only` narrows a table,
+ * which has the given alias.
+ */
 export type RawSelection = { from: string; to: string; only?: (alias: string) => string };
 
-/** A latency as a result can hold it, in milliseconds; a run of a job may take longer. Of two arguments one of which is null `least` gives the other. */
+/**
+ * A latency as a result can hold it, in milliseconds; a run of a job may take longer. Of two arguments one of which is
+ * null `least` gives the other.
+ */
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * SQL of everything that was seen of monitors in a stretch of time, as rows (monitor_no, agent_no, at, verdict, latency_ms, phases): the results,
- * and the pings that report an end. A ping that changed something, and a deadline that passed, are among the results already, by the same time.
+ * SQL of everything that was seen of monitors in a stretch of time, as rows (monitor_no, agent_no, at, verdict,
+ * latency_ms, phases): the results, and the pings that report an end. A ping that changed something, and a deadline
+ * that passed, are among the results already, by the same time.
  */
 export function rawChecks({ from, to, only }: RawSelection): string {
   const { up, down } = VERDICT_CODES;
   const narrow = (alias: string): string => (only === undefined ? '' : `AND ${only(alias)}`);
-  return `SELECT r.monitor_no, r.agent_no, r.due_at AS at, r.verdict, r.latency_ms, string_to_array(r.detail ->> 'phases', ' ', '-')::integer[] AS phases
+  return `SELECT r.monitor_no, r.agent_no, r.due_at AS at, r.verdict, r.latency_ms,
+      string_to_array(r.detail ->> 'phases', ' ', '-')::integer[] AS phases
           FROM check_results r WHERE r.due_at >= ${from} AND r.due_at < ${to} ${narrow('r')}
           UNION ALL
           SELECT p.monitor_no, p.agent_no, p.at, p.verdict, p.latency_ms, NULL FROM (
             SELECT p.monitor_no, (SELECT no FROM agents WHERE kind = 'service') AS agent_no, p.at,
                    (CASE WHEN p.kind = 'success' OR p.exit_status = 0 THEN ${up} ELSE ${down} END)::smallint AS verdict,
-                   CASE WHEN p.duration_ms IS NOT NULL THEN least(p.duration_ms, ${MAX_LATENCY_MS})::integer END AS latency_ms
+                   CASE WHEN p.duration_ms IS NOT NULL THEN least(p.duration_ms,
+                     ${MAX_LATENCY_MS})::integer END AS latency_ms
             FROM heartbeat_pings p WHERE p.at >= ${from} AND p.at < ${to} AND p.kind <> 'start'
           ) p
           WHERE NOT EXISTS (SELECT 1 FROM check_results r
-                            WHERE r.monitor_no = p.monitor_no AND r.agent_no = p.agent_no AND r.due_at = p.at AND r.due_at >= ${from} AND r.due_at < ${to})
+                            WHERE r.monitor_no = p.monitor_no AND r.agent_no = p.agent_no AND r.due_at = p.at
+                              AND r.due_at >= ${from} AND r.due_at < ${to})
             ${narrow('p')}`;
 }
 
-/** SQL of the condition that a check says how fast its target is: it was up or degraded. What failed was cut off, or answered something else. */
+/**
+ * SQL of the condition that a check says how fast its target is: it was up or degraded. What failed was cut off, or
+ * answered something else.
+ */
 export function isTimed(alias: string): string {
   return `${alias}.verdict IN (${VERDICT_CODES.up}, ${VERDICT_CODES.degraded})`;
 }
 
 /** SQL of `bucketOf` (core/latency-histogram.ts). */
 export function bucketSql(latency: string): string {
-  return `CASE WHEN ${latency} <= 1 THEN 0 ELSE ceil(ln(${latency}::float8) / ln(${LATENCY_GROWTH}::float8)) END::smallint`;
+  return (
+    `CASE WHEN ${latency} <= 1 THEN 0 ELSE ceil(ln(${latency}::float8) / ln(${LATENCY_GROWTH}::float8)) ` +
+    'END::smallint'
+  );
 }
 
 /**
- * SQL of what roll-ups keep of the phases of one check: for each phase, in the order of `PHASE_NAMES`, two places, its milliseconds and whether it
- * happened. Null where its phases were not kept.
+ * SQL of what roll-ups keep of the phases of one check: for each phase, in the order of `PHASE_NAMES`, two places, its
+ * milliseconds and whether it happened. Null where its phases were not kept.
  */
 export function phasesOfCheck(alias: string): string {
-  const places = PHASE_NAMES.map((_, index) => `coalesce(${alias}.phases[${index + 1}], 0), (${alias}.phases[${index + 1}] IS NOT NULL)::integer`);
+  const places = PHASE_NAMES.map(
+    (_, index) => `coalesce(${alias}.phases[${index + 1}], 0), (${alias}.phases[${index + 1}] IS NOT NULL)::integer`,
+  );
   return `CASE WHEN ${isTimed(alias)} AND ${alias}.phases IS NOT NULL THEN ARRAY[${places.join(', ')}] END`;
 }
 
@@ -60,7 +78,9 @@ const WIDE = 2 ** 31;
  */
 function sumOfMs(index: number, from: 'checks' | 'rollups'): string {
   const low = `sum(phases[${2 * index + 1}])`;
-  return from === 'checks' ? low : `(${low} + ${WIDE} * coalesce(sum(phases[${2 * PHASE_NAMES.length + index + 1}]), 0))`;
+  return from === 'checks'
+    ? low
+    : `(${low} + ${WIDE} * coalesce(sum(phases[${2 * PHASE_NAMES.length + index + 1}]), 0))`;
 }
 
 /**
@@ -81,5 +101,6 @@ export function storedPhases(from: 'checks' | 'rollups'): string {
   const places = sums.flatMap((sum, index) => [`${sum} % ${WIDE}`, `sum(phases[${2 * index + 2}])`]);
   const beyond = sums.map((sum) => `${sum} / ${WIDE}`);
   return `CASE WHEN count(phases) > 0 THEN ARRAY[${places.join(', ')}]::integer[]
-            || CASE WHEN greatest(${sums.join(', ')}) >= ${WIDE} THEN ARRAY[${beyond.join(', ')}]::integer[] ELSE '{}' END END`;
+            || CASE WHEN greatest(${sums.join(', ')}) >= ${WIDE} THEN ARRAY[${beyond.join(', ')}]::integer[]
+              ELSE '{}' END END`;
 }

@@ -5,7 +5,10 @@ import type { Monitor, MonitorSecrets } from '../core/monitor.ts';
 import { namedSettings } from '../core/named-settings.ts';
 import type { User } from './user-row.ts';
 
-/** The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden here too: a heartbeat's token lets anyone ping. */
+/**
+ * The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden
+ * here too: a heartbeat's token lets anyone ping.
+ */
 export function monitorFields(monitor: Monitor, agentIds: readonly string[], secrets: MonitorSecrets): Compared {
   const { heartbeat: { token, ...heartbeat } = {}, ...checkSpec } = monitor.checkSpec;
   return {
@@ -28,7 +31,17 @@ export function monitorFields(monitor: Monitor, agentIds: readonly string[], sec
 /** The settings of a channel as it is read; its URL and signing secret are not among them. */
 export function channelFields(channel: Channel): Compared {
   const { name, type, enabled, allMonitors, monitorIds, wantsReports, urlHost } = channel;
-  return { fields: { name, type, enabled, all_monitors: allMonitors, monitor_ids: monitorIds, ...(type !== 'webhook' && { reports: wantsReports }), url_host: urlHost } };
+  return {
+    fields: {
+      name,
+      type,
+      enabled,
+      all_monitors: allMonitors,
+      monitor_ids: monitorIds,
+      ...(type !== 'webhook' && { reports: wantsReports }),
+      url_host: urlHost,
+    },
+  };
 }
 
 /** Nothing, before something came to be or after it went. */

@@ -58,9 +58,17 @@ export async function setAside(run: Run, hours: readonly SetAsideHour[], nowMs: 
   await run(
     `INSERT INTO set_aside_hours (at, monitor_no, agent_no, attempts, retry_at)
      SELECT h."atMs", h."monitorNo", h."agentNo", h.attempts, h."retryAtMs"
-     FROM json_to_recordset($1::json) AS h ("atMs" bigint, "monitorNo" integer, "agentNo" integer, attempts integer, "retryAtMs" bigint)
+     FROM json_to_recordset($1::json) AS h ("atMs" bigint, "monitorNo" integer, "agentNo" integer, attempts integer,
+       "retryAtMs" bigint)
      ON CONFLICT (at, monitor_no, agent_no) DO UPDATE SET attempts = excluded.attempts, retry_at = excluded.retry_at`,
-    [JSON.stringify(hours.map(({ error: _told, ...hour }) => ({ ...hour, retryAtMs: nowMs + Math.min(FIRST_RETRY_MS * 2 ** (hour.attempts - 1), LONGEST_RETRY_MS) })))],
+    [
+      JSON.stringify(
+        hours.map(({ error: _told, ...hour }) => ({
+          ...hour,
+          retryAtMs: nowMs + Math.min(FIRST_RETRY_MS * 2 ** (hour.attempts - 1), LONGEST_RETRY_MS),
+        })),
+      ),
+    ],
   );
 }
 

@@ -15,15 +15,21 @@ const FAILING_MARK = 'rollups_failing';
 const SETTLED_AFTER_MS = 90_000;
 
 /**
- * A transaction that began later than this after the end of an hour notes the hour as late (models/late-hours.ts), by the database's clock, in
- * milliseconds. One that began before may hold results of it that nobody else sees yet: the hour waits for its end.
+ * A transaction that began later than this after the end of an hour notes the hour as late (models/late-hours.ts), by
+ * the database's clock, in milliseconds. One that began before may hold results of it that nobody else sees yet: the
+ * hour waits for its end.
  */
 export const LATE_AFTER_MS = 60_000;
 
-/** Longer than any transaction of ours takes: then an hour does not wait for those that are still open, in milliseconds. */
+/**
+ * Longer than any transaction of ours takes: then an hour does not wait for those that are still open, in milliseconds.
+ */
 const PATIENCE_MS = 600_000;
 
-/** How long the hour of a large installation may take, in milliseconds, and room to sort and hash it: for these transactions only. */
+/**
+ * How long the hour of a large installation may take, in milliseconds, and room to sort and hash it: for these
+ * transactions only.
+ */
 const MAX_STATEMENT_MS = 600_000;
 const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL work_mem = '64MB'"];
 
@@ -34,9 +40,14 @@ export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
  * What came of asking for the next hour: it was rolled up, but for the sources that were set aside; it is not over yet,
  * or transactions are open that may hold results of it; or another process is at it.
  */
-export type NextHour = { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] } | { outcome: 'early' | 'busy' };
+export type NextHour =
+  | { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] }
+  | { outcome: 'early' | 'busy' };
 
-/** Until when all hours are rolled up, and all days that ended by then, in Unix milliseconds: a whole hour; 0 before the first one. */
+/**
+ * Until when all hours are rolled up, and all days that ended by then, in Unix milliseconds: a whole hour; 0 before the
+ * first one.
+ */
 export async function rolledUntilMs(run: Run): Promise<number> {
   const [row] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [MARK]);
   return row?.at ?? 0;
@@ -55,7 +66,9 @@ export async function databaseNowMs(run: Run): Promise<number> {
 export async function unrolledSinceMs(run: Run): Promise<number | null> {
   const untilMs = await rolledUntilMs(run);
   if (untilMs > 0) return untilMs + HOUR_MS;
-  const [row] = await run<{ at: number | null }>('SELECT least((SELECT min(due_at) FROM check_results), (SELECT min(at) FROM heartbeat_pings)) AS at');
+  const [row] = await run<{ at: number | null }>(
+    'SELECT least((SELECT min(due_at) FROM check_results), (SELECT min(at) FROM heartbeat_pings)) AS at',
+  );
   return row === undefined || row.at === null ? null : Math.floor(row.at / HOUR_MS) * HOUR_MS + HOUR_MS;
 }
 
@@ -64,7 +77,11 @@ export async function unrolledSinceMs(run: Run): Promise<number | null> {
  * milliseconds.
  */
 export async function recordRollupRun(run: Run, { failed, nowMs }: { failed: boolean; nowMs: number }): Promise<void> {
-  if (failed) await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [FAILING_MARK, nowMs]);
+  if (failed)
+    await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
+      FAILING_MARK,
+      nowMs,
+    ]);
   else await run('DELETE FROM service_marks WHERE name = $1', [FAILING_MARK]);
 }
 
@@ -77,12 +94,16 @@ export async function rollupsFailingSinceMs(run: Run): Promise<number | null> {
 /** Says from which hour on there is something to roll up, where that was never said. */
 export async function beginRollups(run: Run, fromMs: number): Promise<void> {
   const hourMs = Math.floor(fromMs / HOUR_MS) * HOUR_MS;
-  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [MARK, hourMs]);
+  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
+    MARK,
+    hourMs,
+  ]);
 }
 
 /**
- * Rolls up the oldest hour that is not, and its day with the last of its hours, in one transaction with the mark: whatever breaks it off leaves
- * nothing, and the hour is made the next time. Of two processes that do so at once one finds the other busy.
+ * Rolls up the oldest hour that is not, and its day with the last of its hours, in one transaction with the mark:
+ * whatever breaks it off leaves nothing, and the hour is made the next time. Of two processes that do so at once one
+ * finds the other busy.
  */
 export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<NextHour> {
   return await inPoolTransaction(database, async (_, client) => {
@@ -103,15 +124,19 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
 }
 
 /**
- * Takes the right to make roll-ups for the caller's transaction, and returns until when they are made, in Unix milliseconds; null where another
- * process has it, or it was never said where they begin.
+ * Takes the right to make roll-ups for the caller's transaction, and returns until when they are made, in Unix
+ * milliseconds; null where another process has it, or it was never said where they begin.
  */
 export async function holdMark(run: Run): Promise<number | null> {
-  const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [MARK]);
+  const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
+    MARK,
+  ]);
   return mark?.at ?? null;
 }
 
-/** Whether a transaction of ours is open that began before this moment, in Unix milliseconds by the database's clock. */
+/**
+ * Whether a transaction of ours is open that began before this moment, in Unix milliseconds by the database's clock.
+ */
 async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
   const rows = await run(
     `SELECT 1 FROM pg_stat_activity
@@ -124,7 +149,10 @@ async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
 }
 
 /** Makes the roll-ups of an hour but for the sources of which that fails. */
-export async function rollHourWithoutFaulty(run: Run, { atMs, only }: RollupScope): Promise<{ rows: number; failed: FailedSource[] }> {
+export async function rollHourWithoutFaulty(
+  run: Run,
+  { atMs, only }: RollupScope,
+): Promise<{ rows: number; failed: FailedSource[] }> {
   return await makeWithoutFaulty(run, {
     list: async () => (only === undefined ? await listSourcesOfHour(run, atMs) : [...only]),
     make: (some = only) => rollHour(run, { atMs, ...(some && { only: some }) }),
@@ -132,7 +160,10 @@ export async function rollHourWithoutFaulty(run: Run, { atMs, only }: RollupScop
 }
 
 /** Makes the roll-ups of a day but for the sources of which that fails. */
-export async function rollDayWithoutFaulty(run: Run, { atMs, only }: RollupScope): Promise<{ rows: number; failed: FailedSource[] }> {
+export async function rollDayWithoutFaulty(
+  run: Run,
+  { atMs, only }: RollupScope,
+): Promise<{ rows: number; failed: FailedSource[] }> {
   return await makeWithoutFaulty(run, {
     list: async () => (only === undefined ? await listSourcesOfDay(run, atMs) : [...only]),
     make: (some = only) => rollDay(run, { atMs, ...(some && { only: some }) }),
@@ -148,16 +179,23 @@ export function uniqueSources<Key extends SourceKey>(keys: readonly Key[]): Key[
 async function listSourcesOfHour(run: Run, atMs: number): Promise<SourceKey[]> {
   return await run<SourceKey>(
     `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM check_results WHERE due_at >= $1 AND due_at < $2
-     UNION SELECT monitor_no, (SELECT no FROM agents WHERE kind = 'service') FROM heartbeat_pings WHERE at >= $1 AND at < $2`,
+     UNION SELECT monitor_no, (SELECT no FROM agents WHERE kind = 'service') FROM heartbeat_pings WHERE at >= $1
+       AND at < $2`,
     [atMs, atMs + HOUR_MS],
   );
 }
 
 async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
-  return await run<SourceKey>('SELECT DISTINCT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM hourly_rollups WHERE at >= $1 AND at < $2', [atMs, atMs + DAY_MS]);
+  return await run<SourceKey>(
+    'SELECT DISTINCT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM hourly_rollups WHERE at >= $1 AND at < $2',
+    [atMs, atMs + DAY_MS],
+  );
 }
 
-/** Makes the roll-ups of an hour of all that was seen in it, whole, in place of those that were there; returns how many were written. */
+/**
+ * Makes the roll-ups of an hour of all that was seen in it, whole, in place of those that were there; returns how many
+ * were written.
+ */
 export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const { up, degraded, down, none } = VERDICT_CODES;
   const checks = `(${rawChecks({ from: '$1::bigint', to: '$2::bigint', ...(only && { only: isAmongKeys }) })}) r`;
@@ -167,14 +205,19 @@ export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<n
     bind: [atMs, atMs + HOUR_MS, ...keyColumns(only)],
     // Each check is read once: whether it has a latency is part of what it is grouped by.
     grouped: `SELECT monitor_no, agent_no, CASE WHEN ${isTimed('r')} THEN ${bucketSql('latency_ms')} END AS bucket,
-                     count(*) FILTER (WHERE verdict = ${up}) AS up, count(*) FILTER (WHERE verdict = ${degraded}) AS degraded,
-                     count(*) FILTER (WHERE verdict = ${down}) AS down, count(*) FILTER (WHERE verdict = ${none}) AS none, count(*) AS n
+                     count(*) FILTER (WHERE verdict = ${up}) AS up,
+                       count(*) FILTER (WHERE verdict = ${degraded}) AS degraded,
+                     count(*) FILTER (WHERE verdict = ${down}) AS down,
+                       count(*) FILTER (WHERE verdict = ${none}) AS none, count(*) AS n
               FROM ${checks} GROUP BY 1, 2, 3`,
-    phases: `SELECT r.monitor_no, r.agent_no, ${phasesOfCheck('r')} AS phases FROM ${checks} WHERE ${isTimed('r')} AND r.phases IS NOT NULL`,
+    phases: `SELECT r.monitor_no, r.agent_no, ${phasesOfCheck('r')} AS phases FROM ${checks} WHERE ${isTimed('r')}
+        AND r.phases IS NOT NULL`,
   });
 }
 
-/** Makes the roll-ups of a day of those of its hours, in place of those that were there; returns how many were written. */
+/**
+ * Makes the roll-ups of a day of those of its hours, in place of those that were there; returns how many were written.
+ */
 export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const where = `h.at >= $1::bigint AND h.at < $2::bigint ${only === undefined ? '' : `AND ${isAmongKeys('h')}`}`;
   return await store(run, {
@@ -182,16 +225,25 @@ export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<nu
     from: 'rollups',
     bind: [atMs, atMs + DAY_MS, ...keyColumns(only)],
     // A row for the verdicts of an hour, which has no bucket, beside one for each of its buckets.
-    grouped: `SELECT monitor_no, agent_no, bucket, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down, sum(none) AS none, sum(n) AS n FROM (
-                SELECT h.monitor_no, h.agent_no, NULL::smallint AS bucket, h.up, h.degraded, h.down, h.none, 0 AS n FROM hourly_rollups h WHERE ${where}
+    grouped: `SELECT monitor_no, agent_no, bucket, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down,
+        sum(none) AS none, sum(n) AS n FROM (
+                SELECT h.monitor_no, h.agent_no, NULL::smallint AS bucket, h.up, h.degraded, h.down, h.none, 0 AS n
+                  FROM hourly_rollups h WHERE ${where}
                 UNION ALL
-                SELECT h.monitor_no, h.agent_no, b.bucket, 0, 0, 0, 0, b.n FROM hourly_rollups h, unnest(h.buckets, h.counts) AS b (bucket, n) WHERE ${where}
+                SELECT h.monitor_no, h.agent_no, b.bucket, 0, 0, 0, 0, b.n
+                  FROM hourly_rollups h, unnest(h.buckets, h.counts) AS b (bucket, n) WHERE ${where}
               ) h GROUP BY 1, 2, 3`,
     phases: `SELECT h.monitor_no, h.agent_no, h.phases FROM hourly_rollups h WHERE ${where} AND h.phases IS NOT NULL`,
   });
 }
 
-type Parts = { table: 'hourly_rollups' | 'daily_rollups'; from: 'checks' | 'rollups'; bind: unknown[]; grouped: string; phases: string };
+type Parts = {
+  table: 'hourly_rollups' | 'daily_rollups';
+  from: 'checks' | 'rollups';
+  bind: unknown[];
+  grouped: string;
+  phases: string;
+};
 
 async function store(run: Run, { table, from, bind, grouped, phases }: Parts): Promise<number> {
   const [row] = await run<{ rows: number }>(
@@ -204,7 +256,8 @@ async function store(run: Run, { table, from, bind, grouped, phases }: Parts): P
        SELECT monitor_no, agent_no, ${storedPhases(from)} AS phases FROM (${phases}) p GROUP BY 1, 2
      ), stored AS (
        INSERT INTO ${table} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
-       SELECT $1, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases FROM checks LEFT JOIN timed USING (monitor_no, agent_no)
+       SELECT $1, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases FROM checks LEFT JOIN timed
+         USING (monitor_no, agent_no)
        ON CONFLICT (monitor_no, agent_no, at) DO UPDATE SET
          up = excluded.up, degraded = excluded.degraded, down = excluded.down, none = excluded.none,
          buckets = excluded.buckets, counts = excluded.counts, phases = excluded.phases

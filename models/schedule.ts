@@ -4,21 +4,35 @@ import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
 
 /**
- * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isNews`: there is something to be seen (the
- * monitor is new or resumed, its checks are others), so that its agents look without waiting for their next tick.
+ * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isNews`: there is something
+ * to be seen (the monitor is new or resumed, its checks are others), so that its agents look without waiting for their
+ * next tick.
  */
-export type Placement = { monitorNo: number; agentNos: readonly number[]; intervalSeconds: number; scheduled: boolean; isNews: boolean; nowMs: number };
+export type Placement = {
+  monitorNo: number;
+  agentNos: readonly number[];
+  intervalSeconds: number;
+  scheduled: boolean;
+  isNews: boolean;
+  nowMs: number;
+};
 
 type SourceRow = { agent_no: number; interval_seconds: number; phase: number | null };
 
 /**
- * Makes `monitor_sources` and the phases' counts say what the placement says, inside the caller's transaction, and returns what that
- * means for the queue. A source that stays where it is keeps its phase and its streaks; one that is no longer named is removed.
+ * Makes `monitor_sources` and the phases' counts say what the placement says, inside the caller's transaction, and
+ * returns what that means for the queue. A source that stays where it is keeps its phase and its streaks; one that is
+ * no longer named is removed.
  */
 export async function placeMonitor(run: Run, placement: Placement): Promise<ScheduleChange> {
   const { monitorNo, agentNos, intervalSeconds } = placement;
   const rows = await run<SourceRow>(
-    { name: 'lock-sources', text: 'SELECT agent_no, interval_seconds, phase FROM monitor_sources WHERE monitor_no = $1 ORDER BY agent_no FOR UPDATE' },
+    {
+      name: 'lock-sources',
+      text:
+        'SELECT agent_no, interval_seconds, phase FROM monitor_sources WHERE monitor_no = $1 ORDER BY agent_no FOR ' +
+        'UPDATE',
+    },
     [monitorNo],
   );
   const change = noScheduleChange();
@@ -30,11 +44,18 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
       const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase };
       if (await leavePhase(run, left)) change.emptied.push(left);
     }
-    if (!stays) await run({ name: 'delete-source', text: 'DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2' }, [monitorNo, row.agent_no]);
+    if (!stays)
+      await run(
+        { name: 'delete-source', text: 'DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2' },
+        [monitorNo, row.agent_no],
+      );
   }
   for (const agentNo of agentNos.toSorted((a, b) => a - b)) {
     const before = known.get(agentNo);
-    const stays = before !== undefined && before.interval_seconds === intervalSeconds && (before.phase !== null) === placement.scheduled;
+    const stays =
+      before !== undefined &&
+      before.interval_seconds === intervalSeconds &&
+      (before.phase !== null) === placement.scheduled;
     const isNews = placement.scheduled && (placement.isNews || before === undefined);
     if (stays && !isNews) continue;
     const taken = placement.scheduled && !stays ? await takePhase(run, { agentNo, intervalSeconds }) : null;
@@ -45,9 +66,12 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     await run(
       {
         name: 'write-source',
-        text: `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, look_at) VALUES ($1, $2, $3, $4, $5)
-               ON CONFLICT (monitor_no, agent_no) DO UPDATE SET interval_seconds = excluded.interval_seconds, phase = excluded.phase,
-                 look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at, monitor_sources.look_at) END`,
+        text: `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, look_at)
+            VALUES ($1, $2, $3, $4, $5)
+               ON CONFLICT (monitor_no, agent_no) DO UPDATE
+                 SET interval_seconds = excluded.interval_seconds, phase = excluded.phase,
+                 look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at,
+                   monitor_sources.look_at) END`,
       },
       [monitorNo, agentNo, intervalSeconds, phase, looks ? placement.nowMs : null],
     );
@@ -58,7 +82,10 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
 /** One source's look before its next tick, from a moment on (Unix milliseconds). */
 export type PlannedLook = { monitorNo: number; agentNo: number; atMs: number };
 
-/** Has sources look again, with one statement; a look that is waiting already is never postponed. Sources that left the schedule meanwhile stay out of it. */
+/**
+ * Has sources look again, with one statement; a look that is waiting already is never postponed. Sources that left the
+ * schedule meanwhile stay out of it.
+ */
 export async function planLooks(run: Run, looks: readonly PlannedLook[]): Promise<void> {
   if (looks.length === 0) return;
   await run(
@@ -77,18 +104,28 @@ export async function listOccupiedPhases(database: Database): Promise<SchedulePh
   return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase }));
 }
 
-/** The agents of the service that have had a look to take since before `beforeMs` (Unix milliseconds): nobody was told of it, or who was told is gone. */
+/**
+ * The agents of the service that have had a look to take since before `beforeMs` (Unix milliseconds): nobody was told
+ * of it, or who was told is gone.
+ */
 export async function listForgottenLooks(database: Database, beforeMs: number): Promise<number[]> {
   const rows = await runWith(database)<{ no: number }>(
-    `SELECT no FROM agents a WHERE kind <> 'tenant' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.agent_no = a.no AND s.look_at < $1)`,
+    `SELECT no FROM agents a WHERE kind <> 'tenant' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.agent_no = a.no
+     AND s.look_at < $1)`,
     [beforeMs],
   );
   return rows.map((row) => row.no);
 }
 
-async function takePhase(run: Run, place: { agentNo: number; intervalSeconds: number }): Promise<{ phase: number; first: boolean }> {
+async function takePhase(
+  run: Run,
+  place: { agentNo: number; intervalSeconds: number },
+): Promise<{ phase: number; first: boolean }> {
   const rows = await run<{ phase: number; monitors: number }>(
-    { name: 'list-phases', text: 'SELECT phase, monitors FROM schedule_phases WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0' },
+    {
+      name: 'list-phases',
+      text: 'SELECT phase, monitors FROM schedule_phases WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0',
+    },
     [place.agentNo, place.intervalSeconds],
   );
   const phase = choosePhase(place.intervalSeconds, new Map(rows.map((row) => [row.phase, row.monitors])));
@@ -96,7 +133,8 @@ async function takePhase(run: Run, place: { agentNo: number; intervalSeconds: nu
     {
       name: 'take-phase',
       text: `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors) VALUES ($1, $2, $3, 1)
-             ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1 RETURNING monitors`,
+             ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1
+               RETURNING monitors`,
     },
     [place.agentNo, place.intervalSeconds, phase],
   );
@@ -106,7 +144,12 @@ async function takePhase(run: Run, place: { agentNo: number; intervalSeconds: nu
 /** True when the last monitor left. */
 async function leavePhase(run: Run, left: SchedulePhase): Promise<boolean> {
   const [remaining] = await run<{ monitors: number }>(
-    { name: 'leave-phase', text: 'UPDATE schedule_phases SET monitors = monitors - 1 WHERE agent_no = $1 AND interval_seconds = $2 AND phase = $3 RETURNING monitors' },
+    {
+      name: 'leave-phase',
+      text:
+        'UPDATE schedule_phases SET monitors = monitors - 1 WHERE agent_no = $1 AND interval_seconds = $2 AND ' +
+        'phase = $3 RETURNING monitors',
+    },
     [left.agentNo, left.intervalSeconds, left.phase],
   );
   return remaining?.monitors === 0;
@@ -117,5 +160,9 @@ function withoutMoves({ occupied, emptied, looks }: ScheduleChange): ScheduleCha
   const key = (place: SchedulePhase) => `${place.agentNo}/${place.intervalSeconds}/${place.phase}`;
   const taken = new Set(occupied.map(key));
   const left = new Set(emptied.map(key));
-  return { occupied: occupied.filter((place) => !left.has(key(place))), emptied: emptied.filter((place) => !taken.has(key(place))), looks };
+  return {
+    occupied: occupied.filter((place) => !left.has(key(place))),
+    emptied: emptied.filter((place) => !taken.has(key(place))),
+    looks,
+  };
 }

@@ -15,10 +15,12 @@ export type MigrationFile = { name: string; sql: string; checksum: string };
 /** The migrations of this release in the order in which they are applied. */
 export async function listMigrationFiles(): Promise<MigrationFile[]> {
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).toSorted();
-  return await Promise.all(names.map(async (name) => {
-    const sql = await readFile(`${FOLDER}${name}`, 'utf8');
-    return { name, sql, checksum: checksumOf(sql) };
-  }));
+  return await Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(`${FOLDER}${name}`, 'utf8');
+      return { name, sql, checksum: checksumOf(sql) };
+    }),
+  );
 }
 
 /** SHA-256 of a migration's text, in hex; how its lines end does not count, which a checkout may change. */
@@ -27,15 +29,18 @@ function checksumOf(sql: string): string {
 }
 
 /**
- * Resolves when PostgreSQL answers and knows all migrations of this release; rejects with its reason where it does not, and with the remedy where
- * some are missing. A newer schema is as good: it serves the release before as well, or old and new processes could not run side by side.
+ * Resolves when PostgreSQL answers and knows all migrations of this release; rejects with its reason where it does not,
+ * and with the remedy where some are missing. A newer schema is as good: it serves the release before as well, or old
+ * and new processes could not run side by side.
  */
 export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>): Promise<void> {
   await refuseTransactionPooling(database.Client);
-  const { rows } = await database.pool.query<{ name: string }>('SELECT name FROM schema_migrations').catch((error: Error & { code?: string }) => {
-    if (error.code === NO_TABLE) return { rows: [] };
-    throw error;
-  });
+  const { rows } = await database.pool
+    .query<{ name: string }>('SELECT name FROM schema_migrations')
+    .catch((error: Error & { code?: string }) => {
+      if (error.code === NO_TABLE) return { rows: [] };
+      throw error;
+    });
   const applied = new Set(rows.map(({ name }) => name));
   const missing = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql') && !applied.has(name)).toSorted();
   if (missing.length > 0) throw new Error(`The database lacks ${missing.join(', ')}: run the release's migrate first`);

@@ -1,6 +1,7 @@
 /**
- * Seals a text to a public key (X25519, 32 bytes in base64) with libsodium's `crypto_box_seal`: only the holder of the private key opens it,
- * and two boxes of the same text differ. Base64. Throws where the key is not usable. Half a millisecond of work.
+ * Seals a text to a public key (X25519, 32 bytes in base64) with libsodium's `crypto_box_seal`: only the holder of the
+ * private key opens it, and two boxes of the same text differ. Base64. Throws where the key is not usable. Half a
+ * millisecond of work.
  */
 export async function sealTo(publicKey: string, plain: string): Promise<string> {
   // Loaded when the first secret is sealed: most processes never seal any, and it takes 18 MB.

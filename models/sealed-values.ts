@@ -1,29 +1,72 @@
 import type { Database } from './database.ts';
 import { secretsContext } from './monitor-rows.ts';
-import { keyIdOf } from './secret-box.ts';
 import { totpContext } from './second-factor.ts';
+import { keyIdOf } from './secret-box.ts';
 import { compareRing, SESSION_NAME } from './session-name.ts';
 import { slackContext } from './slack-connections.ts';
 import { runOn } from './sql.ts';
 import { webhookContext } from './webhook-secrets.ts';
 
 /** All that is sealed at rest (D-17), by what it is. */
-export const SEALED_KINDS = ['monitor_secrets', 'webhook_url', 'signing_secret', 'previous_secret', 'slack_webhook', 'totp_secret'] as const;
+export const SEALED_KINDS = [
+  'monitor_secrets',
+  'webhook_url',
+  'signing_secret',
+  'previous_secret',
+  'slack_webhook',
+  'totp_secret',
+] as const;
 
 export type SealedKind = (typeof SEALED_KINDS)[number];
 
 /** Where the values of a kind lie, in which rows, in which order others lock these, and what a value is bound to. */
-type Place = { table: 'monitors' | 'channels' | 'users'; column: string; only: string; order: string; contextOf: (id: string) => string };
+type Place = {
+  table: 'monitors' | 'channels' | 'users';
+  column: string;
+  only: string;
+  order: string;
+  contextOf: (id: string) => string;
+};
 
 const IS_WEBHOOK = `type = 'webhook'`;
 const secretContext = (id: string) => webhookContext(id, 'signing_secret');
 
 const PLACES = {
-  monitor_secrets: { table: 'monitors', column: 'sealed_secrets', only: 'true', order: 'no', contextOf: secretsContext },
-  webhook_url: { table: 'channels', column: 'sealed_url', only: IS_WEBHOOK, order: 'id', contextOf: (id) => webhookContext(id, 'url') },
-  signing_secret: { table: 'channels', column: 'sealed_signing_secret', only: IS_WEBHOOK, order: 'id', contextOf: secretContext },
-  previous_secret: { table: 'channels', column: 'sealed_previous_secret', only: IS_WEBHOOK, order: 'id', contextOf: secretContext },
-  slack_webhook: { table: 'channels', column: 'sealed_url', only: `type = 'slack'`, order: 'id', contextOf: slackContext },
+  monitor_secrets: {
+    table: 'monitors',
+    column: 'sealed_secrets',
+    only: 'true',
+    order: 'no',
+    contextOf: secretsContext,
+  },
+  webhook_url: {
+    table: 'channels',
+    column: 'sealed_url',
+    only: IS_WEBHOOK,
+    order: 'id',
+    contextOf: (id) => webhookContext(id, 'url'),
+  },
+  signing_secret: {
+    table: 'channels',
+    column: 'sealed_signing_secret',
+    only: IS_WEBHOOK,
+    order: 'id',
+    contextOf: secretContext,
+  },
+  previous_secret: {
+    table: 'channels',
+    column: 'sealed_previous_secret',
+    only: IS_WEBHOOK,
+    order: 'id',
+    contextOf: secretContext,
+  },
+  slack_webhook: {
+    table: 'channels',
+    column: 'sealed_url',
+    only: `type = 'slack'`,
+    order: 'id',
+    contextOf: slackContext,
+  },
   totp_secret: { table: 'users', column: 'sealed_totp_secret', only: 'true', order: 'id', contextOf: totpContext },
 } as const satisfies Record<SealedKind, Place>;
 
@@ -31,19 +74,28 @@ const PLACES = {
 const BATCH = 200;
 
 /**
- * What came of a batch. `read` values were looked at, `resealed` of them changed; `lost` were changed by somebody else meanwhile and are left to
- * them; `unopened` are those that no key of the ring opens: the id of the row, and of the key that the value names. `last` is the id to go on after, null = there are no more.
+ * What came of a batch. `read` values were looked at, `resealed` of them changed; `lost` were changed by somebody else
+ * meanwhile and are left to them; `unopened` are those that no key of the ring opens: the id of the row, and of the key
+ * that the value names. `last` is the id to go on after, null = there are no more.
  */
-export type ResealedBatch = { read: number; resealed: number; lost: number; unopened: { id: string; keyId: string }[]; last: string | null };
+export type ResealedBatch = {
+  read: number;
+  resealed: number;
+  lost: number;
+  unopened: { id: string; keyId: string }[];
+  last: string | null;
+};
 
 /**
- * Seals the next values of a kind with the ring's first key, those in rows behind `after` (null = from the beginning): what is sealed with it already
- * or opens with no key stays as it is. One statement, in which a row that is not as it was read any more is left alone: whoever wrote it wins.
+ * Seals the next values of a kind with the ring's first key, those in rows behind `after` (null = from the beginning):
+ * what is sealed with it already or opens with no key stays as it is. One statement, in which a row that is not as it
+ * was read any more is left alone: whoever wrote it wins.
  */
 export async function resealBatch(database: Database, kind: SealedKind, after: string | null): Promise<ResealedBatch> {
   const { table, column, only, contextOf } = PLACES[kind];
   const values = await runOn(database.pool)<{ id: string; sealed: string }>(
-    `SELECT id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL AND ${only} AND id > $1 ORDER BY id LIMIT ${BATCH}`,
+    `SELECT id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL AND ${only} AND id > $1 ORDER BY id
+     LIMIT ${BATCH}`,
     [after ?? ''],
   );
   const stale: { id: string; sealed: string; fresh: string }[] = [];
@@ -51,27 +103,48 @@ export async function resealBatch(database: Database, kind: SealedKind, after: s
   for (const { id, sealed } of values) {
     const plain = openOrNull(database, sealed, contextOf(id));
     if (plain === null) unopened.push({ id, keyId: keyIdOf(sealed) });
-    else if (keyIdOf(sealed) !== database.secrets.keyIds[0]) stale.push({ id, sealed, fresh: database.secrets.seal(plain, contextOf(id)) });
+    else if (keyIdOf(sealed) !== database.secrets.keyIds[0])
+      stale.push({ id, sealed, fresh: database.secrets.seal(plain, contextOf(id)) });
   }
   const resealed = stale.length === 0 ? 0 : await replace(database, kind, stale);
-  return { read: values.length, resealed, lost: stale.length - resealed, unopened, last: values.length < BATCH ? null : (values.at(-1)?.id ?? null) };
+  return {
+    read: values.length,
+    resealed,
+    lost: stale.length - resealed,
+    unopened,
+    last: values.length < BATCH ? null : (values.at(-1)?.id ?? null),
+  };
 }
 
 /** One entry for each account, however many of its secrets there are. */
-async function replace({ pool, author }: Database, kind: SealedKind, stale: readonly { id: string; sealed: string; fresh: string }[]): Promise<number> {
+async function replace(
+  { pool, author }: Database,
+  kind: SealedKind,
+  stale: readonly { id: string; sealed: string; fresh: string }[],
+): Promise<number> {
   const { table, column, order } = PLACES[kind];
   const rows = await runOn(pool)(
-    `WITH held AS MATERIALIZED (SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY ${order} FOR NO KEY UPDATE), replaced AS (
+    `WITH held AS MATERIALIZED (SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY ${order} FOR NO KEY
+     UPDATE), replaced AS (
        UPDATE ${table} t SET ${column} = n.fresh
        FROM held h JOIN unnest($1::text[], $2::text[], $3::text[]) AS n (id, stale, fresh) ON n.id = h.id
        WHERE t.id = h.id AND t.${column} = n.stale RETURNING t.id, t.tenant_id
      ), recorded AS (
-       INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name, changes)
+       INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name,
+         changes)
        SELECT $4, t.id, $5::bigint, $6, $7, $8, 'account', t.id, t.name, '{"secrets":"changed"}' FROM tenants t
-       WHERE $4::text IS NOT NULL AND t.id IN (SELECT tenant_id FROM replaced) AND NOT EXISTS (SELECT 1 FROM audit_log a WHERE a.tenant_id = t.id AND a.at = $5::bigint AND a.id = $4)
+       WHERE $4::text IS NOT NULL AND t.id IN (SELECT tenant_id FROM replaced) AND NOT EXISTS (SELECT 1 FROM audit_log a
+         WHERE a.tenant_id = t.id AND a.at = $5::bigint AND a.id = $4)
      )
      SELECT id FROM replaced`,
-    [stale.map(({ id }) => id), stale.map(({ sealed }) => sealed), stale.map(({ fresh }) => fresh), ...(author === undefined ? [null, 0, null, null, null] : [author.id, Math.floor(author.nowMs / 1000), author.actor?.kind, author.actor?.name, author.action])],
+    [
+      stale.map(({ id }) => id),
+      stale.map(({ sealed }) => sealed),
+      stale.map(({ fresh }) => fresh),
+      ...(author === undefined
+        ? [null, 0, null, null, null]
+        : [author.id, Math.floor(author.nowMs / 1000), author.actor?.kind, author.actor?.name, author.action]),
+    ],
   );
   return rows.length;
 }
@@ -89,7 +162,8 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
   const count = async (kind: SealedKind) => {
     const { table, column, only } = PLACES[kind];
     const rows = await runOn(database.pool)<{ key: string; values: number }>(
-      `SELECT split_part(${column}, '.', 2) AS key, count(*) AS values FROM ${table} WHERE ${column} IS NOT NULL AND ${only} GROUP BY 1`,
+      `SELECT split_part(${column}, '.', 2) AS key, count(*) AS values FROM ${table} WHERE ${column} IS NOT NULL
+       AND ${only} GROUP BY 1`,
     );
     return new Map(rows.map(({ key, values }) => [key, values]));
   };
@@ -105,19 +179,27 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
 
 /** Drops the signing secrets of before a change whose day is over: they sign nothing any more. */
 export async function forgetPreviousSecrets(database: Database, nowMs: number): Promise<void> {
-  await runOn(database.pool)('UPDATE channels SET sealed_previous_secret = NULL, previous_secret_until = NULL WHERE previous_secret_until <= $1', [nowMs]);
+  await runOn(database.pool)(
+    'UPDATE channels SET sealed_previous_secret = NULL, previous_secret_until = NULL WHERE previous_secret_until <= $1',
+    [nowMs],
+  );
 }
 
 /**
- * How many sessions of other processes are on this database whose rings lack the key that we seal with, or have it and seal with another one.
- * A process that has asked nothing for half a minute may have no session: none seen is no proof that there is none.
+ * How many sessions of other processes are on this database whose rings lack the key that we seal with, or have it and
+ * seal with another one. A process that has asked nothing for half a minute may have no session: none seen is no proof
+ * that there is none.
  */
 export async function countForeignSessions(database: Database): Promise<{ lackKey: number; sealWithOther: number }> {
   const rows = await runOn(database.pool)<{ name: string }>(
     `SELECT application_name AS name FROM pg_stat_activity
-     WHERE datname = current_database() AND usename = current_user AND split_part(application_name, ':', 1) = $1 AND pid <> pg_backend_pid()`,
+     WHERE datname = current_database() AND usename = current_user AND split_part(application_name, ':', 1) = $1
+       AND pid <> pg_backend_pid()`,
     [SESSION_NAME],
   );
   const rings = rows.map(({ name }) => compareRing(name, database.secrets));
-  return { lackKey: rings.filter((ring) => ring === 'lacks_key').length, sealWithOther: rings.filter((ring) => ring === 'seals_with_other').length };
+  return {
+    lackKey: rings.filter((ring) => ring === 'lacks_key').length,
+    sealWithOther: rings.filter((ring) => ring === 'seals_with_other').length,
+  };
 }

@@ -1,6 +1,21 @@
-import { correctionAfterStep, judgeReading, READ_EVERY_MS, TIME_TOLERANCE_MS, type HeldTime, type TimeReading } from '../core/service-clock.ts';
+import {
+  correctionAfterStep,
+  judgeReading,
+  READ_EVERY_MS,
+  TIME_TOLERANCE_MS,
+  type HeldTime,
+  type TimeReading,
+} from '../core/service-clock.ts';
 import type { Database } from './database.ts';
-import { correctTime, readTime, recordAgreement, recordClockStep, settleAfterRest, settleTime, type TimeSetting } from './service-time.ts';
+import {
+  correctTime,
+  readTime,
+  recordAgreement,
+  recordClockStep,
+  settleAfterRest,
+  settleTime,
+  type TimeSetting,
+} from './service-time.ts';
 
 /** Which clock was set: that of the machine (or process), or PostgreSQL's; or the service's time itself, after that. */
 export const CLOCKS = ['machine', 'database', 'service'] as const;
@@ -58,7 +73,10 @@ export type KeepOptions = ClockEvents & { settles: boolean };
  * Learns the service's time from PostgreSQL, and keeps it until it is stopped: the process's clock is watched each
  * second, PostgreSQL's asked every two.
  */
-export async function keepServiceClock(database: Pick<Database, 'pool'>, options: KeepOptions): Promise<{ stop: () => Promise<void> }> {
+export async function keepServiceClock(
+  database: Pick<Database, 'pool'>,
+  options: KeepOptions,
+): Promise<{ stop: () => Promise<void> }> {
   let known: TimeReading = await begin(database, options);
   isSettled = known.correctionMs === 0;
   let comparing = Promise.resolve();
@@ -80,7 +98,9 @@ export async function keepServiceClock(database: Pick<Database, 'pool'>, options
     }
     if (!isIdle || (!isStepped && performance.now() - readAt < READ_EVERY_MS - WATCH_EVERY_MS / 2)) return;
     isIdle = false;
-    comparing = compare().catch(options.onFailure).finally(() => (isIdle = true));
+    comparing = compare()
+      .catch(options.onFailure)
+      .finally(() => (isIdle = true));
   }, WATCH_EVERY_MS);
   timer.unref();
   return {
@@ -112,7 +132,11 @@ async function begin(database: Pick<Database, 'pool'>, options: KeepOptions): Pr
 }
 
 /** Null where the reading said nothing. */
-async function compareOnce(database: Pick<Database, 'pool'>, known: TimeReading, options: KeepOptions): Promise<TimeReading | null> {
+async function compareOnce(
+  database: Pick<Database, 'pool'>,
+  known: TimeReading,
+  options: KeepOptions,
+): Promise<TimeReading | null> {
   const { reading, atMs, uncertainMs } = await readTimed(database);
   if (uncertainMs > SLOW_READING_MS / 2) return null;
   const held: HeldTime = { serviceMs: atMs + aheadMs, correctionMs: known.correctionMs, uncertainMs };
@@ -140,7 +164,9 @@ async function compareOnce(database: Pick<Database, 'pool'>, known: TimeReading,
 }
 
 /** A reading, and the moment of this process's own at which PostgreSQL made it, give or take `uncertainMs`. */
-async function readTimed(database: Pick<Database, 'pool'>): Promise<{ reading: TimeReading; atMs: number; uncertainMs: number }> {
+async function readTimed(
+  database: Pick<Database, 'pool'>,
+): Promise<{ reading: TimeReading; atMs: number; uncertainMs: number }> {
   const startedAt = performance.now();
   const reading = await readTime(database);
   const uncertainMs = (performance.now() - startedAt) / 2;

@@ -1,4 +1,12 @@
-import { stepWatch, type Due, type GapKind, type ServiceGap, type ServiceSight, type WatchedService, type WatchStep } from '../core/service-watch.ts';
+import {
+  stepWatch,
+  type Due,
+  type GapKind,
+  type ServiceGap,
+  type ServiceSight,
+  type WatchedService,
+  type WatchStep,
+} from '../core/service-watch.ts';
 import type { Database } from './database.ts';
 import { MARKS } from './service-marks.ts';
 import { inPoolTransaction, type Run } from './sql.ts';
@@ -6,10 +14,13 @@ import { inPoolTransaction, type Run } from './sql.ts';
 export type { GapKind, ServiceGap };
 
 /**
- * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged: kinds overlap, and a gap may begin before the window and
- * end after it. One that lasts ends at `nowMs`.
+ * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged: kinds overlap, and a gap may begin
+ * before the window and end after it. One that lasts ends at `nowMs`.
  */
-export async function listServiceGaps(run: Run, window: { fromMs: number; toMs: number; nowMs: number }): Promise<ServiceGap[]> {
+export async function listServiceGaps(
+  run: Run,
+  window: { fromMs: number; toMs: number; nowMs: number },
+): Promise<ServiceGap[]> {
   const rows = await run<{ kind: GapKind; started_at: number; ended_at: number }>(
     {
       name: 'list-service-gaps',
@@ -36,14 +47,19 @@ export async function pageServiceGaps(
   const { fromMs, toMs, before, limit } = query;
   return await run<StoredGap>(
     `SELECT no, kind, started_at AS "startMs", ended_at AS "endMs"
-     FROM (SELECT no, kind, started_at, ended_at FROM service_gaps UNION ALL SELECT no, 'overload', started_at, ended_at FROM overload_gaps) g
-     WHERE started_at < $2 AND (ended_at IS NULL OR ended_at > $1) AND ($3::bigint IS NULL OR (started_at, no) < ($3, $4::bigint))
+     FROM (SELECT no, kind, started_at, ended_at FROM service_gaps UNION ALL SELECT no, 'overload', started_at, ended_at
+       FROM overload_gaps) g
+     WHERE started_at < $2 AND (ended_at IS NULL OR ended_at > $1) AND ($3::bigint IS NULL
+       OR (started_at, no) < ($3, $4::bigint))
      ORDER BY started_at DESC, no DESC LIMIT $5`,
     [fromMs, toMs, before?.startMs ?? null, before?.no ?? null, limit],
   );
 }
 
-/** A shared agent that was heard of this much before the newest one, in seconds, is not there any more, and its checks are nobody's. */
+/**
+ * A shared agent that was heard of this much before the newest one, in seconds, is not there any more, and its checks
+ * are nobody's.
+ */
 const GONE_AFTER_SECONDS = 60;
 
 type WatchRow = {
@@ -57,12 +73,18 @@ type WatchRow = {
 };
 
 /**
- * Takes a look at our own doings, notes it, and records the gaps that follow from it, in one transaction: of two that look at once the second
- * sees what the first one noted. The caller says what it found in the queue.
+ * Takes a look at our own doings, notes it, and records the gaps that follow from it, in one transaction: of two that
+ * look at once the second sees what the first one noted. The caller says what it found in the queue.
  */
-export async function watchService(database: Database, seen: Pick<ServiceSight, 'nowMs' | 'oldestResultsAtMs'>): Promise<WatchStep> {
+export async function watchService(
+  database: Database,
+  seen: Pick<ServiceSight, 'nowMs' | 'oldestResultsAtMs'>,
+): Promise<WatchStep> {
   return await inPoolTransaction(database, async (run) => {
-    const [sweep] = await run<{ at: number; resumed_at: number }>('SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR NO KEY UPDATE', [MARKS.sweep]);
+    const [sweep] = await run<{ at: number; resumed_at: number }>(
+      'SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR NO KEY UPDATE',
+      [MARKS.sweep],
+    );
     const [row] = await run<WatchRow>(
       `SELECT (SELECT at FROM service_marks WHERE name = '${MARKS.checks}') AS checked_at,
               (SELECT at FROM service_marks WHERE name = '${MARKS.evaluation}') AS evaluated_at,
@@ -70,12 +92,17 @@ export async function watchService(database: Database, seen: Pick<ServiceSight, 
               (SELECT interval_seconds FROM service_marks WHERE name = '${MARKS.due}') AS due_interval,
               (SELECT min(p.interval_seconds) FROM schedule_phases p JOIN agents a ON a.no = p.agent_no
                WHERE p.monitors > 0 AND (a.kind = 'service' OR (a.kind = 'first_party'
-                     AND a.last_seen_at >= (SELECT max(last_seen_at) FROM agents WHERE kind = 'first_party') - $1::bigint))) AS shortest_interval,
+                     AND a.last_seen_at >= (SELECT max(last_seen_at) FROM agents
+                       WHERE kind = 'first_party') - $1::bigint))) AS shortest_interval,
               (SELECT started_at FROM service_gaps WHERE kind = 'checks' AND ended_at IS NULL) AS checks_open,
               (SELECT started_at FROM service_gaps WHERE kind = 'evaluation' AND ended_at IS NULL) AS evaluation_open`,
       [GONE_AFTER_SECONDS],
     );
-    const before: WatchedService = { sweptAtMs: sweep?.at ?? null, resumedAtMs: sweep?.resumed_at ?? null, ...watchedOf(row) };
+    const before: WatchedService = {
+      sweptAtMs: sweep?.at ?? null,
+      resumedAtMs: sweep?.resumed_at ?? null,
+      ...watchedOf(row),
+    };
     const step = stepWatch(before, { ...seen, shortestIntervalSeconds: row?.shortest_interval ?? null });
     await writeStep(run, { before, step, nowMs: seen.nowMs });
     return step;
@@ -92,7 +119,10 @@ function watchedOf(row: WatchRow | undefined): Omit<WatchedService, 'sweptAtMs' 
   };
 }
 
-async function writeStep(run: Run, { before, step, nowMs }: { before: WatchedService; step: WatchStep; nowMs: number }): Promise<void> {
+async function writeStep(
+  run: Run,
+  { before, step, nowMs }: { before: WatchedService; step: WatchStep; nowMs: number },
+): Promise<void> {
   await run(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3)
      ON CONFLICT (name) DO UPDATE SET at = greatest(service_marks.at, excluded.at), resumed_at = excluded.resumed_at`,
@@ -106,10 +136,12 @@ async function writeStep(run: Run, { before, step, nowMs }: { before: WatchedSer
     );
   }
   for (const { kind, startMs, endMs } of step.ended) {
-    if (kind === 'clock') await run('INSERT INTO service_gaps (kind, started_at, ended_at) VALUES ($1, $2, $3)', [kind, startMs, endMs]);
+    if (kind === 'clock')
+      await run('INSERT INTO service_gaps (kind, started_at, ended_at) VALUES ($1, $2, $3)', [kind, startMs, endMs]);
     else await run('UPDATE service_gaps SET ended_at = $2 WHERE kind = $1 AND ended_at IS NULL', [kind, endMs]);
   }
-  for (const { kind, startMs } of step.begun) await run('INSERT INTO service_gaps (kind, started_at) VALUES ($1, $2) ON CONFLICT DO NOTHING', [kind, startMs]);
+  for (const { kind, startMs } of step.begun)
+    await run('INSERT INTO service_gaps (kind, started_at) VALUES ($1, $2) ON CONFLICT DO NOTHING', [kind, startMs]);
 }
 
 function isSameDue(a: Due | null, b: Due | null): boolean {

@@ -1,7 +1,10 @@
 import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
-/** The service's own doings whose newest moment is kept: looks at ourselves, checks, batches of results, and what is due. */
+/**
+ * The service's own doings whose newest moment is kept: looks at ourselves, checks, batches of results, and what is
+ * due.
+ */
 export const MARKS = { sweep: 'sweep', checks: 'checks', evaluation: 'evaluation', due: 'due' } as const;
 
 /** What a process notes of itself. */
@@ -14,13 +17,14 @@ export async function findLastSweep(run: Run): Promise<number | null> {
 }
 
 /**
- * Notes that something of the kind was done (Unix milliseconds); never moves back. Not forced to disk: a mark that a crash of PostgreSQL
- * loses is older than the truth by what its clients did not see either.
+ * Notes that something of the kind was done (Unix milliseconds); never moves back. Not forced to disk: a mark that a
+ * crash of PostgreSQL loses is older than the truth by what its clients did not see either.
  */
 export async function markDone(database: Database, name: NotedDoing, nowMs: number): Promise<void> {
   await database.pool.query({
     name: 'mark-done',
-    text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint WHERE set_config('synchronous_commit', 'off', true) = 'off'
+    text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint
+        WHERE set_config('synchronous_commit', 'off', true) = 'off'
            ON CONFLICT (name) DO UPDATE SET at = greatest(service_marks.at, excluded.at)`,
     values: [name, nowMs],
   });
@@ -34,7 +38,8 @@ const FIRST_START = 'first start';
  */
 export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const { rows } = await database.pool.query<{ is_over: boolean }>(
-    `INSERT INTO service_marks (name, at, resumed_at) SELECT $1, CASE WHEN EXISTS (SELECT 1 FROM tenants) THEN $2::bigint ELSE 0 END, $2
+    `INSERT INTO service_marks (name, at, resumed_at) SELECT $1, CASE WHEN EXISTS (SELECT 1
+     FROM tenants) THEN $2::bigint ELSE 0 END, $2
      ON CONFLICT (name) DO UPDATE SET name = excluded.name
      RETURNING at > 0 AS is_over`,
     [FIRST_START, nowMs],

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 import type { TimeReading } from '../core/service-clock.ts';
+import type { Database } from './database.ts';
 import { pullBackTimes } from './future-times.ts';
 import { MARKS } from './service-marks.ts';
-import type { Database } from './database.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
 /**
@@ -19,16 +19,27 @@ const AFTERMATH_MS = 60_000;
 
 /** Reads PostgreSQL's clock and the marks of the service's time, with one statement. */
 export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeReading> {
-  const { rows } = await database.pool.query<{ database_ms: number; at: number | null; service_at: number | null; agreed_at: number | null }>({
+  const { rows } = await database.pool.query<{
+    database_ms: number;
+    at: number | null;
+    service_at: number | null;
+    agreed_at: number | null;
+  }>({
     name: 'read-time',
-    text: `SELECT ${DATABASE_MS} AS database_ms, t.at, t.resumed_at AS service_at, (SELECT at FROM service_marks WHERE name = $2) AS agreed_at
+    text: `SELECT ${DATABASE_MS} AS database_ms, t.at, t.resumed_at AS service_at, (SELECT at FROM service_marks
+        WHERE name = $2) AS agreed_at
            FROM (SELECT 1) one LEFT JOIN service_marks t ON t.name = $1`,
     values: [TIME.corrected, TIME.agreed],
   });
   const [row] = rows;
   if (row === undefined) throw new Error('PostgreSQL did not say what time it is');
   const { database_ms: databaseMs, at, service_at: serviceAt, agreed_at: agreedAt } = row;
-  return { databaseMs, correctionMs: (serviceAt ?? 0) - (at ?? 0), correctedAtMs: at ?? databaseMs, agreedAtMs: agreedAt ?? 0 };
+  return {
+    databaseMs,
+    correctionMs: (serviceAt ?? 0) - (at ?? 0),
+    correctedAtMs: at ?? databaseMs,
+    agreedAtMs: agreedAt ?? 0,
+  };
 }
 
 /**
@@ -38,7 +49,8 @@ export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeRe
 export async function recordAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeReading): Promise<void> {
   await database.pool.query({
     name: 'record-agreed-time',
-    text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint WHERE set_config('synchronous_commit', 'off', true) = 'off'
+    text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint
+        WHERE set_config('synchronous_commit', 'off', true) = 'off'
            ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`,
     values: [TIME.agreed, Math.round(databaseMs)],
   });
@@ -48,14 +60,23 @@ export async function recordAgreement(database: Pick<Database, 'pool'>, { databa
  * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did, and records the moment as
  * a gap of the clock. False where another process was quicker, or the clock was set once more.
  */
-export async function correctTime(database: Pick<Database, 'pool'>, { reading, correctionMs }: { reading: TimeReading; correctionMs: number }): Promise<boolean> {
+export async function correctTime(
+  database: Pick<Database, 'pool'>,
+  { reading, correctionMs }: { reading: TimeReading; correctionMs: number },
+): Promise<boolean> {
   return await inPoolTransaction(database, async (run) => {
     const now = await lockTime(run);
-    if (now.correctionMs !== reading.correctionMs || Math.abs(now.databaseMs - reading.databaseMs) > AFTERMATH_MS) return false;
+    if (now.correctionMs !== reading.correctionMs || Math.abs(now.databaseMs - reading.databaseMs) > AFTERMATH_MS)
+      return false;
     const atMs = Math.round(now.databaseMs);
-    await run('UPDATE service_marks SET at = $2, resumed_at = $3 WHERE name = $1', [TIME.corrected, atMs, atMs + correctionMs]);
+    await run('UPDATE service_marks SET at = $2, resumed_at = $3 WHERE name = $1', [
+      TIME.corrected,
+      atMs,
+      atMs + correctionMs,
+    ]);
     await run(
-      `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`,
+      `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT (name) DO UPDATE
+       SET at = excluded.at, resumed_at = excluded.resumed_at`,
       [TIME.agreed, atMs],
     );
     await recordClockGap(run, { startMs: atMs + correctionMs, endMs: atMs + correctionMs });
@@ -86,7 +107,10 @@ export async function settleTime(database: Pick<Database, 'pool'>, reading: Time
  * As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been
  * further.
  */
-export async function settleAfterRest(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
+export async function settleAfterRest(
+  database: Pick<Database, 'pool'>,
+  reading: TimeReading,
+): Promise<TimeSetting | null> {
   return await inPoolTransaction(database, async (run, client) => {
     const now = await lockTime(run);
     if (now.agreedAtMs !== reading.agreedAtMs || now.correctionMs !== reading.correctionMs) return null;
@@ -99,8 +123,15 @@ export async function settleAfterRest(database: Pick<Database, 'pool'>, reading:
   });
 }
 
-async function setTime({ run, client }: { run: Run; client: PoolClient }, { nowMs, wasMs }: { nowMs: number; wasMs: number }): Promise<void> {
-  await run(`INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`, [TIME.set, nowMs, wasMs]);
+async function setTime(
+  { run, client }: { run: Run; client: PoolClient },
+  { nowMs, wasMs }: { nowMs: number; wasMs: number },
+): Promise<void> {
+  await run(
+    `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE
+     SET at = excluded.at, resumed_at = excluded.resumed_at`,
+    [TIME.set, nowMs, wasMs],
+  );
   if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
   await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
   // The gap is recorded: the next self-watch begins here, and silence counts from here.
@@ -109,7 +140,11 @@ async function setTime({ run, client }: { run: Run; client: PoolClient }, { nowM
 
 /** Whether the service's time was set back so lately that what still held the old one may have written since. */
 export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
-  const rows = await run('SELECT 1 FROM service_marks WHERE name = $1 AND resumed_at > at AND at BETWEEN $2::bigint - $3::bigint AND $2::bigint + $3::bigint', [TIME.set, nowMs, AFTERMATH_MS]);
+  const rows = await run(
+    'SELECT 1 FROM service_marks WHERE name = $1 AND resumed_at > at AND at BETWEEN $2::bigint - $3::bigint AND ' +
+      '$2::bigint + $3::bigint',
+    [TIME.set, nowMs, AFTERMATH_MS],
+  );
   return rows.length > 0;
 }
 
@@ -123,10 +158,14 @@ const DOUBTED_FROM_MS = 3_600_000;
  * True while the service's time is not sure enough for what cannot be taken back: PostgreSQL's clock was set and it is
  * not settled yet, or within the last `doubtMs` the time jumped ahead by more than an hour.
  */
-export async function isTimeDoubtful(database: Pick<Database, 'pool'>, { nowMs, doubtMs }: { nowMs: number; doubtMs: number }): Promise<boolean> {
+export async function isTimeDoubtful(
+  database: Pick<Database, 'pool'>,
+  { nowMs, doubtMs }: { nowMs: number; doubtMs: number },
+): Promise<boolean> {
   const [row] = await runOn(database.pool)<{ is_doubtful: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM service_marks WHERE name = $1 AND at <> resumed_at)
-         OR EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock' AND ended_at > $2 AND ended_at - started_at > $3) AS is_doubtful`,
+         OR EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock' AND ended_at > $2
+           AND ended_at - started_at > $3) AS is_doubtful`,
     [TIME.corrected, nowMs - doubtMs, DOUBTED_FROM_MS],
   );
   return row?.is_doubtful === true;
@@ -147,18 +186,30 @@ async function recordClockGap(run: Run, { startMs, endMs }: { startMs: number; e
   await run(
     `INSERT INTO service_gaps (kind, started_at, ended_at)
      SELECT 'clock', $1::bigint, $2::bigint
-     WHERE $2::bigint > $1::bigint OR NOT EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock' AND started_at BETWEEN $1::bigint - ${AFTERMATH_MS / 6} AND $1::bigint + ${AFTERMATH_MS / 6})`,
+     WHERE $2::bigint > $1::bigint OR NOT EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock'
+       AND started_at BETWEEN $1::bigint - ${AFTERMATH_MS / 6} AND $1::bigint + ${AFTERMATH_MS / 6})`,
     [startMs, endMs],
   );
 }
 
 async function lockTime(run: Run): Promise<TimeReading> {
   const nowMs = Math.round(await askDatabase(run));
-  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $3, $3), ($2, $3, $3) ON CONFLICT DO NOTHING', [TIME.corrected, TIME.agreed, nowMs]);
-  const [time] = await run<{ at: number; resumed_at: number }>('SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR UPDATE', [TIME.corrected]);
+  await run(
+    'INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $3, $3), ($2, $3, $3) ON CONFLICT DO NOTHING',
+    [TIME.corrected, TIME.agreed, nowMs],
+  );
+  const [time] = await run<{ at: number; resumed_at: number }>(
+    'SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR UPDATE',
+    [TIME.corrected],
+  );
   const [agreed] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [TIME.agreed]);
   if (time === undefined || agreed === undefined) throw new Error('The marks of the time are gone');
-  return { databaseMs: await askDatabase(run), correctionMs: time.resumed_at - time.at, correctedAtMs: time.at, agreedAtMs: agreed.at };
+  return {
+    databaseMs: await askDatabase(run),
+    correctionMs: time.resumed_at - time.at,
+    correctedAtMs: time.at,
+    agreedAtMs: agreed.at,
+  };
 }
 
 async function askDatabase(run: Run): Promise<number> {

@@ -4,8 +4,9 @@ import type { Database } from './database.ts';
 import { runOn } from './sql.ts';
 
 /**
- * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order: of each monitor the last one before the window
- * and all in it; an empty list where there is none. Two looks into one index for each monitor, however long its history.
+ * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order: of each monitor the
+ * last one before the window and all in it; an empty list where there is none. Two looks into one index for each
+ * monitor, however long its history.
  */
 export async function readStateHistories(
   database: Pick<Database, 'pool'>,
@@ -17,7 +18,8 @@ export async function readStateHistories(
       name: 'read-state-histories',
       text: `SELECT m.id, t.at AS "atMs", t.to_state AS "to"
              FROM unnest($1::text[]) AS m (id), LATERAL (
-               (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at < $2 ORDER BY at DESC, sequence DESC LIMIT 1)
+               (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at < $2
+                 ORDER BY at DESC, sequence DESC LIMIT 1)
                UNION ALL
                SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3
              ) t
@@ -29,7 +31,10 @@ export async function readStateHistories(
   return histories;
 }
 
-/** When a monitor's incidents began and ended, of those that touch `[fromMs, toMs)`, in Unix milliseconds; `endMs` is null of one that is open. */
+/**
+ * When a monitor's incidents began and ended, of those that touch `[fromMs, toMs)`, in Unix milliseconds; `endMs` is
+ * null of one that is open.
+ */
 export async function listIncidentSpans(
   database: Pick<Database, 'pool'>,
   { monitorId, fromMs, toMs }: { monitorId: string; fromMs: number; toMs: number },
@@ -38,7 +43,8 @@ export async function listIncidentSpans(
     {
       name: 'list-incident-spans',
       text: `SELECT started_at AS "startMs", resolved_at AS "endMs" FROM incidents
-             WHERE monitor_id = $1 AND started_at < $3 AND (resolved_at IS NULL OR resolved_at >= $2) ORDER BY started_at`,
+             WHERE monitor_id = $1 AND started_at < $3 AND (resolved_at IS NULL OR resolved_at >= $2)
+               ORDER BY started_at`,
     },
     [monitorId, fromMs, toMs],
   );

@@ -9,18 +9,32 @@ import { rolledUntilMs } from './rollups.ts';
 import { runOn } from './sql.ts';
 
 /**
- * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks that were up or degraded;
- * `phases` are the means of those of them whose phases were kept, in milliseconds, without phases that none of them had, `phaseChecks` of how many each is.
+ * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks
+ * that were up or degraded; `phases` are the means of those of them whose phases were kept, in milliseconds, without
+ * phases that none of them had, `phaseChecks` of how many each is.
  */
-export type Tally = { up: number; degraded: number; down: number; none: number; latency: Histogram; phases: ByPhase; phaseChecks: ByPhase };
+export type Tally = {
+  up: number;
+  degraded: number;
+  down: number;
+  none: number;
+  latency: Histogram;
+  phases: ByPhase;
+  phaseChecks: ByPhase;
+};
 
 /** A number for each phase that there is one of. */
 export type ByPhase = Partial<Record<keyof Phases, number>>;
 
-/** The tally of one source in one step of a series, which begins at `atMs` (Unix milliseconds, a multiple of the step). */
+/**
+ * The tally of one source in one step of a series, which begins at `atMs` (Unix milliseconds, a multiple of the step).
+ */
 export type SeriesPoint = { atMs: number; agentNo: number; tally: Tally };
 
-/** Steps that a series can have, in milliseconds; those below an hour are made of single results, and are there for as long as these. */
+/**
+ * Steps that a series can have, in milliseconds; those below an hour are made of single results, and are there for as
+ * long as these.
+ */
 export const SERIES_STEPS_MS = [60_000, 300_000, HOUR_MS, DAY_MS] as const;
 export type SeriesStepMs = (typeof SERIES_STEPS_MS)[number];
 
@@ -41,8 +55,9 @@ export function noTally(): Tally {
 }
 
 /**
- * What came of the checks of these monitors, all sources together, in `[fromMs, toMs)`; every monitor that is asked for has an entry. Whole days
- * and hours that are rolled up are read as such, the rest from single results as far as those are still there.
+ * What came of the checks of these monitors, all sources together, in `[fromMs, toMs)`; every monitor that is asked for
+ * has an entry. Whole days and hours that are rolled up are read as such, the rest from single results as far as those
+ * are still there.
  */
 export async function sumTallies(
   database: Pick<Database, 'pool'>,
@@ -50,7 +65,10 @@ export async function sumTallies(
 ): Promise<Map<number, Tally>> {
   const sums = new Map(monitorNos.map((no) => [no, noTally()]));
   const run = runOn(database.pool);
-  const spans = cutWindow({ fromMs, toMs: Math.min(toMs, nowMs + HOUR_MS) }, { rolledUntilMs: await rolledUntilMs(run), coarsest: 'day' });
+  const spans = cutWindow(
+    { fromMs, toMs: Math.min(toMs, nowMs + HOUR_MS) },
+    { rolledUntilMs: await rolledUntilMs(run), coarsest: 'day' },
+  );
   const { sql, bind } = tallySql(spans, { monitorNos, keys: { monitor_no: 'monitor_no' } });
   if (sql === null) return sums;
   for (const row of await run<TallyRow & { monitor_no: number }>(sql, bind)) sums.set(row.monitor_no, tallyOf(row));
@@ -58,22 +76,29 @@ export async function sumTallies(
 }
 
 /**
- * One statement over all spans: what was counted, and latencies by bucket, are each summed by the keys (their names and what they are made of) in the database.
- * Null where there is nothing to read.
+ * One statement over all spans: what was counted, and latencies by bucket, are each summed by the keys (their names and
+ * what they are made of) in the database. Null where there is nothing to read.
  */
-export function tallySql(spans: Spans, { monitorNos, keys }: { monitorNos: readonly number[]; keys: Readonly<Record<string, string>> }): { sql: string | null; bind: unknown[] } {
+export function tallySql(
+  spans: Spans,
+  { monitorNos, keys }: { monitorNos: readonly number[]; keys: Readonly<Record<string, string>> },
+): { sql: string | null; bind: unknown[] } {
   const bind: unknown[] = [monitorNos];
   const names = Object.keys(keys).join(', ');
   const sources = sourcesOf(spans, (value) => `$${bind.push(value)}::bigint`);
   const unite = (part: (source: Source) => string): string => sources.map(part).join(' UNION ALL ');
-  const select = Object.entries(keys).map(([name, expression]) => `${expression} AS ${name}`).join(', ');
+  const select = Object.entries(keys)
+    .map(([name, expression]) => `${expression} AS ${name}`)
+    .join(', ');
   if (sources.length === 0 || monitorNos.length === 0) return { sql: null, bind };
   const sql = `
     SELECT ${names}, up, degraded, down, none, buckets, l.counts, to_json(phases) AS phases
-    FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down, sum(none)::bigint AS none, ${summedPhases()} AS phases
+    FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down,
+      sum(none)::bigint AS none, ${summedPhases()} AS phases
           FROM (${unite(({ tallies }) => `SELECT ${select}, ${tallies}`)}) v GROUP BY ${names}) c
     LEFT JOIN (SELECT ${names}, json_agg(bucket ORDER BY bucket) AS buckets, json_agg(n ORDER BY bucket) AS counts
-               FROM (SELECT ${names}, bucket, sum(n)::bigint AS n FROM (${unite(({ latencies }) => `SELECT ${select}, ${latencies}`)}) l GROUP BY ${names}, bucket) l
+               FROM (SELECT ${names}, bucket, sum(n)::bigint AS n
+                 FROM (${unite(({ latencies }) => `SELECT ${select}, ${latencies}`)}) l GROUP BY ${names}, bucket) l
                GROUP BY ${names}) l USING (${names})`;
   return { sql, bind };
 }
@@ -82,7 +107,10 @@ export function tallySql(spans: Spans, { monitorNos, keys }: { monitorNos: reado
 type Source = { tallies: string; latencies: string };
 
 function sourcesOf({ raw, hours, days }: Spans, parameter: (value: unknown) => string): Source[] {
-  const rolled = (table: string) => ({ fromMs, toMs }: Span) => rolledSource(table, { from: parameter(fromMs), to: parameter(toMs) });
+  const rolled =
+    (table: string) =>
+    ({ fromMs, toMs }: Span) =>
+      rolledSource(table, { from: parameter(fromMs), to: parameter(toMs) });
   return [
     ...days.map(rolled('daily_rollups')),
     ...hours.map(rolled('hourly_rollups')),
@@ -102,7 +130,8 @@ function rawSource(span: { from: string; to: string }): Source {
   const checks = `(${rawChecks({ ...span, only: (alias) => `${alias}.monitor_no = ANY($1::int[])` })}) r`;
   const { up, degraded, down, none } = VERDICT_CODES;
   return {
-    tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down, (verdict = ${none})::int AS none,
+    tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down,
+        (verdict = ${none})::int AS none,
               ${phasesOfCheck('r')} AS phases FROM ${checks}`,
     latencies: `${bucketSql('latency_ms')} AS bucket, 1 AS n FROM ${checks} WHERE ${isTimed('r')} AND latency_ms IS NOT NULL`,
   };
@@ -112,7 +141,10 @@ function rawSource(span: { from: string; to: string }): Source {
 export function meanPhases(tallies: readonly Tally[]): ByPhase {
   const means = PHASE_NAMES.flatMap((name) => {
     const checks = tallies.reduce((sum, { phaseChecks }) => sum + (phaseChecks[name] ?? 0), 0);
-    const ms = tallies.reduce((sum, { phases, phaseChecks }) => sum + (phases[name] ?? 0) * (phaseChecks[name] ?? 0), 0);
+    const ms = tallies.reduce(
+      (sum, { phases, phaseChecks }) => sum + (phases[name] ?? 0) * (phaseChecks[name] ?? 0),
+      0,
+    );
     return checks === 0 ? [] : [[name, ms / checks] as const];
   });
   return Object.fromEntries(means);
@@ -125,7 +157,10 @@ export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: T
     return checks === 0 ? [] : [{ name, ms, checks }];
   });
   return {
-    up, degraded, down, none,
+    up,
+    degraded,
+    down,
+    none,
     latency: buckets === null || counts === null ? NO_LATENCIES : { buckets, counts },
     phases: Object.fromEntries(kept.map(({ name, ms, checks }) => [name, ms / checks])),
     phaseChecks: Object.fromEntries(kept.map(({ name, checks }) => [name, checks])),

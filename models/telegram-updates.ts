@@ -2,8 +2,8 @@ import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 
 /**
- * Telegram offers an update again for a day at the most. Twice that, for clocks and nights in which it was away; and far less than the quiet
- * week after which it numbers from anywhere, so that no new update is taken for an old one.
+ * Telegram offers an update again for a day at the most. Twice that, for clocks and nights in which it was away; and
+ * far less than the quiet week after which it numbers from anywhere, so that no new update is taken for an old one.
  */
 const GOOD_FOR_MS = 2 * 86_400_000;
 
@@ -11,8 +11,9 @@ const GOOD_FOR_MS = 2 * 86_400_000;
 export type BotUpdate = { bot: string; updateId: number; nowMs: number };
 
 /**
- * Takes an update in the transaction of what it changes; false where that was done before. Updates may come in any order, and twice at the same
- * moment: the second waits for the first one's transaction, and takes the update after all where that fails.
+ * Takes an update in the transaction of what it changes; false where that was done before. Updates may come in any
+ * order, and twice at the same moment: the second waits for the first one's transaction, and takes the update after all
+ * where that fails.
  */
 export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate): Promise<boolean> {
   const rows = await run<{ bot: string }>(

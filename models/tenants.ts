@@ -8,12 +8,24 @@ import { inTransaction, runWith } from './sql.ts';
 export type Tenant = { id: string; name: string; plan: Plan; createdAt: number };
 
 /** Stores a tenant; null when the name is taken. */
-export async function createTenant(database: Database, tenant: { id: string; name: string; plan: Plan; nowMs: number }): Promise<Tenant | null> {
+export async function createTenant(
+  database: Database,
+  tenant: { id: string; name: string; plan: Plan; nowMs: number },
+): Promise<Tenant | null> {
   const { id, name, plan, nowMs } = tenant;
   const isCreated = await inTransaction(database, async (transaction) => {
     const run = runWith(database, transaction);
-    const rows = await run('INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING RETURNING id', [id, name, plan, Math.floor(nowMs / 1000)]);
-    if (rows.length > 0) await recordChange(run, database, { tenantId: id, object: { kind: 'account', id, name }, changes: madeWith({ name, plan }) });
+    const rows = await run(
+      'INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING ' +
+        'RETURNING id',
+      [id, name, plan, Math.floor(nowMs / 1000)],
+    );
+    if (rows.length > 0)
+      await recordChange(run, database, {
+        tenantId: id,
+        object: { kind: 'account', id, name },
+        changes: madeWith({ name, plan }),
+      });
     return rows.length > 0;
   });
   return isCreated ? await findTenant(database, id) : null;
@@ -27,6 +39,11 @@ export async function findTenant(database: Database, id: string): Promise<Tenant
 
 /** Every tenant, by creation. */
 export async function listTenants(database: Database): Promise<Tenant[]> {
-  const records = await database.records.tenants.findAll({ order: [['createdAt', 'ASC'], ['id', 'ASC']] });
+  const records = await database.records.tenants.findAll({
+    order: [
+      ['createdAt', 'ASC'],
+      ['id', 'ASC'],
+    ],
+  });
   return records.map((record) => record.get({ plain: true }));
 }

@@ -1,6 +1,6 @@
+import { sourcesAgainst, type Change } from '../core/change.ts';
 import type { EventState } from '../core/event.ts';
 import { stepIncident } from '../core/incident.ts';
-import { sourcesAgainst, type Change } from '../core/change.ts';
 import { insertTransitions, type Incident } from './history.ts';
 import type { Run } from './sql.ts';
 
@@ -18,13 +18,27 @@ export type WithIncident = { incident: { id: string; startedAtMs: number } | nul
 type IncidentOfTenant = Incident & { tenantId: string };
 
 /**
- * Writes the transitions of a batch and does to the monitors' incidents what they mean, each monitor's in the order given; returns them
- * with their incidents. Three statements, however many transitions: where everything fails at once the alerts wait for them. The caller
- * holds the monitors' locks.
+ * Writes the transitions of a batch and does to the monitors' incidents what they mean, each monitor's in the order
+ * given; returns them with their incidents. Three statements, however many transitions: where everything fails at once
+ * the alerts wait for them. The caller holds the monitors' locks.
  */
-export async function recordTransitions<Decided extends DecidedTransition>(run: Run, decided: readonly Decided[]): Promise<(Decided & WithIncident)[]> {
-  await insertTransitions(run, decided.map(({ monitor, sequence, change: { failures: _kept, ...change } }) => ({ ...change, monitorId: monitor.id, tenantId: monitor.tenantId, sequence })));
-  const open = await findOpenIncidents(run, decided.map(({ monitor }) => monitor.id));
+export async function recordTransitions<Decided extends DecidedTransition>(
+  run: Run,
+  decided: readonly Decided[],
+): Promise<(Decided & WithIncident)[]> {
+  await insertTransitions(
+    run,
+    decided.map(({ monitor, sequence, change: { failures: _kept, ...change } }) => ({
+      ...change,
+      monitorId: monitor.id,
+      tenantId: monitor.tenantId,
+      sequence,
+    })),
+  );
+  const open = await findOpenIncidents(
+    run,
+    decided.map(({ monitor }) => monitor.id),
+  );
   const touched = new Map<string, IncidentOfTenant>();
   const recorded = decided.map((transition) => {
     const before = open.get(transition.monitor.id) ?? null;
@@ -59,13 +73,24 @@ export async function listLastTold(run: Run, monitorIds: readonly string[]): Pro
 }
 
 /** The incident that the transition belongs to, as it is after it; the same object where it is left alone. */
-function applyTransition(open: IncidentOfTenant | null, { monitor, change, newIncidentId }: DecidedTransition): IncidentOfTenant | null {
+function applyTransition(
+  open: IncidentOfTenant | null,
+  { monitor, change, newIncidentId }: DecidedTransition,
+): IncidentOfTenant | null {
   const step = stepIncident(open?.state ?? null, change.to);
   const told = { reason: change.reason ?? '', sourcesDown: sourcesAgainst(change.evidence) };
   if (step.step === 'open') {
     const { atMs, detectedAtMs } = change;
     const named = { id: newIncidentId, tenantId: monitor.tenantId, monitorId: monitor.id, monitorName: monitor.name };
-    return { ...named, ...told, state: step.state, startedAtMs: atMs, detectedAtMs, resolvedAtMs: null, resolution: null };
+    return {
+      ...named,
+      ...told,
+      state: step.state,
+      startedAtMs: atMs,
+      detectedAtMs,
+      resolvedAtMs: null,
+      resolution: null,
+    };
   }
   if (open === null || step.step === 'none') return open;
   if (step.step === 'worsen') return { ...open, ...told, state: 'down' };
@@ -74,7 +99,8 @@ function applyTransition(open: IncidentOfTenant | null, { monitor, change, newIn
 
 async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promise<Map<string, IncidentOfTenant>> {
   const rows = await run<IncidentOfTenant>(
-    `SELECT id, tenant_id AS "tenantId", monitor_id AS "monitorId", monitor_name AS "monitorName", state, reason, sources_down AS "sourcesDown",
+    `SELECT id, tenant_id AS "tenantId", monitor_id AS "monitorId", monitor_name AS "monitorName", state, reason,
+     sources_down AS "sourcesDown",
             started_at AS "startedAtMs", detected_at AS "detectedAtMs", resolved_at AS "resolvedAtMs", resolution
      FROM incidents WHERE monitor_id = ANY($1::text[]) AND resolved_at IS NULL`,
     [[...new Set(monitorIds)]],
@@ -82,15 +108,23 @@ async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promi
   return new Map(rows.map((incident) => [incident.monitorId, incident]));
 }
 
-/** In the order given: a monitor's incident is resolved before its next one is opened, for two open ones would be refused. */
+/**
+ * In the order given: a monitor's incident is resolved before its next one is opened, for two open ones would be
+ * refused.
+ */
 async function storeIncidents(run: Run, incidents: readonly IncidentOfTenant[]): Promise<void> {
   if (incidents.length === 0) return;
   await run(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution)
-     SELECT i.id, i."tenantId", i."monitorId", i."monitorName", i.state, i.reason, i."sourcesDown", i."startedAtMs", i."detectedAtMs", i."resolvedAtMs", i.resolution
-     FROM json_to_recordset($1::json) AS i (id text, "tenantId" text, "monitorId" text, "monitorName" text, state text, reason text, "sourcesDown" text[],
-                                            "startedAtMs" bigint, "detectedAtMs" bigint, "resolvedAtMs" bigint, resolution text)
-     ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, sources_down = excluded.sources_down,
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+     detected_at, resolved_at, resolution)
+     SELECT i.id, i."tenantId", i."monitorId", i."monitorName", i.state, i.reason, i."sourcesDown", i."startedAtMs",
+       i."detectedAtMs", i."resolvedAtMs", i.resolution
+     FROM json_to_recordset($1::json) AS i (id text, "tenantId" text, "monitorId" text, "monitorName" text, state text,
+       reason text, "sourcesDown" text[],
+                                            "startedAtMs" bigint, "detectedAtMs" bigint, "resolvedAtMs" bigint,
+                                              resolution text)
+     ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
+       sources_down = excluded.sources_down,
                                     resolved_at = excluded.resolved_at, resolution = excluded.resolution`,
     [JSON.stringify(incidents)],
   );

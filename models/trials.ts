@@ -4,7 +4,10 @@ import type { Database } from './database.ts';
 
 type Secrets = Pick<Database, 'secrets'>;
 
-/** What a trial is to probe, sealed whole for its way through the queue (D-17): the draft's secrets are in it. Bound to the trial, so that it opens as nothing else. */
+/**
+ * What a trial is to probe, sealed whole for its way through the queue (D-17): the draft's secrets are in it. Bound to
+ * the trial, so that it opens as nothing else.
+ */
 export function sealTrialTarget({ secrets }: Secrets, trialId: string, target: CheckTarget): string {
   return secrets.seal(JSON.stringify(target), `trial:${trialId}:target`);
 }

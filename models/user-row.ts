@@ -4,8 +4,9 @@ import type { Role } from '../core/roles.ts';
 export type Theme = 'system' | 'light' | 'dark';
 
 /**
- * A person who signs in to the console. `passwordHash` is in the form of models/password.ts. Times are Unix seconds: `totpConfirmedAt` null = no second
- * factor, `passwordChangedAt` null = the password is the one that was handed out, `lastSignedInAt` null = never.
+ * A person who signs in to the console. `passwordHash` is in the form of models/password.ts. Times are Unix seconds:
+ * `totpConfirmedAt` null = no second factor, `passwordChangedAt` null = the password is the one that was handed out,
+ * `lastSignedInAt` null = never.
  */
 export type User = {
   id: string;
@@ -38,7 +39,9 @@ export type UserRow = {
   user_created_at: number;
 };
 
-/** The columns of a `UserRow`, of `users` under the name `u`; those that other tables have as well are called after it. */
+/**
+ * The columns of a `UserRow`, of `users` under the name `u`; those that other tables have as well are called after it.
+ */
 export const USER_COLUMNS = `u.id AS user_id, u.tenant_id, u.email, u.name AS user_name, u.role, u.theme, u.password_hash, u.is_operator,
   u.totp_confirmed_at, u.password_changed_at, u.last_signed_in_at, u.created_at AS user_created_at`;
 

@@ -7,8 +7,21 @@ import { endOtherSessions } from './sessions.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
 
-/** A person to be. `name` is empty unless given; `choseThePassword` says that nobody else has seen it, which is not so unless given. */
-export type NewUser = { id: string; tenantId: string; email: string; name?: string; role: Role; passwordHash: string; choseThePassword?: boolean; isOperator: boolean; nowMs: number };
+/**
+ * A person to be. `name` is empty unless given; `choseThePassword` says that nobody else has seen it, which is not so
+ * unless given.
+ */
+export type NewUser = {
+  id: string;
+  tenantId: string;
+  email: string;
+  name?: string;
+  role: Role;
+  passwordHash: string;
+  choseThePassword?: boolean;
+  isOperator: boolean;
+  nowMs: number;
+};
 
 /** The one form of an e-mail address in which it is stored, looked for and counted. */
 export function normalizeEmail(email: string): string {
@@ -21,7 +34,11 @@ export async function createUser(database: Pick<Database, 'pool' | 'author'>, us
     const created = await insertUser(run, user);
     if (created === null) return null;
     const { tenantId, email, name, role } = created;
-    await recordChange(run, database, { tenantId, object: memberObject(created), changes: madeWith({ email, name, role }, { password: user.passwordHash }) });
+    await recordChange(run, database, {
+      tenantId,
+      object: memberObject(created),
+      changes: madeWith({ email, name, role }, { password: user.passwordHash }),
+    });
     return created;
   });
 }
@@ -30,10 +47,22 @@ export async function createUser(database: Pick<Database, 'pool' | 'author'>, us
 export async function insertUser(run: Run, user: NewUser): Promise<User | null> {
   const now = Math.floor(user.nowMs / 1000);
   const [row] = await run<UserRow>(
-    `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, password_changed_at, is_operator, created_at)
+    `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, password_changed_at, is_operator,
+     created_at)
      SELECT $1, $2, $4, $5, $6, $7, $8::bigint, $9, $10 WHERE NOT EXISTS (SELECT 1 FROM users WHERE email IN ($3, $4))
      ON CONFLICT (email) DO NOTHING RETURNING ${USER_COLUMNS}`,
-    [user.id, user.tenantId, user.email, normalizeEmail(user.email), user.name ?? '', user.role, user.passwordHash, user.choseThePassword === true ? now : null, user.isOperator, now],
+    [
+      user.id,
+      user.tenantId,
+      user.email,
+      normalizeEmail(user.email),
+      user.name ?? '',
+      user.role,
+      user.passwordHash,
+      user.choseThePassword === true ? now : null,
+      user.isOperator,
+      now,
+    ],
   );
   return row === undefined ? null : userOf(row);
 }
@@ -42,60 +71,87 @@ export async function insertUser(run: Run, user: NewUser): Promise<User | null> 
 export async function findUserByEmail(database: Pick<Database, 'pool'>, email: string): Promise<User | null> {
   // PostgreSQL takes no NUL, and no address has one.
   if (email.includes('\0')) return null;
-  const [row] = await runOn(database.pool)<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`, [email.trim(), normalizeEmail(email)]);
+  const [row] = await runOn(database.pool)<UserRow>(
+    `SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`,
+    [email.trim(), normalizeEmail(email)],
+  );
   return row === undefined ? null : userOf(row);
 }
 
 /** The accounts that operators of the installation belong to. */
 export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Promise<string[]> {
-  const rows = await runOn(pool)<{ id: string }>('SELECT DISTINCT tenant_id AS id FROM users WHERE is_operator ORDER BY 1');
+  const rows = await runOn(pool)<{ id: string }>(
+    'SELECT DISTINCT tenant_id AS id FROM users WHERE is_operator ORDER BY 1',
+  );
   return rows.map(({ id }) => id);
 }
 
 /** Makes somebody an operator of the installation, or no longer; null when there is no such user. */
-export async function setOperator(database: Pick<Database, 'pool' | 'author'>, id: string, isOperator: boolean): Promise<User | null> {
+export async function setOperator(
+  database: Pick<Database, 'pool' | 'author'>,
+  id: string,
+  isOperator: boolean,
+): Promise<User | null> {
   return await inPoolTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     if (before === undefined) return null;
     await run('UPDATE users SET is_operator = $2 WHERE id = $1', [id, isOperator]);
     const user = { ...userOf(before), isOperator };
     if (before.is_operator === isOperator) return user;
-    await recordChange(run, database, { tenantId: user.tenantId, object: memberObject(user), changes: { operator: [before.is_operator, isOperator] } });
+    await recordChange(run, database, {
+      tenantId: user.tenantId,
+      object: memberObject(user),
+      changes: { operator: [before.is_operator, isOperator] },
+    });
     return user;
   });
 }
 
 /** Changes what is given of how a person is called and sees the console; null when there is no such user. */
-export async function updateUser(database: Pick<Database, 'pool' | 'author'>, id: string, { name, theme }: { name?: string; theme?: Theme }): Promise<User | null> {
+export async function updateUser(
+  database: Pick<Database, 'pool' | 'author'>,
+  id: string,
+  { name, theme }: { name?: string; theme?: Theme },
+): Promise<User | null> {
   return await inPoolTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
-    const [after] = await run<UserRow>(`UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme) WHERE id = $1 RETURNING ${USER_COLUMNS}`, [id, name ?? null, theme ?? null]);
+    const [after] = await run<UserRow>(
+      `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme) WHERE id = $1 RETURNING ${USER_COLUMNS}`,
+      [id, name ?? null, theme ?? null],
+    );
     if (before === undefined || after === undefined) return null;
     const fieldsOf = (row: UserRow) => ({ fields: { name: row.user_name, theme: row.theme } });
     const user = userOf(after);
-    await recordChange(run, database, { tenantId: user.tenantId, object: memberObject(user), changes: compareFields(fieldsOf(before), fieldsOf(after)) });
+    await recordChange(run, database, {
+      tenantId: user.tenantId,
+      object: memberObject(user),
+      changes: compareFields(fieldsOf(before), fieldsOf(after)),
+    });
     return user;
   });
 }
 
 /**
- * Puts a password in the place of the one of `oldHash` and ends the person's sessions but the one of `keepSessionId`. How many ended; null, and nothing is
- * changed, when the password was another one by then.
+ * Puts a password in the place of the one of `oldHash` and ends the person's sessions but the one of `keepSessionId`.
+ * How many ended; null, and nothing is changed, when the password was another one by then.
  */
 export async function changePassword(
   database: Pick<Database, 'pool' | 'author'>,
   change: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number },
 ): Promise<number | null> {
   return await inPoolTransaction(database, async (run) => {
-    const [changed] = await run<UserRow>(`UPDATE users u SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING ${USER_COLUMNS}`, [
-      change.userId,
-      change.oldHash,
-      change.newHash,
-      Math.floor(change.nowMs / 1000),
-    ]);
+    const [changed] = await run<UserRow>(
+      `UPDATE users u SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2
+       RETURNING ${USER_COLUMNS}`,
+      [change.userId, change.oldHash, change.newHash, Math.floor(change.nowMs / 1000)],
+    );
     if (changed === undefined) return null;
     const user = userOf(changed);
-    await recordChange(run, database, { tenantId: user.tenantId, object: memberObject(user), changes: { password: 'changed' } });
+    await recordChange(run, database, {
+      tenantId: user.tenantId,
+      object: memberObject(user),
+      changes: { password: 'changed' },
+    });
     return await endOtherSessions(run, { userId: change.userId, keepSessionId: change.keepSessionId });
   });
 }

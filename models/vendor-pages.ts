@@ -19,7 +19,10 @@ type PageRow = {
 };
 
 /** What is known of the documents at some URLs; one that was never asked for is absent. */
-export async function listVendorDocumentRecords(database: Database, urls: readonly string[]): Promise<VendorDocumentRecord[]> {
+export async function listVendorDocumentRecords(
+  database: Database,
+  urls: readonly string[],
+): Promise<VendorDocumentRecord[]> {
   const { rows } = await database.pool.query<PageRow>({
     name: 'list-vendor-pages',
     text: `SELECT url, snapshot, etag, last_modified, fetched_at, asked_at, latency_ms, failure, failures, retry_at
@@ -50,15 +53,18 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
     async claim(url, { nowMs, untilMs, askedBeforeMs, tenantId = null }) {
       const { rowCount } = await database.pool.query(
         `INSERT INTO vendor_pages (url, claimed_until, reader_tenant_id) VALUES ($1, $3, $5)
-         ON CONFLICT (url) DO UPDATE SET claimed_until = $3, reader_tenant_id = CASE WHEN $5::text IS NOT NULL THEN vendor_pages.reader_tenant_id END
-           WHERE coalesce(vendor_pages.claimed_until, 0) <= $2 AND coalesce(vendor_pages.asked_at, 0) <= $4 AND coalesce(vendor_pages.retry_at, 0) <= $2`,
+         ON CONFLICT (url) DO UPDATE SET claimed_until = $3, reader_tenant_id = CASE
+           WHEN $5::text IS NOT NULL THEN vendor_pages.reader_tenant_id END
+           WHERE coalesce(vendor_pages.claimed_until, 0) <= $2 AND coalesce(vendor_pages.asked_at, 0) <= $4
+             AND coalesce(vendor_pages.retry_at, 0) <= $2`,
         [url, nowMs, untilMs, askedBeforeMs, tenantId],
       );
       return rowCount === 1;
     },
     async save(record) {
       await database.pool.query(
-        `UPDATE vendor_pages SET snapshot = $2, etag = $3, last_modified = $4, fetched_at = $5, asked_at = $6, latency_ms = $7, failure = $8,
+        `UPDATE vendor_pages SET snapshot = $2, etag = $3, last_modified = $4, fetched_at = $5, asked_at = $6,
+         latency_ms = $7, failure = $8,
                 failures = least($9::int, 1000), retry_at = $10, claimed_until = NULL
          WHERE url = $1`,
         [
@@ -86,7 +92,8 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
 async function deleteOldestUnwatched(database: Database, url: string, nowMs: number): Promise<void> {
   await database.pool.query(
     `DELETE FROM vendor_pages WHERE url IN (
-       SELECT url FROM vendor_pages WHERE reader_tenant_id = (SELECT reader_tenant_id FROM vendor_pages WHERE url = $1) AND coalesce(claimed_until, 0) <= $2
+       SELECT url FROM vendor_pages WHERE reader_tenant_id = (SELECT reader_tenant_id FROM vendor_pages WHERE url = $1)
+         AND coalesce(claimed_until, 0) <= $2
        ORDER BY asked_at DESC NULLS LAST OFFSET ${MOST_UNWATCHED})`,
     [url, nowMs],
   );
@@ -96,9 +103,14 @@ async function deleteOldestUnwatched(database: Database, url: string, nowMs: num
  * Deletes what nobody has asked for since `beforeMs`, and of unwatched pages what nobody has asked for since
  * `unwatchedBeforeMs`; returns how many rows that were.
  */
-export async function deleteUnusedVendorPages(database: Database, beforeMs: number, unwatchedBeforeMs: number): Promise<number> {
+export async function deleteUnusedVendorPages(
+  database: Database,
+  beforeMs: number,
+  unwatchedBeforeMs: number,
+): Promise<number> {
   const { rowCount } = await database.pool.query(
-    'DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < CASE WHEN reader_tenant_id IS NULL THEN $1::bigint ELSE $2::bigint END',
+    'DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < CASE WHEN reader_tenant_id IS NULL THEN ' +
+      '$1::bigint ELSE $2::bigint END',
     [beforeMs, unwatchedBeforeMs],
   );
   return rowCount ?? 0;

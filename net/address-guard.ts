@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
-import type { IPv4, IPv6 } from 'ipaddr.js';
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import { isOwnAddress } from './own-addresses.ts';
 
 /** What may be contacted: public unicast addresses only, unless private networks are allowed (D-30). */
@@ -9,11 +8,24 @@ export type Guard = { allowPrivateNetwork: boolean };
 type Range4 = [IPv4, number];
 type Range6 = [IPv6, number];
 
-// The IANA IPv4 and IPv6 Special-Purpose Address Registries: everything whose "Globally Reachable" is not True, then the
-// blocks inside them for which it is. Multicast has registries of its own and is no unicast address (D-30).
+// The IANA IPv4 and IPv6 Special-Purpose Address Registries: everything whose "Globally Reachable" is not True, then
+// the blocks inside them for which it is. Multicast has registries of its own and is no unicast address (D-30).
 const REFUSED_4 = ranges4(
-  '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24',
-  '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
 );
 const REACHABLE_4 = ranges4('192.0.0.9/32', '192.0.0.10/32');
 
@@ -22,7 +34,13 @@ const REACHABLE_4 = ranges4('192.0.0.9/32', '192.0.0.10/32');
 const GLOBAL_6 = ranges6('2000::/3');
 const REFUSED_6 = ranges6('2001::/23', '2001:db8::/32', '3fff::/20');
 const REACHABLE_6 = ranges6(
-  '2001:1::1/128', '2001:1::2/128', '2001:1::3/128', '2001:3::/32', '2001:4:112::/48', '2001:20::/28', '2001:30::/28',
+  '2001:1::1/128',
+  '2001:1::2/128',
+  '2001:1::3/128',
+  '2001:3::/32',
+  '2001:4:112::/48',
+  '2001:20::/28',
+  '2001:30::/28',
 );
 
 // Addresses that carry an IPv4 address which the packet ends up at (RFC 4291, RFC 6052, RFC 3056), and its first byte.
@@ -33,8 +51,8 @@ const CARRIERS: readonly { range: Range6; offset: number }[] = [
   { range: range6('2002::/16'), offset: 2 },
 ];
 
-// Where clouds hand a machine its credentials. Most of these lie in ranges that are refused anyway where private networks
-// are not allowed; 168.63.129.16 does not.
+// Where clouds hand a machine its credentials. Most of these lie in ranges that are refused anyway where private
+// networks are not allowed; 168.63.129.16 does not.
 const METADATA_HOSTS = new Set(
   [
     // AWS, Google, Azure, Oracle, IBM, DigitalOcean, Hetzner, OpenStack and others.
@@ -42,19 +60,25 @@ const METADATA_HOSTS = new Set(
     // AWS: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html; credentials of containers:
     // docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html and
     // docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
-    'fd00:ec2::254', '169.254.170.2', '169.254.170.23', 'fd00:ec2::23',
+    'fd00:ec2::254',
+    '169.254.170.2',
+    '169.254.170.23',
+    'fd00:ec2::23',
     // Azure: learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
     '168.63.129.16',
     // Google: cloud.google.com/compute/docs/metadata/querying-metadata
     'fd20:ce::254',
     // Oracle: docs.oracle.com/iaas/Content/Compute/Tasks/gettingmetadata.htm, and its older cloud
-    'fd00:c1::a9fe:a9fe', '192.0.0.192',
+    'fd00:c1::a9fe:a9fe',
+    '192.0.0.192',
     // Alibaba: www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata
     '100.100.100.200',
     // Tencent: www.tencentcloud.com/document/product/213/4934
     '169.254.0.23',
     // Akamai and Scaleway: docs.cloud-init.io/en/latest/reference/datasources/akamai.html, .../scaleway.html
-    'fd00:a9fe:a9fe::1', '169.254.42.42', 'fd00:42::42',
+    'fd00:a9fe:a9fe::1',
+    '169.254.42.42',
+    'fd00:42::42',
     // OpenStack: docs.openstack.org/nova/latest/user/metadata.html
     'fe80::a9fe:a9fe',
   ].map(reachedBy),

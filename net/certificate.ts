@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 import tls, { TLSSocket } from 'node:tls';
 import type { Failure } from './failure.ts';
 
-/** A server's certificate. Names are common names, or the whole distinguished name where there is none; times are Unix seconds. */
+/**
+ * A server's certificate. Names are common names, or the whole distinguished name where there is none; times are Unix
+ * seconds.
+ */
 export type Certificate = { subject: string; issuer: string; validFrom: number; validTo: number };
 
 const NAME_MISMATCH = 'ERR_TLS_CERT_ALTNAME_INVALID';
@@ -15,8 +18,15 @@ export function readCertificate(socket: TLSSocket): Certificate | null {
   return certificate === undefined ? null : describe(certificate);
 }
 
-/** Asks a server for its certificate without verifying it, so that a failed verification can be explained; null when none comes. Nothing is sent beyond the handshake. Destroying the socket, which `onSocket` is given at once, ends it early. */
-export function fetchCertificate(options: tls.ConnectionOptions, onSocket: (socket: TLSSocket) => void): Promise<Certificate | null> {
+/**
+ * Asks a server for its certificate without verifying it, so that a failed verification can be explained; null when
+ * none comes. Nothing is sent beyond the handshake. Destroying the socket, which `onSocket` is given at once, ends it
+ * early.
+ */
+export function fetchCertificate(
+  options: tls.ConnectionOptions,
+  onSocket: (socket: TLSSocket) => void,
+): Promise<Certificate | null> {
   return new Promise((resolve) => {
     // Safe only because this connection carries no request and is closed right after the handshake.
     const socket = tls.connect({ ...options, rejectUnauthorized: false });
@@ -30,17 +40,29 @@ export function fetchCertificate(options: tls.ConnectionOptions, onSocket: (sock
   });
 }
 
-/** True when a connection was given up because of its certificate alone. A name that does not match is no such case: everything else had been found in order. */
+/**
+ * True when a connection was given up because of its certificate alone. A name that does not match is no such case:
+ * everything else had been found in order.
+ */
 export function isVerificationError(socket: Socket | null): boolean {
-  return socket instanceof TLSSocket && Boolean(socket.authorizationError) && String(socket.authorizationError) !== NAME_MISMATCH;
+  return (
+    socket instanceof TLSSocket &&
+    Boolean(socket.authorizationError) &&
+    String(socket.authorizationError) !== NAME_MISMATCH
+  );
 }
 
-/** Makes a failed verification more exact by the certificate that caused it: an expired one is told from other faults, with its date. Null: nothing more is known. */
+/**
+ * Makes a failed verification more exact by the certificate that caused it: an expired one is told from other faults,
+ * with its date. Null: nothing more is known.
+ */
 export function explainVerification(failure: Failure, certificate: Certificate | null): Failure {
   if (certificate === null) return failure;
   const days = Math.floor((Date.now() / 1000 - certificate.validTo) / SECONDS_PER_DAY);
   if (days >= 0) return { cause: 'cert_expired', reason: `The certificate expired ${tellDaysAgo(days)}` };
-  return failure.cause === 'cert_expired' ? { cause: 'cert_expired', reason: 'A certificate of the chain has expired' } : failure;
+  return failure.cause === 'cert_expired'
+    ? { cause: 'cert_expired', reason: 'A certificate of the chain has expired' }
+    : failure;
 }
 
 /** Made when it is needed: the first of its kind takes 25 ms, at the start of every process that loads this. */

@@ -1,7 +1,5 @@
-import net from 'node:net';
-import type { LookupFunction, Socket } from 'node:net';
-import tls from 'node:tls';
-import type { SecureContext } from 'node:tls';
+import net, { type LookupFunction, type Socket } from 'node:net';
+import tls, { type SecureContext } from 'node:tls';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { createGuardedLookup } from './guarded-lookup.ts';
 import { ADDRESS_TURN_MS } from './host-address.ts';
@@ -31,8 +29,8 @@ export function createDestinations(guard: Guard): FindDestination {
   let secureContext: SecureContext | undefined;
 
   return (url) => {
-    // The URL parser has brought every numeric form of an address (octal, hexadecimal, short, with a dot at the end) to its
-    // usual one, and only an IPv6 address has brackets.
+    // The URL parser has brought every numeric form of an address (octal, hexadecimal, short, with a dot at the end) to
+    // its usual one, and only an IPv6 address has brackets.
     const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     const isNamed = net.isIP(host) === 0;
     if (isRefusedAddress(host, guard)) return null;

@@ -2,7 +2,15 @@ import { BLOCKED_CODE } from './guarded-lookup.ts';
 
 /** Why an exchange brought no answer; the words are those of D-20. `unsupported`: the request itself cannot be made. */
 export type FailureCause =
-  | 'dns_nxdomain' | 'dns_error' | 'conn_refused' | 'conn_error' | 'tls_error' | 'cert_expired' | 'timeout' | 'blocked_target' | 'unsupported';
+  | 'dns_nxdomain'
+  | 'dns_error'
+  | 'conn_refused'
+  | 'conn_error'
+  | 'tls_error'
+  | 'cert_expired'
+  | 'timeout'
+  | 'blocked_target'
+  | 'unsupported';
 
 /** A failed exchange; `reason` is a sentence for people that names no address and no secret. */
 export type Failure = { cause: FailureCause; reason: string };
@@ -11,13 +19,22 @@ export type Failure = { cause: FailureCause; reason: string };
 export type Step = 'lookup' | 'connect' | 'tls' | 'answer' | 'body';
 
 /** The failure of a target that the address guard refuses (D-30); it does not tell the address. */
-export const BLOCKED: Failure = { cause: 'blocked_target', reason: 'The target has no public address that may be contacted' };
+export const BLOCKED: Failure = {
+  cause: 'blocked_target',
+  reason: 'The target has no public address that may be contacted',
+};
 
 /** The failure of a request that HTTP has no form for. */
-export const UNSENDABLE: Failure = { cause: 'unsupported', reason: 'The request cannot be sent: a header or the path has characters that HTTP does not allow' };
+export const UNSENDABLE: Failure = {
+  cause: 'unsupported',
+  reason: 'The request cannot be sent: a header or the path has characters that HTTP does not allow',
+};
 
 /** The failure of a target that sends informational answers (1xx) without end. */
-export const NEVER_FINAL: Failure = { cause: 'conn_error', reason: 'The answer is not valid HTTP: informational answers without a final one' };
+export const NEVER_FINAL: Failure = {
+  cause: 'conn_error',
+  reason: 'The answer is not valid HTTP: informational answers without a final one',
+};
 
 const BODY_LOST: Failure = { cause: 'conn_error', reason: 'The connection was closed before the end of the body' };
 
@@ -47,8 +64,14 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
   CERT_SIGNATURE_FAILURE: { cause: 'tls_error', reason: 'The signature of the certificate does not hold' },
   CERT_REVOKED: { cause: 'tls_error', reason: 'The certificate has been revoked' },
   DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'tls_error', reason: 'The certificate is self-signed' },
-  SELF_SIGNED_CERT_IN_CHAIN: { cause: 'tls_error', reason: 'The certificate chain ends in an authority that is not trusted' },
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { cause: 'tls_error', reason: 'The certificate was issued by an authority that is not trusted' },
+  SELF_SIGNED_CERT_IN_CHAIN: {
+    cause: 'tls_error',
+    reason: 'The certificate chain ends in an authority that is not trusted',
+  },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
+    cause: 'tls_error',
+    reason: 'The certificate was issued by an authority that is not trusted',
+  },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: { cause: 'tls_error', reason: 'The certificate chain is incomplete or not trusted' },
   ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'tls_error', reason: 'The certificate is for another name' },
   HPE_HEADER_OVERFLOW: { cause: 'conn_error', reason: 'The headers of the answer are too long' },
@@ -75,7 +98,10 @@ export function timeoutFailure(step: Step): Failure {
   return { cause: 'timeout', reason: `Timed out ${TIMEOUTS[step]}` };
 }
 
-/** The failure that a socket's or parser's error stands for at a step; null when our own machine is at fault (descriptors, ports, memory), which says nothing of the target. */
+/**
+ * The failure that a socket's or parser's error stands for at a step; null when our own machine is at fault
+ * (descriptors, ports, memory), which says nothing of the target.
+ */
 export function failureOf(error: Error, step: Step): Failure | null {
   const code = codeOf(error);
   if (LOCAL_CODES.has(code)) return null;

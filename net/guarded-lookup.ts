@@ -1,5 +1,4 @@
-import dns from 'node:dns';
-import type { LookupAddress } from 'node:dns';
+import dns, { type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 

@@ -1,19 +1,29 @@
-import dns from 'node:dns';
-import type { LookupAddress } from 'node:dns';
+import dns, { type LookupAddress } from 'node:dns';
 import net from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { startDeadline } from './deadline.ts';
-import { BLOCKED, failureOf, timeoutFailure } from './failure.ts';
-import type { Failure } from './failure.ts';
+import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 
-/** The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724); `dnsMs` is null for an address, which nothing looks up. */
+/**
+ * The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724); `dnsMs` is null for
+ * an address, which nothing looks up.
+ */
 export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };
 
-/** How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own quarter of a second takes a far place for a dead one. */
+/**
+ * How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own quarter of a
+ * second takes a far place for a dead one.
+ */
 export const ADDRESS_TURN_MS = 2000;
 
-/** Finds the addresses of a name or address (IPv6 without brackets), those that the guard allows. A name without any, a refusal and a passed deadline are values; it rejects only when our own machine lacks something. */
-export function resolveHost(host: string, { deadlineMs, ...guard }: Guard & { deadlineMs: number }): Promise<FoundHost | ({ outcome: 'failed' } & Failure)> {
+/**
+ * Finds the addresses of a name or address (IPv6 without brackets), those that the guard allows. A name without any, a
+ * refusal and a passed deadline are values; it rejects only when our own machine lacks something.
+ */
+export function resolveHost(
+  host: string,
+  { deadlineMs, ...guard }: Guard & { deadlineMs: number },
+): Promise<FoundHost | ({ outcome: 'failed' } & Failure)> {
   const family = net.isIP(host);
   if (isRefusedAddress(host, guard)) return Promise.resolve({ outcome: 'failed', ...BLOCKED });
   if (family !== 0) return Promise.resolve({ outcome: 'found', addresses: [{ address: host, family }], dnsMs: null });

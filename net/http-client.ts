@@ -1,20 +1,35 @@
-import http from 'node:http';
-import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import http, {
+  type Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { explainVerification, fetchCertificate, isVerificationError, readCertificate } from './certificate.ts';
-import type { Certificate } from './certificate.ts';
-import { startDeadline } from './deadline.ts';
 import { bodyBudget, bodyScope, OutOfBodyMemory, type BodyCharge } from './body-budget.ts';
-import { connect, createDestinations } from './destination.ts';
-import type { Destination } from './destination.ts';
-import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, NEVER_FINAL, timeoutFailure, UNSENDABLE } from './failure.ts';
-import type { Failure } from './failure.ts';
-import { glimpseBody, readBody } from './response-body.ts';
-import type { ResponseBody } from './response-body.ts';
-import { Timeline } from './timeline.ts';
-import type { Phases } from './timeline.ts';
+import {
+  explainVerification,
+  fetchCertificate,
+  isVerificationError,
+  readCertificate,
+  type Certificate,
+} from './certificate.ts';
+import { startDeadline } from './deadline.ts';
+import { connect, createDestinations, type Destination } from './destination.ts';
+import {
+  BLOCKED,
+  BODY_FAILURES,
+  failureOf,
+  isUnsendable,
+  NEVER_FINAL,
+  timeoutFailure,
+  UNSENDABLE,
+  type Failure,
+} from './failure.ts';
+import { glimpseBody, readBody, type ResponseBody } from './response-body.ts';
+import { Timeline, type Phases } from './timeline.ts';
 
 /** One request; redirects are the caller's business. */
 export type HttpRequest = {
@@ -26,9 +41,15 @@ export type HttpRequest = {
   body?: string | Buffer;
   /** Milliseconds for the whole exchange, the body of the answer included. */
   deadlineMs: number;
-  /** How many bytes of the decoded body to keep, once the head of the answer is known; after 0 the connection is closed without reading on. */
+  /**
+   * How many bytes of the decoded body to keep, once the head of the answer is known; after 0 the connection is closed
+   * without reading on.
+   */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
-  /** Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there; 0 or none: nothing. */
+  /**
+   * Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there; 0 or none:
+   * nothing.
+   */
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
   /** False: the body is kept as it comes, whatever Content-Encoding says. */
   decodes?: boolean;
@@ -42,10 +63,18 @@ export type HttpRequest = {
 };
 
 /**
- * The answer to a request. `body` is empty where nothing was to be read. `glimpse` is there where a look at the start of such a body was asked
- * for: it comes after the answer, within a moment and the deadline, holds what has arrived by then, whatever became of the body, and never rejects.
+ * The answer to a request. `body` is empty where nothing was to be read. `glimpse` is there where a look at the start
+ * of such a body was asked for: it comes after the answer, within a moment and the deadline, holds what has arrived by
+ * then, whatever became of the body, and never rejects.
  */
-export type HttpAnswer = { outcome: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean; glimpse?: Promise<Buffer> };
+export type HttpAnswer = {
+  outcome: 'answered';
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  truncated: boolean;
+  glimpse?: Promise<Buffer>;
+};
 
 /** An answer whose head came and whose body was not read to its end: what came of it. */
 export type BegunAnswer = { status: number; body: Buffer };
@@ -68,7 +97,10 @@ export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** Answers of 1xx before the final one; servers send two or three, and one that never ends them would keep us busy until the deadline. */
+/**
+ * Answers of 1xx before the final one; servers send two or three, and one that never ends them would keep us busy until
+ * the deadline.
+ */
 const MAX_INFORMATIONAL = 100;
 
 /** How long a glimpse of a body waits for it, in milliseconds: most come with the head. */
@@ -99,7 +131,9 @@ class RunningExchange {
   #abandon: () => void = () => {};
   /** What has come of an answer whose body is being read. */
   #begun: () => BegunAnswer | null = () => null;
-  /** Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only. */
+  /**
+   * Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only.
+   */
   #failure: Failure | null = null;
 
   constructor({ request, resolve, reject }: Settlement) {
@@ -200,7 +234,10 @@ class RunningExchange {
     if (socket instanceof TLSSocket) this.#certificate = readCertificate(socket);
   }
 
-  #lose(error: Error, { clientRequest, destination }: { clientRequest: ClientRequest; destination: Destination }): void {
+  #lose(
+    error: Error,
+    { clientRequest, destination }: { clientRequest: ClientRequest; destination: Destination },
+  ): void {
     if (this.#isSettled || this.#failure !== null) return;
     const failure = failureOf(error, this.#timeline.step());
     if (failure === null) {
@@ -232,7 +269,14 @@ class RunningExchange {
   }
 
   #answer(response: IncomingMessage, { bytes, truncated }: ResponseBody, glimpse?: Promise<Buffer>): void {
-    this.#settle({ outcome: 'answered', status: response.statusCode ?? 0, headers: response.headers, body: bytes, truncated, ...(glimpse && { glimpse }) });
+    this.#settle({
+      outcome: 'answered',
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: bytes,
+      truncated,
+      ...(glimpse && { glimpse }),
+    });
   }
 
   #fail(failure: Failure): void {

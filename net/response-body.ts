@@ -28,7 +28,10 @@ const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
   ['gzip', () => zlib.createGunzip(TOLERANT)],
   ['x-gzip', () => zlib.createGunzip(TOLERANT)],
   // Some servers send bare deflate under this name, without zlib's header, whose first byte ends in 8.
-  ['deflate', (firstByte) => (firstByte & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)],
+  [
+    'deflate',
+    (firstByte) => ((firstByte & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)),
+  ],
   ['br', () => zlib.createBrotliDecompress()],
   ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ]);
@@ -43,8 +46,8 @@ export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer; giv
 type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
 
 /**
- * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as it came. The connection
- * stays open after a truncated body: the caller closes it.
+ * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as
+ * it came. The connection stays open after a truncated body: the caller closes it.
  */
 export function readBody(response: IncomingMessage, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
@@ -52,8 +55,14 @@ export function readBody(response: IncomingMessage, options: Reading): ComingBod
   return { ended: promise, soFar: () => reading.kept.body().bytes, giveUp: () => reading.finish('out_of_memory') };
 }
 
-/** The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now, whether it ends, breaks off or goes on for ever. Never rejects. The caller closes the connection. */
-export function glimpseBody(response: IncomingMessage, { limit, withinMs }: { limit: number; withinMs: number }): Promise<Buffer> {
+/**
+ * The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now, whether it ends,
+ * breaks off or goes on for ever. Never rejects. The caller closes the connection.
+ */
+export function glimpseBody(
+  response: IncomingMessage,
+  { limit, withinMs }: { limit: number; withinMs: number },
+): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
   const end = (): void => {
     clearTimeout(timer);
@@ -71,12 +80,17 @@ function startReading(
   { limit, decodes, charge }: Reading,
   onEnd: (outcome: BodyOutcome) => void,
 ): { kept: KeptBytes; stop: () => void; finish: (outcome: BodyOutcome) => void } {
-  const createDecoder = decodes ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '') : undefined;
+  const createDecoder = decodes
+    ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '')
+    : undefined;
   let decoder: Transform | null = null;
   let wireBytes = 0;
   let finished = false;
   // What undoes a content coding remembers about as much as it has given out.
-  const kept = new KeptBytes(limit, (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes));
+  const kept = new KeptBytes(
+    limit,
+    (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes),
+  );
 
   const stop = (): void => {
     finished = true;
@@ -117,13 +131,16 @@ function startReading(
   };
 
   response.on('data', receive);
-  response.on('end', () => decoder === null ? finishBody() : decoder.end());
+  response.on('end', () => (decoder === null ? finishBody() : decoder.end()));
   response.on('error', () => finish('lost'));
   response.on('close', () => response.complete || finish('lost'));
   return { kept, stop, finish };
 }
 
-/** The first `limit` bytes of what is added, in one piece of memory: a body may come in a million chunks, each of which would hold a hundred times its own size. */
+/**
+ * The first `limit` bytes of what is added, in one piece of memory: a body may come in a million chunks, each of which
+ * would hold a hundred times its own size.
+ */
 class KeptBytes {
   readonly #limit: number;
   readonly #take: (bytes: number) => boolean;

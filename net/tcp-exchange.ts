@@ -1,20 +1,20 @@
-import net from 'node:net';
-import type { Socket } from 'node:net';
-import { startDeadline } from './deadline.ts';
-import { BLOCKED, failureOf, timeoutFailure } from './failure.ts';
-import type { Failure } from './failure.ts';
+import net, { type Socket } from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
+import { startDeadline } from './deadline.ts';
+import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { createGuardedLookup } from './guarded-lookup.ts';
 import { ADDRESS_TURN_MS } from './host-address.ts';
 import type { HostPort } from './host-port.ts';
-import { Timeline } from './timeline.ts';
-import type { Phases } from './timeline.ts';
+import { Timeline, type Phases } from './timeline.ts';
 
 /** One connection: made, perhaps spoken over and listened to, and closed. */
 export type TcpRequest = HostPort & {
   /** Sent after connecting; empty = nothing. */
   payload: Uint8Array;
-  /** Is given what arrives, in pieces, and says whether that is enough. Null = nothing is waited for. An exception from it rejects the exchange. */
+  /**
+   * Is given what arrives, in pieces, and says whether that is enough. Null = nothing is waited for. An exception from
+   * it rejects the exchange.
+   */
   receive: ((piece: Buffer) => boolean) | null;
   /** Milliseconds for look-up, connection and answer together. */
   deadlineMs: number;
@@ -23,19 +23,32 @@ export type TcpRequest = HostPort & {
 /** What ended a connection: it had served its purpose, the peer closed or reset it, or the deadline passed. */
 export type TcpEnd = 'enough' | 'closed' | 'deadline';
 
-/** What came of a connection. `latencyMs` runs from the start to the connection or, where something arrived, to its last piece. */
-export type TcpExchange = ({ outcome: 'connected'; end: TcpEnd; latencyMs: number } | ({ outcome: 'failed' } & Failure)) & { phases: Phases };
+/**
+ * What came of a connection. `latencyMs` runs from the start to the connection or, where something arrived, to its last
+ * piece.
+ */
+export type TcpExchange = (
+  | { outcome: 'connected'; end: TcpEnd; latencyMs: number }
+  | ({ outcome: 'failed' } & Failure)
+) & { phases: Phases };
 
-/** Makes one connection. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports). */
+/**
+ * Makes one connection. Whatever the other side does is a value; it rejects only when our own machine lacks something
+ * (descriptors, ports).
+ */
 export type TcpClient = (request: TcpRequest) => Promise<TcpExchange>;
 
-/** Opens the door for tcp connections; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with several addresses one after the other is tried (RFC 8305). */
+/**
+ * Opens the door for tcp connections; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name
+ * with several addresses one after the other is tried (RFC 8305).
+ */
 export function createTcpClient(guard: Guard): TcpClient {
   const lookup = createGuardedLookup(guard);
   return (request) =>
     new Promise((resolve, reject) => {
       const timeline = new Timeline(false);
-      if (isRefusedAddress(request.host, guard)) return resolve({ outcome: 'failed', ...BLOCKED, phases: timeline.phases() });
+      if (isRefusedAddress(request.host, guard))
+        return resolve({ outcome: 'failed', ...BLOCKED, phases: timeline.phases() });
       const { host, port } = request;
       const socket = net.connect({ host, port, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS, lookup });
       timeline.watch(socket, net.isIP(host) === 0);
@@ -98,7 +111,8 @@ class RunningExchange {
   }
 
   #lose(error: NodeJS.ErrnoException): void {
-    // A handshake that is turned down is refused: a reset comes after it, though perhaps before we have heard of its success.
+    // A handshake that is turned down is refused: a reset comes after it, though perhaps before we have heard of its
+    // success.
     if (error.code === 'ECONNRESET') this.#latencyMs ??= this.#timeline.elapsedMs();
     if (this.#latencyMs !== null) return this.#end('closed');
     const failure = failureOf(error, this.#timeline.step());

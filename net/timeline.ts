@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Step } from './failure.ts';
 
-/** How long each step of an exchange took, in milliseconds; null = it did not happen (an address needs no look-up, plain http no TLS, a reused connection none of the three). */
+/**
+ * How long each step of an exchange took, in milliseconds; null = it did not happen (an address needs no look-up, plain
+ * http no TLS, a reused connection none of the three).
+ */
 export type Phases = {
   dnsMs: number | null;
   connectMs: number | null;
@@ -34,9 +37,17 @@ export class Timeline {
     }
     this.#isNamed = isNamed;
     // With several addresses the socket reports each of them; they all came from one look-up.
-    if (isNamed) socket.once('lookup', () => { this.#lookedUpAt = performance.now(); });
-    socket.once('connect', () => { this.#connectedAt = performance.now(); });
-    if (this.#isSecure) socket.once('secureConnect', () => { this.#securedAt = performance.now(); });
+    if (isNamed)
+      socket.once('lookup', () => {
+        this.#lookedUpAt = performance.now();
+      });
+    socket.once('connect', () => {
+      this.#connectedAt = performance.now();
+    });
+    if (this.#isSecure)
+      socket.once('secureConnect', () => {
+        this.#securedAt = performance.now();
+      });
   }
 
   markAnswer(): void {
@@ -61,7 +72,7 @@ export class Timeline {
   }
 
   phases(): Phases {
-    const readyAt = this.#isReused ? this.#startedAt : this.#securedAt ?? this.#connectedAt;
+    const readyAt = this.#isReused ? this.#startedAt : (this.#securedAt ?? this.#connectedAt);
     return {
       dnsMs: between(this.#startedAt, this.#lookedUpAt),
       connectMs: between(this.#lookedUpAt ?? this.#startedAt, this.#connectedAt),

@@ -1,10 +1,9 @@
 import dgram from 'node:dgram';
 import type { LookupAddress } from 'node:dns';
-import { startDeadline } from './deadline.ts';
-import { failureOf } from './failure.ts';
-import type { Failure } from './failure.ts';
-import { resolveHost } from './host-address.ts';
 import type { Guard } from './address-guard.ts';
+import { startDeadline } from './deadline.ts';
+import { failureOf, type Failure } from './failure.ts';
+import { resolveHost } from './host-address.ts';
 import type { HostPort } from './host-port.ts';
 
 /** One datagram, which may be empty, and the wait for its reply. */
@@ -23,10 +22,16 @@ export type UdpSilence = { outcome: 'silent'; isRefused: boolean };
 /** What came of a datagram; `dnsMs` is null where nothing was looked up. */
 export type UdpExchange = (UdpReply | UdpSilence | ({ outcome: 'failed' } & Failure)) & { dnsMs: number | null };
 
-/** Sends one datagram. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports). */
+/**
+ * Sends one datagram. Whatever the other side does is a value; it rejects only when our own machine lacks something
+ * (descriptors, ports).
+ */
 export type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
 
-/** Opens the door for datagrams; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with several addresses the first is asked, and the next only where that one cannot be reached or nobody listens. */
+/**
+ * Opens the door for datagrams; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with
+ * several addresses the first is asked, and the next only where that one cannot be reached or nobody listens.
+ */
 export function createUdpClient(guard: Guard): UdpClient {
   return async (request) => {
     const endsAt = performance.now() + request.deadlineMs;

@@ -4,9 +4,15 @@ import type { AttemptResult } from './attempt-result.ts';
 export type ChatAttempt = AttemptResult & {
   /** How long the chat's server asked to be left alone, in milliseconds; null = it did not ask. */
   retryAfterMs: number | null;
-  /** Why nothing will reach the chat until it is connected again, as a sentence for the channel's owner; null = nothing of the kind. */
+  /**
+   * Why nothing will reach the chat until it is connected again, as a sentence for the channel's owner; null = nothing
+   * of the kind.
+   */
   channelProblem: string | null;
-  /** The chat's new id where it has become another one, which the attempt then went to (Telegram only); null = it has not. */
+  /**
+   * The chat's new id where it has become another one, which the attempt then went to (Telegram only); null = it has
+   * not.
+   */
   movedTo: string | null;
 };
 
@@ -14,4 +20,7 @@ export type ChatAttempt = AttemptResult & {
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** The fields of an attempt of which nothing but its result is to be told. */
-export const NOTHING_MORE = { retryAfterMs: null, channelProblem: null, movedTo: null } as const satisfies Omit<ChatAttempt, keyof AttemptResult>;
+export const NOTHING_MORE = { retryAfterMs: null, channelProblem: null, movedTo: null } as const satisfies Omit<
+  ChatAttempt,
+  keyof AttemptResult
+>;

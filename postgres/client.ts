@@ -11,7 +11,8 @@ export type SessionSettings = Readonly<Record<string, string | number>>;
  */
 export type ClientClass = new (config?: ClientConfig) => Client;
 
-type Server = Required<Pick<ClientConfig, 'host' | 'port'>> & Pick<ClientConfig, 'user' | 'password' | 'database' | 'ssl'>;
+type Server = Required<Pick<ClientConfig, 'host' | 'port'>> &
+  Pick<ClientConfig, 'user' | 'password' | 'database' | 'ssl'>;
 
 const DEFAULT_PORT = 5432;
 
@@ -70,11 +71,17 @@ export function clientClass(databaseUrl: string, settings: SessionSettings = {})
 
 function setStatement([name, value]: readonly [string, string | number]): string {
   const statement = `SET ${name} = '${value}'`;
-  return GRANTED.has(name) ? `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$` : statement;
+  return GRANTED.has(name)
+    ? `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`
+    : statement;
 }
 
 /** Runs one piece of work on a connection of its own. */
-export async function withConnection<Result>(databaseUrl: string, work: (client: Client) => Promise<Result>, config: ClientConfig = {}): Promise<Result> {
+export async function withConnection<Result>(
+  databaseUrl: string,
+  work: (client: Client) => Promise<Result>,
+  config: ClientConfig = {},
+): Promise<Result> {
   const client = new (clientClass(databaseUrl))(config);
   // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
   client.on('error', () => undefined);
@@ -135,11 +142,18 @@ class Primary {
 }
 
 async function takesWrites(server: Server): Promise<boolean> {
-  const client = new Client({ ...server, connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS, application_name: 'spotcheck primary' });
+  const client = new Client({
+    ...server,
+    connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+    query_timeout: PROBE_TIMEOUT_MS,
+    application_name: 'spotcheck primary',
+  });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ isReadOnly: string }>(`SELECT current_setting('transaction_read_only') AS "isReadOnly"`);
+    const { rows } = await client.query<{ isReadOnly: string }>(
+      `SELECT current_setting('transaction_read_only') AS "isReadOnly"`,
+    );
     return rows[0]?.isReadOnly === 'off';
   } finally {
     await client.end().catch(() => undefined);
@@ -148,9 +162,17 @@ async function takesWrites(server: Server): Promise<boolean> {
 
 /** The servers of a `postgres://` URL, with what they share; the driver's own parser takes one host at a time. */
 function listServers(databaseUrl: string): Server[] {
-  const [, scheme = '', credentials = '', hosts = '', rest = ''] = /^(\w+:\/\/)((?:[^/?#]*@)?)([^/?#]*)(.*)$/.exec(databaseUrl) ?? [];
+  const [, scheme = '', credentials = '', hosts = '', rest = ''] =
+    /^(\w+:\/\/)((?:[^/?#]*@)?)([^/?#]*)(.*)$/.exec(databaseUrl) ?? [];
   return hosts.split(',').map((host) => {
     const { user, password, database, ssl, ...parsed } = parseIntoClientConfig(`${scheme}${credentials}${host}${rest}`);
-    return { host: parsed.host ?? 'localhost', port: parsed.port ?? DEFAULT_PORT, ...(user !== undefined && { user }), ...(password !== undefined && { password }), ...(database !== undefined && { database }), ...(ssl !== undefined && { ssl }) };
+    return {
+      host: parsed.host ?? 'localhost',
+      port: parsed.port ?? DEFAULT_PORT,
+      ...(user !== undefined && { user }),
+      ...(password !== undefined && { password }),
+      ...(database !== undefined && { database }),
+      ...(ssl !== undefined && { ssl }),
+    };
   });
 }

@@ -20,7 +20,10 @@ export async function refuseTransactionPooling(Connection: ClientClass): Promise
     await second.query('BEGIN');
     const held = await sessionOf(second);
     if (held === before || (await sessionOf(first)) !== before) {
-      throw new Error(`DATABASE_URL leads through a pooler that changes the session with each transaction, where LISTEN, locks and settings of a session do not work: ${REMEDY}`);
+      throw new Error(
+        'DATABASE_URL leads through a pooler that changes the session with each transaction, where LISTEN, locks ' +
+          `and settings of a session do not work: ${REMEDY}`,
+      );
     }
   } finally {
     await Promise.all(clients.map((client) => client.end().catch(() => undefined)));

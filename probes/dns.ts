@@ -1,27 +1,38 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import type { DnsAnswers, DnsFailure, DnsObservation } from '../core/dns/observation.ts';
-import { splitDnsTarget } from '../core/dns/target.ts';
-import type { DnsTarget } from '../core/dns/target.ts';
 import { dnsQuestionTypes } from '../core/dns/judge.ts';
+import type { DnsAnswers, DnsFailure, DnsObservation } from '../core/dns/observation.ts';
+import { splitDnsTarget, type DnsTarget } from '../core/dns/target.ts';
 import type { CheckTarget } from '../core/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
 import { inquire } from './dns/inquiry.ts';
-import { createOwnResolvers, readSystemServers } from './dns/own-resolvers.ts';
-import type { OwnResolvers, OwnResolversWatch } from './dns/own-resolvers.ts';
-import { createPanel } from './dns/panel.ts';
-import type { Panel } from './dns/panel.ts';
-import { createResolverPool } from './dns/resolver-pool.ts';
-import type { ResolverPool } from './dns/resolver-pool.ts';
+import {
+  createOwnResolvers,
+  readSystemServers,
+  type OwnResolvers,
+  type OwnResolversWatch,
+} from './dns/own-resolvers.ts';
+import { createPanel, type Panel } from './dns/panel.ts';
+import { createResolverPool, type ResolverPool } from './dns/resolver-pool.ts';
 
-/** What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The guard is for servers that targets name; these resolvers and the system's are the operator's own choice. */
+/**
+ * What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The
+ * guard is for servers that targets name; these resolvers and the system's are the operator's own choice.
+ */
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
 
 /** A dns probe with the resolvers that it holds open. */
 export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservation>; close: () => Promise<void> };
 
-/** Opens the dns probe: one name's records, asked of the system's resolvers or of the server that the target names, under one deadline, measured and not judged (D-26). `ownServers` are the resolvers of a target that names no server. The probe rejects only where our own machine lacks something. */
-export function openDnsProbe({ allowPrivateNetwork, dnsResolvers }: DnsEnvironment, ownServers = readSystemServers): OpenDnsProbe {
+/**
+ * Opens the dns probe: one name's records, asked of the system's resolvers or of the server that the target names,
+ * under one deadline, measured and not judged (D-26). `ownServers` are the resolvers of a target that names no server.
+ * The probe rejects only where our own machine lacks something.
+ */
+export function openDnsProbe(
+  { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,
+  ownServers = readSystemServers,
+): OpenDnsProbe {
   const resolvers = createResolverPool();
   const ownResolvers = createOwnResolvers(ownServers, resolvers);
   const panel = createPanel(dnsResolvers);
@@ -46,7 +57,13 @@ class DnsCheck {
 
   async run(): Promise<DnsObservation> {
     const parts = splitDnsTarget(this.#target.target);
-    if (parts === null) return { ...this.#measured(), outcome: 'unasked', cause: 'unsupported', reason: 'The target is not a name that can be looked up' };
+    if (parts === null)
+      return {
+        ...this.#measured(),
+        outcome: 'unasked',
+        cause: 'unsupported',
+        reason: 'The target is not a name that can be looked up',
+      };
 
     const watch = this.#means.ownResolvers.watch(this.#target.timeoutMs);
     try {
@@ -57,27 +74,54 @@ class DnsCheck {
   }
 
   async #ask({ server, name }: DnsTarget, watch: OwnResolversWatch): Promise<DnsObservation> {
-    const found = server === null ? { outcome: 'found' as const, servers: this.#means.ownResolvers.servers() } : await this.#findServers(server);
+    const found =
+      server === null
+        ? { outcome: 'found' as const, servers: this.#means.ownResolvers.servers() }
+        : await this.#findServers(server);
     if (found.outcome === 'failed') {
       const measured = this.#measured();
       const isInDoubt = found.cause === 'dns_error' || found.cause === 'timeout';
-      return { ...measured, outcome: 'unasked', cause: found.cause, reason: `The server cannot be found. ${found.reason}`, ownResolversWork: isInDoubt ? await watch.work() : null };
+      return {
+        ...measured,
+        outcome: 'unasked',
+        cause: found.cause,
+        reason: `The server cannot be found. ${found.reason}`,
+        ownResolversWork: isInDoubt ? await watch.work() : null,
+      };
     }
 
     const question = { name, types: dnsQuestionTypes(this.#target), deadlineMs: this.#remainingMs() };
     const [{ answers, measured }, opinions] = await Promise.all([
-      inquire({ ...question, servers: found.servers, resolvers: this.#means.resolvers }).then((given) => ({ answers: given, measured: this.#measured() })),
+      inquire({ ...question, servers: found.servers, resolvers: this.#means.resolvers }).then((given) => ({
+        answers: given,
+        measured: this.#measured(),
+      })),
       this.#target.checkSpec.dns?.crossCheck ? this.#means.panel.ask(question) : [],
     ]);
     if (hasFailed(answers, 'unreachable')) await requireDescriptors();
     const isInDoubt = server === null && (hasFailed(answers, 'timeout') || hasFailed(answers, 'servfail'));
-    return { ...measured, outcome: 'asked', server: server?.host ?? null, answers, opinions, ownResolversWork: isInDoubt ? await watch.work() : null };
+    return {
+      ...measured,
+      outcome: 'asked',
+      server: server?.host ?? null,
+      answers,
+      opinions,
+      ownResolversWork: isInDoubt ? await watch.work() : null,
+    };
   }
 
   async #findServers({ host, port }: NonNullable<DnsTarget['server']>) {
-    const found = await resolveHost(host, { deadlineMs: this.#remainingMs(), allowPrivateNetwork: this.#means.allowPrivateNetwork });
+    const found = await resolveHost(host, {
+      deadlineMs: this.#remainingMs(),
+      allowPrivateNetwork: this.#means.allowPrivateNetwork,
+    });
     if (found.outcome === 'failed') return found;
-    return { outcome: found.outcome, servers: found.addresses.map(({ address, family }) => (family === 6 ? `[${address}]:${port}` : `${address}:${port}`)) };
+    return {
+      outcome: found.outcome,
+      servers: found.addresses.map(({ address, family }) =>
+        family === 6 ? `[${address}]:${port}` : `${address}:${port}`,
+      ),
+    };
   }
 
   #remainingMs(): number {
@@ -85,7 +129,12 @@ class DnsCheck {
   }
 
   #measured() {
-    return { type: 'dns', startedAt: this.#startedAt, latencyMs: performance.now() - this.#startedAtMs, ownResolversWork: null } as const;
+    return {
+      type: 'dns',
+      startedAt: this.#startedAt,
+      latencyMs: performance.now() - this.#startedAtMs,
+      ownResolversWork: null,
+    } as const;
   }
 }
 
@@ -93,7 +142,10 @@ function hasFailed(answers: DnsAnswers, failure: DnsFailure): boolean {
   return Object.values(answers).some((answer) => answer.outcome === 'failed' && answer.failure === failure);
 }
 
-/** To c-ares a machine without free descriptors looks like a server that cannot be reached; a socket of our own tells the two apart. Rejects in the first case. */
+/**
+ * To c-ares a machine without free descriptors looks like a server that cannot be reached; a socket of our own tells
+ * the two apart. Rejects in the first case.
+ */
 async function requireDescriptors(): Promise<void> {
   const socket = dgram.createSocket('udp4');
   try {

@@ -3,7 +3,10 @@ import type { CheckTarget } from '../core/monitor.ts';
 import type { KnowDomain } from './domain/known-domains.ts';
 import { findRegistrableDomain } from './domain/registrable-domain.ts';
 
-/** Makes the domain probe: what is known of the target's registrable domain, looked up where that is due (D-27). It rejects only where the knowledge is away or our own machine lacks something. */
+/**
+ * Makes the domain probe: what is known of the target's registrable domain, looked up where that is due (D-27). It
+ * rejects only where the knowledge is away or our own machine lacks something.
+ */
 export function createDomainProbe(knowDomain: KnowDomain): (target: CheckTarget) => Promise<DomainObservation> {
   return async ({ target, timeoutMs }) => {
     const startedAt = Date.now();

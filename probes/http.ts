@@ -1,20 +1,21 @@
-import type { HttpObservation } from '../core/http/observation.ts';
 import { expectsStatus, looksAtBody } from '../core/http/judge.ts';
+import type { HttpObservation } from '../core/http/observation.ts';
 import type { CheckTarget } from '../core/monitor.ts';
 import { KEPT_BODY_BYTES } from '../core/seen-answer.ts';
-import { createHttpClient } from '../net/http-client.ts';
-import type { HttpClient, HttpExchange } from '../net/http-client.ts';
+import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { HttpJourney } from './http/journey.ts';
 import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http/redirect.ts';
-import { buildFirstHop, carriesSecrets } from './http/request.ts';
-import type { Hop } from './http/request.ts';
+import { buildFirstHop, carriesSecrets, type Hop } from './http/request.ts';
 
 /** What a probe may do where it runs (D-30). */
 export type ProbeEnvironment = { allowPrivateNetwork: boolean };
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Makes the http probe: one check with its redirects over fresh connections, under one deadline, measured and not judged (D-21). The probe rejects only where our own machine lacks something. */
+/**
+ * Makes the http probe: one check with its redirects over fresh connections, under one deadline, measured and not
+ * judged (D-21). The probe rejects only where our own machine lacks something.
+ */
 export function createHttpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<HttpObservation> {
   const send = createHttpClient(environment);
   return (target) => new HttpCheck(target, send).run();
@@ -48,10 +49,15 @@ class HttpCheck {
 
       const { status, headers } = exchange;
       const to = this.#nextUrl(hop, { status, location: headers.location });
-      if (to === null) return await this.#journey.answered(exchange, { isBodyRead: this.#readsBody, hadSecrets: hasSecrets });
-      if (redirects === MAX_REDIRECTS) return this.#journey.failed('too_many_redirects', `More than ${MAX_REDIRECTS} redirects`);
+      if (to === null)
+        return await this.#journey.answered(exchange, { isBodyRead: this.#readsBody, hadSecrets: hasSecrets });
+      if (redirects === MAX_REDIRECTS)
+        return this.#journey.failed('too_many_redirects', `More than ${MAX_REDIRECTS} redirects`);
       if (hasSecrets && hop.url.protocol === 'https:' && to.protocol === 'http:') {
-        return this.#journey.failed('insecure_redirect', 'A redirect from https to http was refused because the check carries secrets');
+        return this.#journey.failed(
+          'insecure_redirect',
+          'A redirect from https to http was refused because the check carries secrets',
+        );
       }
       hop = followRedirect({ hop, status, to }, first.url);
     }
@@ -67,9 +73,13 @@ class HttpCheck {
       ...(hop.body !== null && { body: hop.body.text }),
       deadlineMs,
       keepsBody: true,
-      bodyLimit: (status, { location }) => this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
+      bodyLimit: (status, { location }) =>
+        this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
       // Of an answer that fails or is to be shown, for people to look at: not where it may repeat secrets.
-      glimpseLimit: (status) => hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true) ? 0 : KEPT_BODY_BYTES,
+      glimpseLimit: (status) =>
+        hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true)
+          ? 0
+          : KEPT_BODY_BYTES,
     });
   }
 

@@ -5,8 +5,7 @@ import { resolveHost } from '../net/host-address.ts';
 import type { ProbeEnvironment } from './http.ts';
 import type { EchoMeans, EchoOutcome } from './icmp/echo-means.ts';
 import type { Family } from './icmp/echo-packet.ts';
-import { openEchoMeans } from './icmp/open-means.ts';
-import type { EchoNotice } from './icmp/open-means.ts';
+import { openEchoMeans, type EchoNotice } from './icmp/open-means.ts';
 
 export type { EchoNotice } from './icmp/open-means.ts';
 
@@ -18,9 +17,15 @@ const DEFAULT_COUNT = 4;
 
 const MAPPED = /^::ffff:(?<address>\d+\.\d+\.\d+\.\d+)$/;
 
-const UNAVAILABLE = { 4: 'Echo requests over IPv4 cannot be sent from the probing machine', 6: 'Echo requests over IPv6 cannot be sent from the probing machine' };
+const UNAVAILABLE = {
+  4: 'Echo requests over IPv4 cannot be sent from the probing machine',
+  6: 'Echo requests over IPv6 cannot be sent from the probing machine',
+};
 
-/** Opens the icmp probe: one socket for each family of addresses serves all checks (D-25). The probe measures and does not judge; it rejects only where our own machine lacks something. */
+/**
+ * Opens the icmp probe: one socket for each family of addresses serves all checks (D-25). The probe measures and does
+ * not judge; it rejects only where our own machine lacks something.
+ */
 export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {} }: IcmpEnvironment): {
   probe: (target: CheckTarget) => Promise<IcmpObservation>;
   close: () => Promise<void>;
@@ -41,7 +46,10 @@ export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {} }: 
       if (chosen === null) return { ...started, outcome: 'unavailable', latencyMs: null, reason: UNAVAILABLE[family] };
 
       const deadlineMs = Math.max(1, timeoutMs - (performance.now() - startedAtMs));
-      return { ...started, ...factsOf(await chosen.measure({ address, count: checkSpec.ping?.count ?? DEFAULT_COUNT, deadlineMs })) };
+      return {
+        ...started,
+        ...factsOf(await chosen.measure({ address, count: checkSpec.ping?.count ?? DEFAULT_COUNT, deadlineMs })),
+      };
     },
     async close() {
       const means = await opening;
@@ -57,7 +65,9 @@ async function openBoth(onNotice: (notice: EchoNotice) => void): Promise<Means> 
   return { 4: ipv4, 6: ipv6 };
 }
 
-/** As in a URL: names in any script in their ASCII form, addresses in their usual one, IPv6 with brackets or without. */
+/**
+ * As in a URL: names in any script in their ASCII form, addresses in their usual one, IPv6 with brackets or without.
+ */
 function hostOf(target: string): string {
   const host = target.includes(':') && !target.startsWith('[') ? `[${target}]` : target;
   const hostname = URL.parse(`http://${host}/`)?.hostname ?? target;
@@ -75,7 +85,10 @@ function choose(addresses: readonly { address: string }[], means: Means): { addr
   return chosen;
 }
 
-/** The form in which a reply's source is told, which the address asked is held against; an IPv4 address in an IPv6 one by itself. */
+/**
+ * The form in which a reply's source is told, which the address asked is held against; an IPv4 address in an IPv6 one
+ * by itself.
+ */
 function usualForm(address: string): string {
   if (net.isIPv4(address)) return address;
   const usual = new net.SocketAddress({ address, family: 'ipv6' }).address;

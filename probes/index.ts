@@ -1,9 +1,7 @@
-import { openDnsProbe } from './dns.ts';
-import type { DnsEnvironment } from './dns.ts';
+import { openDnsProbe, type DnsEnvironment } from './dns.ts';
 import { createDomainProbe } from './domain.ts';
 import type { KnowDomain } from './domain/known-domains.ts';
-import { dispatch } from './probe.ts';
-import type { OpenProbe } from './probe.ts';
+import { dispatch, type OpenProbe } from './probe.ts';
 import { createVendorProbe } from './vendor.ts';
 import type { VendorPageReader } from './vendors/page-reader.ts';
 
@@ -12,7 +10,16 @@ export type { OpenProbe, Probe } from './probe.ts';
 export { openAgentProbe } from './agent-probe.ts';
 
 /** Opens the probe of what the service itself checks. */
-export function openServiceProbe(environment: DnsEnvironment & { readVendorPage: VendorPageReader; knowDomain: KnowDomain }): OpenProbe {
+export function openServiceProbe(
+  environment: DnsEnvironment & { readVendorPage: VendorPageReader; knowDomain: KnowDomain },
+): OpenProbe {
   const dns = openDnsProbe(environment);
-  return { probe: dispatch({ dns: dns.probe, domain: createDomainProbe(environment.knowDomain), vendor: createVendorProbe(environment.readVendorPage) }), close: dns.close };
+  return {
+    probe: dispatch({
+      dns: dns.probe,
+      domain: createDomainProbe(environment.knowDomain),
+      vendor: createVendorProbe(environment.readVendorPage),
+    }),
+    close: dns.close,
+  };
 }

@@ -4,11 +4,16 @@ import type { PatternSearch } from '../core/http/assertion-check.ts';
 // Compiling takes 0.1 to 8 ms and a compiled pattern holds up to 8 MB once it has seen much text.
 const MAX_COMPILED = 256;
 
-// Linear time is instructions times characters: 12 ns for each pair with most patterns, 90 ns with classes of letters. 500 instructions on
-// 1 MiB would take seconds. Large patterns see the start of a long text only; patterns of up to 16 instructions see all of it.
+// Linear time is instructions times characters: 12 ns for each pair with most patterns, 90 ns with classes of letters.
+// 500 instructions on 1 MiB would take seconds. Large patterns see the start of a long text only; patterns of up to 16
+// instructions see all of it.
 const MAX_WORK = 16 * 1024 * 1024;
 
-/** Makes the search for RE2 patterns (D-22): true when the pattern is found anywhere in the text. A pattern of more than 16 instructions is looked for in the first 16,777,216 / instructions characters. Keeps the patterns used last compiled; throws for a pattern that RE2 refuses. */
+/**
+ * Makes the search for RE2 patterns (D-22): true when the pattern is found anywhere in the text. A pattern of more than
+ * 16 instructions is looked for in the first 16,777,216 / instructions characters. Keeps the patterns used last
+ * compiled; throws for a pattern that RE2 refuses.
+ */
 export function createPatternSearch(): PatternSearch {
   const compiled = new Map<string, RE2JS>();
   return (pattern, text) => {

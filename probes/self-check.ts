@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type MonitorType, talksToTarget } from '../core/monitor.ts';
 import { createRecentResults } from '../core/self-check.ts';
-import type { MonitorType } from '../core/monitor.ts';
-import { talksToTarget } from '../core/monitor.ts';
 import type { Judgement } from '../core/verdict.ts';
 import type { HostPort } from '../net/host-port.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
@@ -15,8 +14,14 @@ export type SelfCheckOptions = {
   onChange: (reachesAny: boolean) => void;
 };
 
-/** The judgement on a check as it counts: the given one, or no vote where this place has lost its own network (D-48). Never rejects. */
-export type SelfCheck = (check: { monitor: string | number; type: MonitorType }, judgement: Judgement) => Promise<Judgement>;
+/**
+ * The judgement on a check as it counts: the given one, or no vote where this place has lost its own network (D-48).
+ * Never rejects.
+ */
+export type SelfCheck = (
+  check: { monitor: string | number; type: MonitorType },
+  judgement: Judgement,
+) => Promise<Judgement>;
 
 /** All hosts are asked at once and have this long to accept a connection, in milliseconds. */
 const DEADLINE_MS = 2000;
@@ -24,11 +29,16 @@ const DEADLINE_MS = 2000;
 /** Questions follow one another no closer than this, in milliseconds: who comes meanwhile shares the next. */
 const QUESTIONS_APART_MS = 500;
 
-const CUT_OFF: Judgement = { verdict: 'none', cause: null, reason: 'This place can reach none of its own reference hosts either, so what it saw does not count' };
+const CUT_OFF: Judgement = {
+  verdict: 'none',
+  cause: null,
+  reason: 'This place can reach none of its own reference hosts either, so what it saw does not count',
+};
 
 /**
- * Opens the self-check of one place. Only a bad result costs more than a glance, and only where most have just turned bad. Once the hosts
- * are out of reach every bad result is doubted, and good ones have them asked again, until one is reached.
+ * Opens the self-check of one place. Only a bad result costs more than a glance, and only where most have just turned
+ * bad. Once the hosts are out of reach every bad result is doubted, and good ones have them asked again, until one is
+ * reached.
  */
 export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfCheck {
   const results = createRecentResults();
@@ -57,10 +67,14 @@ export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfC
   };
 }
 
-/** Makes the question whether any host can be reached. Its answer is for those who came before it was asked: an earlier one may be from before the network was lost. */
+/**
+ * Makes the question whether any host can be reached. Its answer is for those who came before it was asked: an earlier
+ * one may be from before the network was lost.
+ */
 function createReachability(hosts: readonly HostPort[]): () => Promise<boolean> {
   const connect = createTcpClient({ allowPrivateNetwork: true });
-  // A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in its name.
+  // A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in
+  // its name.
   const reach = async (host: HostPort) => {
     const { outcome } = await connect({ ...host, payload: new Uint8Array(), receive: null, deadlineMs: DEADLINE_MS });
     if (outcome === 'failed') throw new Error(`${host.host}:${host.port} cannot be reached`);

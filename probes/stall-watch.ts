@@ -1,10 +1,16 @@
-/** How a piece of work fared in this process, in milliseconds: how long it took, for how much of that the process stood still, and for how long at most at a time. */
+/**
+ * How a piece of work fared in this process, in milliseconds: how long it took, for how much of that the process stood
+ * still, and for how long at most at a time.
+ */
 export type OwnTime = { tookMs: number; stalledMs: number; longestStallMs: number };
 
 /** Does some work, and says besides how this process itself fared meanwhile. Rejects as the work does. */
 export type StallWatch = <Result>(work: () => Promise<Result>) => Promise<{ result: Result; ownTime: OwnTime }>;
 
-/** How often the watch expects to be called while something is under way, and what it may be late without being a stand-still, in milliseconds. */
+/**
+ * How often the watch expects to be called while something is under way, and what it may be late without being a
+ * stand-still, in milliseconds.
+ */
 const EVERY_MS = 50;
 const TOLERANCE_MS = 10;
 
@@ -14,7 +20,9 @@ export function createStallWatch(): StallWatch {
   let expectedAtMs = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Whoever is under way has stood still since the call that is late by now; work may begin and end before it comes. */
+  /**
+   * Whoever is under way has stood still since the call that is late by now; work may begin and end before it comes.
+   */
   const look = (): void => {
     const nowMs = performance.now();
     const lateMs = nowMs - expectedAtMs;

@@ -8,7 +8,10 @@ import { createPatternSearch } from './pattern-search.ts';
 import { TcpAnswerReader } from './transport/answer-reader.ts';
 import { readPayload } from './transport/payload.ts';
 
-/** Makes the tcp probe: one connection, the payload sent, and what arrives read while an answer is expected (D-23). The probe rejects only where our own machine lacks something. */
+/**
+ * Makes the tcp probe: one connection, the payload sent, and what arrives read while an answer is expected (D-23). The
+ * probe rejects only where our own machine lacks something.
+ */
 export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<TcpObservation> {
   const exchange = createTcpClient(environment);
   const search = createPatternSearch();
@@ -23,7 +26,12 @@ export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTar
     // Where nothing is expected, nothing is waited for.
     const reader = transport?.expect ? new TcpAnswerReader(transport, search) : null;
     const receive = reader && ((piece: Buffer) => reader.add(piece));
-    const { phases, ...outcome } = await exchange({ ...hostPort, payload: payload.value, receive, deadlineMs: target.timeoutMs });
+    const { phases, ...outcome } = await exchange({
+      ...hostPort,
+      payload: payload.value,
+      receive,
+      deadlineMs: target.timeoutMs,
+    });
     const measured = { type: 'tcp', startedAt, phases } as const;
     if (outcome.outcome === 'failed') return { ...measured, ...outcome, latencyMs: null };
     const { end, latencyMs } = outcome;
@@ -34,5 +42,13 @@ export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTar
 const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 
 function unsupported(startedAt: number, reason: string): TcpObservation {
-  return { type: 'tcp', startedAt, phases: NO_PHASES, outcome: 'failed', latencyMs: null, cause: 'unsupported', reason };
+  return {
+    type: 'tcp',
+    startedAt,
+    phases: NO_PHASES,
+    outcome: 'failed',
+    latencyMs: null,
+    cause: 'unsupported',
+    reason,
+  };
 }

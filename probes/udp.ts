@@ -1,12 +1,14 @@
 import type { CheckTarget } from '../core/monitor.ts';
 import type { UdpObservation } from '../core/transport/udp-observation.ts';
 import { parseHostPort } from '../net/host-port.ts';
-import { createUdpClient } from '../net/udp-exchange.ts';
-import type { UdpExchange } from '../net/udp-exchange.ts';
+import { createUdpClient, type UdpExchange } from '../net/udp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
 import { readPayload } from './transport/payload.ts';
 
-/** Makes the udp probe: one datagram, empty where there is no payload, and its first reply (D-24). The probe rejects only where our own machine lacks something. */
+/**
+ * Makes the udp probe: one datagram, empty where there is no payload, and its first reply (D-24). The probe rejects
+ * only where our own machine lacks something.
+ */
 export function createUdpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<UdpObservation> {
   const send = createUdpClient(environment);
   return async (target) => {
@@ -24,7 +26,13 @@ function observe(startedAt: number, exchange: UdpExchange): UdpObservation {
   const measured = { type: 'udp', startedAt, dnsMs } as const;
   switch (exchange.outcome) {
     case 'replied':
-      return { ...measured, outcome: 'replied', latencyMs: exchange.roundTripMs, reply: decodeAnswer(exchange.reply), replyBytes: exchange.reply.toString('latin1') };
+      return {
+        ...measured,
+        outcome: 'replied',
+        latencyMs: exchange.roundTripMs,
+        reply: decodeAnswer(exchange.reply),
+        replyBytes: exchange.reply.toString('latin1'),
+      };
     case 'silent':
       return { ...measured, outcome: 'silent', latencyMs: null, isRefused: exchange.isRefused };
     case 'failed':

@@ -1,24 +1,44 @@
 import type { CheckTarget } from '../core/monitor.ts';
+import type { VendorReading } from '../core/vendor/document.ts';
 import type { VendorObservation } from '../core/vendor/observation.ts';
 import { findVendorPage } from '../core/vendor/page.ts';
-import type { VendorReading } from '../core/vendor/document.ts';
 import type { VendorPageReader } from './vendors/page-reader.ts';
 
-/** Makes the probe of vendors (D-28): it reads the vendor's page together with everybody else who watches it, and waits for that no longer than its own time-out. */
+/**
+ * Makes the probe of vendors (D-28): it reads the vendor's page together with everybody else who watches it, and waits
+ * for that no longer than its own time-out.
+ */
 export function createVendorProbe(readPage: VendorPageReader): (target: CheckTarget) => Promise<VendorObservation> {
   return async ({ target, checkSpec, timeoutMs }) => {
     const startedAt = Date.now();
     const page = findVendorPage(target);
-    if (page === null) return { type: 'vendor', startedAt, latencyMs: null, outcome: 'unread', reason: `There is no vendor ${target} in the catalogue any more` };
+    if (page === null)
+      return {
+        type: 'vendor',
+        startedAt,
+        latencyMs: null,
+        outcome: 'unread',
+        reason: `There is no vendor ${target} in the catalogue any more`,
+      };
     const reading = await inTime(readPage(page, checkSpec.vendor?.components ?? []), timeoutMs);
-    if (reading === null) return { type: 'vendor', startedAt, latencyMs: null, outcome: 'unread', reason: `The status page was not read within ${timeoutMs} ms` };
+    if (reading === null)
+      return {
+        type: 'vendor',
+        startedAt,
+        latencyMs: null,
+        outcome: 'unread',
+        reason: `The status page was not read within ${timeoutMs} ms`,
+      };
     const { latencyMs } = reading;
-    if (reading.outcome === 'failed') return { type: 'vendor', startedAt, latencyMs, outcome: 'unread', reason: reading.failure.reason };
+    if (reading.outcome === 'failed')
+      return { type: 'vendor', startedAt, latencyMs, outcome: 'unread', reason: reading.failure.reason };
     return { type: 'vendor', startedAt, latencyMs, outcome: 'read', snapshot: reading.snapshot };
   };
 }
 
-/** The look goes on without the check that is out of time: others wait for it, and the next check finds what it brought. */
+/**
+ * The look goes on without the check that is out of time: others wait for it, and the next check finds what it brought.
+ */
 async function inTime(reading: Promise<VendorReading>, timeoutMs: number): Promise<VendorReading | null> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<null>((resolve) => {

@@ -28,8 +28,9 @@ export type QueueBackendOptions = {
 export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
 /**
- * What a worker may be told; everything else is the same for all workers. A lock is renewed at half its time for as long as its worker
- * lives, so that `lockDurationMs` is not how long a job may take, but how soon a killed worker's job is free for another.
+ * What a worker may be told; everything else is the same for all workers. A lock is renewed at half its time for as
+ * long as its worker lives, so that `lockDurationMs` is not how long a job may take, but how soon a killed worker's job
+ * is free for another.
  */
 export type JobWorkerOptions<Data> = {
   concurrency: number;
@@ -51,8 +52,8 @@ export type QueueBackend = {
   createQueue<Data>(name: string): Queue<Data>;
   createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker;
   /**
-   * Runs a change of job schedulers by itself, whoever else changes some. On PostgreSQL two changes of one scheduler at once can leave two
-   * jobs; Redis runs each as one script.
+   * Runs a change of job schedulers by itself, whoever else changes some. On PostgreSQL two changes of one scheduler at
+   * once can leave two jobs; Redis runs each as one script.
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
@@ -78,22 +79,32 @@ export type QueueBackend = {
 const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
 
 /**
- * How often expired locks are looked for, in milliseconds: with the lock itself this is what a kill delays an alert by. A look costs
- * PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a core.
+ * How often expired locks are looked for, in milliseconds: with the lock itself this is what a kill delays an alert by.
+ * A look costs PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a
+ * core.
  */
 const STALLED_INTERVAL_MS = 5000;
 
 /** No worker of ours locks a job for longer at a time, in milliseconds. */
 const LONGEST_LOCK_MS = 60_000;
 
-/** After this a statement of the queue's is given up with its connection: a server that was cut off never answers it, in milliseconds. */
+/**
+ * After this a statement of the queue's is given up with its connection: a server that was cut off never answers it, in
+ * milliseconds.
+ */
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**
  * Sessions of the queue's. Their commits do not wait for the disk: what a crash takes back of a queue is made again
  * from the rows, as if Redis had lost it.
  */
-const SESSION: SessionSettings = { application_name: 'spotcheck queue', search_path: 'bullmq', deadlock_timeout: '50ms', jit: 'off', synchronous_commit: 'off' };
+const SESSION: SessionSettings = {
+  application_name: 'spotcheck queue',
+  search_path: 'bullmq',
+  deadlock_timeout: '50ms',
+  jit: 'off',
+  synchronous_commit: 'off',
+};
 
 /** Opens the backend; connects lazily and reconnects by itself. */
 export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
@@ -138,15 +149,24 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     },
     createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions<Data>) => {
       names.add(name);
-      // Without a timeout: BullMQ remembers a first connection that timed out for good, and its worker then asks again without a pause.
-      const worker = new Worker(name, processor, { ...workerOptions(own), connection: openPool(0) }, createPostgresBackend);
+      // Without a timeout: BullMQ remembers a first connection that timed out for good, and its worker then asks again
+      // without a pause.
+      const worker = new Worker(
+        name,
+        processor,
+        { ...workerOptions(own), connection: openPool(0) },
+        createPostgresBackend,
+      );
       worker.on('error', onError);
       worker.on('failed', own.onFailed);
       return worker;
     },
     exclusively: (change) => holdingLock(changers, change),
     freeLocks: async (nowMs) => {
-      await producers.query(`UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`, [nowMs + LONGEST_LOCK_MS]);
+      await producers.query(
+        `UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`,
+        [nowMs + LONGEST_LOCK_MS],
+      );
     },
     countConnections: () => 0,
     findAway: async () => ((await answersInTime(producers.query('SELECT 1'))) ? [] : [...names]),
@@ -157,7 +177,12 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   };
 }
 
-function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopened }: QueueBackendOptions & { redisUrl: string }): QueueBackend {
+function redisBackend({
+  redisUrl,
+  prefix = 'spotcheck',
+  onError,
+  onWorkerReopened,
+}: QueueBackendOptions & { redisUrl: string }): QueueBackend {
   const servers = redisServers(redisUrl);
   const clients = new Set<Redis>();
   const names = new Set<string>();
@@ -190,8 +215,14 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
     },
     createQueue: <Data>(name: string) => {
       const tag = tagOf(name);
-      // BullMQ asks for the version once, and where that takes longer than a producer waits its queue refuses everything for good. Workers ask as well, and wait.
-      const queue = new Queue<Data>(name, { connection: producerOf(tag), prefix: tag, skipWaitingForReady: true, skipVersionCheck: true });
+      // BullMQ asks for the version once, and where that takes longer than a producer waits its queue refuses
+      // everything for good. Workers ask as well, and wait.
+      const queue = new Queue<Data>(name, {
+        connection: producerOf(tag),
+        prefix: tag,
+        skipWaitingForReady: true,
+        skipVersionCheck: true,
+      });
       queue.on('error', onError);
       return asCommonQueue<Data>(queue);
     },
@@ -210,13 +241,23 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
         return { close };
       };
       const hasWaiting = () => hasJob(producerOf(tag), `${tag}:${name}`);
-      return new KeptWorker({ process: processor, open, concurrency: own.concurrency, hasWaiting, onReopened: () => onWorkerReopened?.(name) });
+      return new KeptWorker({
+        process: processor,
+        open,
+        concurrency: own.concurrency,
+        hasWaiting,
+        onReopened: () => onWorkerReopened?.(name),
+      });
     },
     exclusively: (change) => change(),
     freeLocks: () => Promise.resolve(),
     countConnections: () => connections,
     async findAway() {
-      const asked = await Promise.all([...names].map(async (name) => ((await answersInTime(takesWrites(producerOf(tagOf(name)), tagOf(name)))) ? [] : [name])));
+      const asked = await Promise.all(
+        [...names].map(async (name) =>
+          (await answersInTime(takesWrites(producerOf(tagOf(name)), tagOf(name)))) ? [] : [name],
+        ),
+      );
       return asked.flat();
     },
     close: async () => {
@@ -233,7 +274,10 @@ async function takesWrites(redis: Redis, tag: string): Promise<void> {
 /** Whether a job waits, or has been due for a second, by the keys and the scores of BullMQ. */
 async function hasJob(redis: Redis, queue: string): Promise<boolean> {
   const dueBefore = (Date.now() - 1000) * 0x10_00;
-  const [waiting, due] = await Promise.all([redis.llen(`${queue}:wait`), redis.zcount(`${queue}:delayed`, 0, dueBefore)]);
+  const [waiting, due] = await Promise.all([
+    redis.llen(`${queue}:wait`),
+    redis.zcount(`${queue}:delayed`, 0, dueBefore),
+  ]);
   return waiting + due > 0;
 }
 
@@ -275,21 +319,28 @@ async function holdingLock<Result>(pool: Pool, work: () => Promise<Result>): Pro
   }
 }
 
-/** Takes leave of a Redis that listens; a connection that is away or does not answer is dropped, or the stop would wait for it. */
+/**
+ * Takes leave of a Redis that listens; a connection that is away or does not answer is dropped, or the stop would wait
+ * for it.
+ */
 async function leaveRedis(client: Redis): Promise<void> {
   if (client.status === 'ready') await answersInTime(client.quit());
   client.disconnect();
 }
 
-function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: Omit<JobWorkerOptions<never>, 'onFailed'>): Omit<WorkerOptions, 'connection'> {
+function workerOptions({
+  concurrency,
+  lockDurationMs,
+  keepCompleted = 0,
+}: Omit<JobWorkerOptions<never>, 'onFailed'>): Omit<WorkerOptions, 'connection'> {
   return {
     concurrency,
     lockDuration: lockDurationMs,
     // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
     maxStalledCount: 10,
     stalledInterval: STALLED_INTERVAL_MS,
-    // Jobs announce themselves; this is how often an idle worker looks all the same, in seconds. A wait that begins while PostgreSQL
-    // goes away hangs on a listener that is gone: nothing wakes it but this, and alerts wait for it.
+    // Jobs announce themselves; this is how often an idle worker looks all the same, in seconds. A wait that begins
+    // while PostgreSQL goes away hangs on a listener that is gone: nothing wakes it but this, and alerts wait for it.
     drainDelay: 10,
     runRetryDelay: 1000,
     removeOnComplete: { count: keepCompleted },

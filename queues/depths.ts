@@ -7,27 +7,45 @@ export type QueueDepth = { name: string; waiting: number; active: number; delaye
 const REGIONS_MS = 1000;
 
 /** Makes what names the queues that are away, those of regions that this process has not spoken of yet included. */
-export function createAwayReading(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): () => Promise<string[]> {
+export function createAwayReading(
+  queues: JobQueues,
+  listRegions: () => Promise<Map<number, string>>,
+): () => Promise<string[]> {
   return async () => {
     const none = new Map<number, string>();
     const tired = new Promise<Map<number, string>>((resolve) => setTimeout(resolve, REGIONS_MS, none).unref());
-    for (const region of (await Promise.race([listRegions().catch(() => none), tired])).values()) queues.checkQueue(region);
+    for (const region of (await Promise.race([listRegions().catch(() => none), tired])).values())
+      queues.checkQueue(region);
     return await queues.findAway();
   };
 }
 
-/** Makes what reads all queues, those of regions that this process has not spoken of yet included; null while one of them does not answer. */
-export function createQueueReading(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null> {
+/**
+ * Makes what reads all queues, those of regions that this process has not spoken of yet included; null while one of
+ * them does not answer.
+ */
+export function createQueueReading(
+  queues: JobQueues,
+  listRegions: () => Promise<Map<number, string>>,
+): () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null> {
   return async () => {
     for (const region of (await listRegions()).values()) queues.checkQueue(region);
     try {
       const depths = await Promise.all(
         queues.all().map(async (queue) => {
-          const { waiting = 0, active = 0, delayed = 0, failed = 0 } = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+          const {
+            waiting = 0,
+            active = 0,
+            delayed = 0,
+            failed = 0,
+          } = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
           return { name: queue.name, waiting, active, delayed, failed };
         }),
       );
-      return { depths: depths.toSorted((a, b) => (a.name < b.name ? -1 : 1)), oldestResultsAtMs: await queues.oldestResultsAtMs() };
+      return {
+        depths: depths.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+        oldestResultsAtMs: await queues.oldestResultsAtMs(),
+      };
     } catch {
       return null;
     }

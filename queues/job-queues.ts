@@ -2,13 +2,31 @@ import { createHash } from 'node:crypto';
 import type { Job, JobsOptions, Queue } from 'bullmq';
 import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
-import { checkQueueName, QUEUES } from './names.ts';
-import type { DeliverJob, EvaluateJob, LookUpJob, MaintainJob, RegionJob, SealedResult, TrialJob, TrialReturn } from './payloads.ts';
-import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
 import { createLookAdder, type DueLook } from './looks.ts';
+import { checkQueueName, QUEUES } from './names.ts';
+import type {
+  DeliverJob,
+  EvaluateJob,
+  LookUpJob,
+  MaintainJob,
+  RegionJob,
+  SealedResult,
+  TrialJob,
+  TrialReturn,
+} from './payloads.ts';
+import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
 
 /** The chores that the clock enqueues; each has a worker file of its own. */
-export const CHORES = ['reconcile', 'sweep', 'partitions', 'retention', 'advisories', 'registries', 'rollups', 'reports'] as const;
+export const CHORES = [
+  'reconcile',
+  'sweep',
+  'partitions',
+  'retention',
+  'advisories',
+  'registries',
+  'rollups',
+  'reports',
+] as const;
 export type Chore = (typeof CHORES)[number];
 
 /** Results are stored nowhere else yet: while PostgreSQL is away their jobs wait for it, ten minutes long. */
@@ -23,23 +41,39 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 /** An attempt that is to be made, from 1, and from when on (Unix milliseconds); its row is committed. */
 export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
-/** Channels of a job at most: what a job costs the queue is shared by the channels that an event goes to, and none waits behind thousands. */
+/**
+ * Channels of a job at most: what a job costs the queue is shared by the channels that an event goes to, and none waits
+ * behind thousands.
+ */
 const CHANNELS_PER_JOB = 20;
 
 /** Deliveries that a job names: a storm's thousands are in the database already. */
 const NAMED_DELIVERIES = 20;
 
-/** Everything that adds jobs. Rows are committed before a job is added: a job that is lost can be made again from its row. */
+/**
+ * Everything that adds jobs. Rows are committed before a job is added: a job that is lost can be made again from its
+ * row.
+ */
 export type JobQueues = {
-  /** Tells the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named by. */
+  /**
+   * Tells the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named
+   * by.
+   */
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
-  /** Has check workers take looks once they are due, with one job for those of an agent that are due together; an agent without a queue of ours is left out. */
+  /**
+   * Has check workers take looks once they are due, with one job for those of an agent that are due together; an agent
+   * without a queue of ours is left out.
+   */
   enqueueLooks(looks: readonly DueLook[], regions: ReadonlyMap<number, string>): Promise<void>;
   /**
    * Makes every region's schedulers those of the occupied phases, thoroughly where told so or connected anew; returns
    * how many had to be mended.
    */
-  reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
+  reconcileSchedules(
+    occupied: readonly SchedulePhase[],
+    regions: ReadonlyMap<number, string>,
+    when: { nowMs: number; thorough: boolean },
+  ): Promise<number>;
   /**
    * Takes out of the queues what the time stands in the way of after it was set back: jobs that wait for moments of
    * before, which are made again from their rows or run at once, and those that are over, whose names the ticks of the
@@ -50,7 +84,10 @@ export type JobQueues = {
   enqueueResults(results: SealedResult[]): Promise<void>;
   /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
   oldestResultsAtMs(): Promise<number | null>;
-  /** Adds one job for all of these, or a few where they go to many channels, for when the last is due; adding the same ones twice adds nothing. */
+  /**
+   * Adds one job for all of these, or a few where they go to many channels, for when the last is due; adding the same
+   * ones twice adds nothing.
+   */
   enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
@@ -61,7 +98,10 @@ export type JobQueues = {
   enqueueLookUp(target: string, tenantId: string): Promise<void>;
   /** Has the check process of a region probe a draft once. */
   enqueueTrial(region: string, job: TrialJob): Promise<void>;
-  /** What a trial came to, once it is over: then its job is taken out of the queue, and asked for again it was never there. Undefined while it is not over; null where it failed or is not there. */
+  /**
+   * What a trial came to, once it is over: then its job is taken out of the queue, and asked for again it was never
+   * there. Undefined while it is not over; null where it failed or is not there.
+   */
   takeTrialReturn(region: string, trialId: string): Promise<TrialReturn | null | undefined>;
   /** A region's check queue. */
   checkQueue(region: string): Queue<RegionJob>;
@@ -107,7 +147,10 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
         const queue = queueOf(place.agentNo, regions);
         if (queue !== null) await backend.exclusively(() => addPhase(queue, place));
       }
-      await enqueueLooks(change.looks.map((agentNo) => ({ agentNo, atMs: Date.now() })), regions);
+      await enqueueLooks(
+        change.looks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
+        regions,
+      );
     },
     enqueueLooks,
     async reconcileSchedules(occupied, regions, when) {
@@ -117,7 +160,11 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       const thorough = when.thorough || connections !== reconciledConnections;
       for (const [agentNo, region] of regions) {
         const places = occupied.filter((place) => place.agentNo === agentNo);
-        const { added, removed } = await reconcileQueue(checkQueue(region), places, { ...when, thorough, exclusively: backend.exclusively });
+        const { added, removed } = await reconcileQueue(checkQueue(region), places, {
+          ...when,
+          thorough,
+          exclusively: backend.exclusively,
+        });
         mended += added + removed;
       }
       reconciledConnections = connections;
@@ -156,7 +203,11 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       await lookUp.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
     },
     async enqueueTrial(region, job) {
-      await checkQueue(region).add('trial', job, { jobId: trialJobId(job.trialId), removeOnComplete: KEEP_TRIALS, removeOnFail: KEEP_TRIALS });
+      await checkQueue(region).add('trial', job, {
+        jobId: trialJobId(job.trialId),
+        removeOnComplete: KEEP_TRIALS,
+        removeOnFail: KEEP_TRIALS,
+      });
     },
     async takeTrialReturn(region, trialId) {
       const job = await checkQueue(region).getJob(trialJobId(trialId));
@@ -191,7 +242,9 @@ function trialJobId(trialId: string): string {
 
 /** A worker of an older release does not know trials. */
 function isTrialReturn(value: unknown): value is TrialReturn {
-  return typeof value === 'object' && value !== null && 'sealedOutcome' in value && typeof value.sealedOutcome === 'string';
+  return (
+    typeof value === 'object' && value !== null && 'sealedOutcome' in value && typeof value.sealedOutcome === 'string'
+  );
 }
 
 function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; options: JobsOptions } {
@@ -199,5 +252,8 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   const deliveryIds = attempts.slice(0, NAMED_DELIVERIES).map(({ deliveryId }) => deliveryId);
   const dueAtMs = Math.max(...attempts.map((due) => due.dueAtMs));
   const jobId = `${attempts[0]?.deliveryId}-${attempts[0]?.attempt}`;
-  return { data: { channelIds, dueAtMs, deliveryIds }, options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true } };
+  return {
+    data: { channelIds, dueAtMs, deliveryIds },
+    options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true },
+  };
 }

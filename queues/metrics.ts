@@ -6,7 +6,11 @@ import type { JobQueues } from './job-queues.ts';
  * Registers which queues can be reached, and how deep they are by state, read when metrics are asked for; of a queue
  * that is away no depth is known.
  */
-export function registerQueueMetrics(registry: Registry, queues: JobQueues, listRegions: () => Promise<Map<number, string>>): void {
+export function registerQueueMetrics(
+  registry: Registry,
+  queues: JobQueues,
+  listRegions: () => Promise<Map<number, string>>,
+): void {
   const findAway = createAwayReading(queues, listRegions);
   registry.registerMetric(
     new Gauge({
@@ -31,10 +35,16 @@ export function registerQueueMetrics(registry: Registry, queues: JobQueues, list
         this.reset();
         const away = await findAway();
         const there = queues.all().filter(({ name }) => !away.includes(name));
-        const depths = await Promise.allSettled(there.map(async (queue) => ({ queue: queue.name, counts: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed') })));
+        const depths = await Promise.allSettled(
+          there.map(async (queue) => ({
+            queue: queue.name,
+            counts: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+          })),
+        );
         for (const depth of depths) {
           if (depth.status === 'rejected') continue;
-          for (const [state, count] of Object.entries(depth.value.counts)) this.set({ queue: depth.value.queue, state }, count);
+          for (const [state, count] of Object.entries(depth.value.counts))
+            this.set({ queue: depth.value.queue, state }, count);
         }
       },
     }),

@@ -9,8 +9,9 @@ export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number
 export type LookJob = { agentNo: number; looks: true };
 
 /**
- * One probe of a draft, for somebody who waits for what it sees until `untilMs` (Unix milliseconds). It is stored nowhere, so that the whole target
- * is in the job, sealed, and what came of it is the job's return value, sealed as well.
+ * One probe of a draft, for somebody who waits for what it sees until `untilMs` (Unix milliseconds). It is stored
+ * nowhere, so that the whole target is in the job, sealed, and what came of it is the job's return value, sealed as
+ * well.
  */
 export type TrialJob = { trialId: string; tenantId?: string; sealedTarget: string; untilMs: number };
 export type TrialReturn = { sealedOutcome: string };
@@ -18,12 +19,24 @@ export type TrialReturn = { sealedOutcome: string };
 /** What a region's check queue holds. */
 export type RegionJob = CheckJob | LookJob | TrialJob;
 
-/** What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and monitors by name. */
-export type CheckOutcome = { checks: number; up: number; degraded: number; down: number; none: number; dropped: number; monitors: string[] };
+/**
+ * What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and
+ * monitors by name.
+ */
+export type CheckOutcome = {
+  checks: number;
+  up: number;
+  degraded: number;
+  down: number;
+  none: number;
+  dropped: number;
+  monitors: string[];
+};
 
 /**
- * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded. `phases` only where they are
- * kept (core/seen-failure.ts), `answer` only where it can be the first failure of its source.
+ * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded.
+ * `phases` only where they are kept (core/seen-failure.ts), `answer` only where it can be the first failure of its
+ * source.
  */
 export type ResultPayload = {
   monitorNo: number;
@@ -49,8 +62,8 @@ export type SealedResult = Omit<ResultPayload, 'answer'> & { answer: null; seale
 export type EvaluateJob = { results: (ResultPayload & { sealedAnswer?: string })[] };
 
 /**
- * These channels have deliveries that are due from `dueAtMs` on (Unix milliseconds). Which, the database says: the ids, the first 20 at most,
- * are there for people who look at the board.
+ * These channels have deliveries that are due from `dueAtMs` on (Unix milliseconds). Which, the database says: the ids,
+ * the first 20 at most, are there for people who look at the board.
  */
 export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: string[] };
 

@@ -67,14 +67,21 @@ export function redisServers(redisUrl: string): RedisServers {
   const sentinel = sentinelOptions(redisUrl);
   if (sentinel !== null) {
     const server = { isCluster: false, silenceMs: SILENCE_MS.replaceable };
-    return { isCluster: false, connect: (role, _key, own) => new Redis({ ...optionsOf(role, server), ...sentinel, ...own }) };
+    return {
+      isCluster: false,
+      connect: (role, _key, own) => new Redis({ ...optionsOf(role, server), ...sentinel, ...own }),
+    };
   }
   const [first = '', ...others] = redisUrl.split(',');
   if (others.length > 0) return clusterServers([first, ...others]);
   const { protocol, hostname } = new URL(first);
   const tls = protocol === 'rediss:' && { tls: tlsTo(hostname) };
   const server = { isCluster: false, silenceMs: SILENCE_MS.only };
-  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, server), ...tls, ...own, Connector: ServerConnector }) };
+  return {
+    isCluster: false,
+    connect: (role, _key, own) =>
+      new Redis(first, { ...optionsOf(role, server), ...tls, ...own, Connector: ServerConnector }),
+  };
 }
 
 /** Says of an error what an operator can do about it. */

@@ -3,10 +3,13 @@ import type { JobQueues } from './job-queues.ts';
 import { createRegionBook } from './region-book.ts';
 
 /**
- * Makes the function that tells the queues of a committed schedule change. It resolves as soon as nothing is left to tell, and rejects
- * when the queue is away: the change is in the database all the same, and reconcile mends the queue.
+ * Makes the function that tells the queues of a committed schedule change. It resolves as soon as nothing is left to
+ * tell, and rejects when the queue is away: the change is in the database all the same, and reconcile mends the queue.
  */
-export function createScheduleNotifier(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): (change: ScheduleChange) => Promise<void> {
+export function createScheduleNotifier(
+  queues: JobQueues,
+  listRegions: () => Promise<Map<number, string>>,
+): (change: ScheduleChange) => Promise<void> {
   const findRegions = createRegionBook(listRegions);
   return async (change) => {
     const agentNos = [...[...change.occupied, ...change.emptied].map(({ agentNo }) => agentNo), ...change.looks];

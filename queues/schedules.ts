@@ -5,8 +5,8 @@ import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 
 /**
- * A tick's job fires this long before the phase it stands for, in milliseconds: time to fetch it and to read its monitors, so that
- * each probe starts on its own local timer at its own due time.
+ * A tick's job fires this long before the phase it stands for, in milliseconds: time to fetch it and to read its
+ * monitors, so that each probe starts on its own local timer at its own due time.
  */
 export const EARLY_MS = 300;
 
@@ -28,7 +28,10 @@ export async function addPhase(queue: Queue<RegionJob>, place: SchedulePhase): P
   await queue.upsertJobScheduler(
     schedulerId(place),
     { every, offset: schedulerOffset(place) },
-    { name: `every ${place.intervalSeconds} s, phase ${place.phase}`, data: { agentNo: place.agentNo, intervalSeconds: place.intervalSeconds, phase: place.phase } },
+    {
+      name: `every ${place.intervalSeconds} s, phase ${place.phase}`,
+      data: { agentNo: place.agentNo, intervalSeconds: place.intervalSeconds, phase: place.phase },
+    },
   );
 }
 

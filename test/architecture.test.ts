@@ -1,5 +1,5 @@
-import test from 'ava';
 import { fileURLToPath } from 'node:url';
+import test from 'ava';
 import { readSourceFiles, sourceFile, type Import, type SourceFile } from './helpers/source-files.ts';
 
 const ANYTHING = '*';
@@ -18,7 +18,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['core', 'models', 'queues', 'notifications'],
   agent: ['core', 'probes', 'net', 'config'],
   console: [],
-  cli: ['core', 'net', 'config', 'postgres', 'probes', 'notifications', 'models', 'queues', 'workers', 'api', 'agent', 'console'],
+  cli: [
+    'core',
+    'net',
+    'config',
+    'postgres',
+    'probes',
+    'notifications',
+    'models',
+    'queues',
+    'workers',
+    'api',
+    'agent',
+    'console',
+  ],
   tools: [ANYTHING],
   bench: [ANYTHING],
   test: [ANYTHING],
@@ -30,7 +43,10 @@ const MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
   console: ['api/schema.generated.ts'],
 };
 
-/** Packages that belong to some paths only, given as prefixes: the database to models, the queue to queues and to those who work on it. */
+/**
+ * Packages that belong to some paths only, given as prefixes: the database to models, the queue to queues and to those
+ * who work on it.
+ */
 const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   sequelize: ['models/'],
   umzug: ['models/'],
@@ -64,31 +80,48 @@ const isEntry = (path: string): boolean => ENTRY_FILES.some((pattern) => pattern
 
 /** What is wrong with a tree of files, one line each. */
 function violations(files: readonly SourceFile[]): readonly string[] {
-  return [...files.flatMap((file) => [...placeViolations(file), ...file.imports.flatMap((imported) => importViolations(file.path, imported))]), ...cycles(files)];
+  return [
+    ...files.flatMap((file) => [
+      ...placeViolations(file),
+      ...file.imports.flatMap((imported) => importViolations(file.path, imported)),
+    ]),
+    ...cycles(files),
+  ];
 }
 
 function placeViolations({ path, code }: SourceFile): string[] {
   const found: string[] = [];
   if (!path.includes('/') || !(folderOf(path) in MAY_IMPORT)) found.push(`${path} is in no folder of the architecture`);
   if (VAGUE_NAME.test(path)) found.push(`${path} has a name that says nothing`);
-  if (READS_ENVIRONMENT.test(code) && !isEntry(path) && !OUTSIDE_PRODUCTION.test(path)) found.push(`${path} reads the environment`);
+  if (READS_ENVIRONMENT.test(code) && !isEntry(path) && !OUTSIDE_PRODUCTION.test(path))
+    found.push(`${path} reads the environment`);
   return found;
 }
 
 function importViolations(path: string, imported: Import): string[] {
   const folder = folderOf(path);
   const forbidden = [`${path} imports ${imported.specifier}`];
-  if (imported.path !== null) return mayImport(path, folderOf(imported.path)) || (imported.isType && (MAY_IMPORT_TYPES[folder] ?? []).includes(imported.path)) ? [] : forbidden;
+  if (imported.path !== null)
+    return mayImport(path, folderOf(imported.path)) ||
+      (imported.isType && (MAY_IMPORT_TYPES[folder] ?? []).includes(imported.path))
+      ? []
+      : forbidden;
   if (OUTSIDE_PRODUCTION.test(path)) return [];
   if (imported.package === null || folder === 'core') return forbidden;
-  if (folder === 'console' && !path.startsWith('console/build/') && imported.package.startsWith('node:')) return forbidden;
+  if (folder === 'console' && !path.startsWith('console/build/') && imported.package.startsWith('node:'))
+    return forbidden;
   const owners = BELONGS_TO[imported.package];
   return owners === undefined || owners.some((owner) => path.startsWith(owner)) ? [] : forbidden;
 }
 
 function mayImport(path: string, target: string): boolean {
   const allowed = MAY_IMPORT[folderOf(path)] ?? [];
-  return target === folderOf(path) || allowed.includes(target) || allowed.includes(ANYTHING) || (isEntry(path) && FOR_ENTRY_FILES.has(target));
+  return (
+    target === folderOf(path) ||
+    allowed.includes(target) ||
+    allowed.includes(ANYTHING) ||
+    (isEntry(path) && FOR_ENTRY_FILES.has(target))
+  );
 }
 
 /** Each file on a ring of imports is told once, with the way back to itself. */
@@ -108,7 +141,10 @@ function cycles(files: readonly SourceFile[]): string[] {
 test('every import goes in a direction that the architecture allows', async (t) => {
   const files = await readSourceFiles(fileURLToPath(new URL('..', import.meta.url)));
   const mine = files.find(({ path }) => path === 'test/architecture.test.ts');
-  t.true(mine?.imports.some(({ path }) => path === 'test/helpers/source-files.ts'), 'the tree was read');
+  t.true(
+    mine?.imports.some(({ path }) => path === 'test/helpers/source-files.ts'),
+    'the tree was read',
+  );
   t.deepEqual(violations(files), []);
 });
 
@@ -123,14 +159,22 @@ const FORBIDDEN: readonly [why: string, path: string, text: string][] = [
   ['probes may not import models', 'probes/a.ts', `import {\n  b, // why\n  c,\n} from "../models/b.ts";`],
   ['cli may not import test', 'cli/a.ts', `import { b } from '../test/helpers/b.ts';`],
   ['production may not import bench', 'api/a.ts', `import '../bench/b.ts';`],
-  ['a file that is no entry may not import config', 'api/a.ts', `import { readEnvironment } from '../config/environment.ts';`],
+  [
+    'a file that is no entry may not import config',
+    'api/a.ts',
+    `import { readEnvironment } from '../config/environment.ts';`,
+  ],
   ['sequelize is for models', 'workers/a.ts', `import { Sequelize } from 'sequelize';`],
   ['a part of a package counts as the package', 'api/a.ts', `import pool from 'pg/lib/index.js';`],
   ['bullmq is for queues and workers', 'api/a.ts', `import { Queue } from 'bullmq';`],
   ['ioredis is for queues', 'workers/a.ts', `import { Redis } from 'ioredis';`],
   ['require is an import', 'api/a.ts', `const pg = require('pg');`],
   ['the console may not import core', 'console/a.tsx', `import { b } from '../core/b.ts';`],
-  ['the console has the types of the API, and nothing that runs', 'console/a.ts', `import { b } from '../api/schema.generated.ts';`],
+  [
+    'the console has the types of the API, and nothing that runs',
+    'console/a.ts',
+    `import { b } from '../api/schema.generated.ts';`,
+  ],
   ['what browsers load has nothing of Node', 'console/pages/a.tsx', `import { join } from 'node:path';`],
   ['only its build may use the bundler', 'console/a.ts', `import { build } from 'vite';`],
   ['a computed import could be anything', 'api/a.ts', `await import(name);`],
@@ -150,10 +194,26 @@ for (const [why, path, text] of FORBIDDEN) {
 
 const ALLOWED: readonly [why: string, path: string, text: string][] = [
   ['workers may import probes', 'workers/a.ts', `import { b } from '../probes/b.ts';`],
-  ['an entry file may read the environment for the configuration', 'workers/main.ts', `import { readEnvironment } from '../config/environment.ts';\nreadEnvironment(process.env);`],
-  ['an entry file may tell the version', 'cli/a.ts', `import packageJson from '../package.json' with { type: 'json' };`],
-  ['a comment is no import', 'core/a.ts', `// import { b } from '../models/b.ts'\n/** import 'pg' */\nexport const url = 'http://x'; // process.env`],
-  ['the console may know the API by its types', 'console/a.tsx', `import type { paths } from '../api/schema.generated.ts';`],
+  [
+    'an entry file may read the environment for the configuration',
+    'workers/main.ts',
+    `import { readEnvironment } from '../config/environment.ts';\nreadEnvironment(process.env);`,
+  ],
+  [
+    'an entry file may tell the version',
+    'cli/a.ts',
+    `import packageJson from '../package.json' with { type: 'json' };`,
+  ],
+  [
+    'a comment is no import',
+    'core/a.ts',
+    `// import { b } from '../models/b.ts'\n/** import 'pg' */\nexport const url = 'http://x'; // process.env`,
+  ],
+  [
+    'the console may know the API by its types',
+    'console/a.tsx',
+    `import type { paths } from '../api/schema.generated.ts';`,
+  ],
   ['the queue board may use the board', 'api/queue-board.ts', `import { createBullBoard } from '@bull-board/api';`],
   ['the embedded database may use pg', 'cli/embedded-postgres/a.ts', `import { Client } from 'pg';`],
 ];

@@ -1,7 +1,10 @@
 import { buildConsole } from '../console/build/build.ts';
 import { isConsoleBuilt } from '../console/build/stamp.ts';
 
-/** Builds the console; with `--if-needed` only where its sources changed, and not where the bundler is not installed, as in a production install. */
+/**
+ * Builds the console; with `--if-needed` only where its sources changed, and not where the bundler is not installed, as
+ * in a production install.
+ */
 const isOptional = process.argv.includes('--if-needed');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const kilobytes = (bytes: number): string => `${(bytes / 1000).toFixed(1)} kB`;
@@ -10,11 +13,18 @@ if (!isOptional || !(await isConsoleBuilt())) {
   const startedAt = performance.now();
   const built = await buildConsole();
   if (built === null) {
-    print('The console is not built: its bundler is a development dependency. Build it in a full install (npm ci) and bring console/dist along');
+    print(
+      'The console is not built: its bundler is a development dependency. Build it in a full install (npm ci) ' +
+        'and bring console/dist along',
+    );
     process.exitCode = isOptional ? 0 : 1;
   } else {
-    for (const { path, bytes, gzip, brotli } of built.files.toSorted((a, b) => b.gzip - a.gzip)) print(`${path}  ${kilobytes(bytes)}, gzip ${kilobytes(gzip)}, br ${kilobytes(brotli)}`);
+    for (const { path, bytes, gzip, brotli } of built.files.toSorted((a, b) => b.gzip - a.gzip))
+      print(`${path}  ${kilobytes(bytes)}, gzip ${kilobytes(gzip)}, br ${kilobytes(brotli)}`);
     const sum = (size: 'gzip' | 'brotli') => kilobytes(built.firstLoad.reduce((total, file) => total + file[size], 0));
-    print(`The console is built in ${((performance.now() - startedAt) / 1000).toFixed(1)} s; a first visit loads gzip ${sum('gzip')}, br ${sum('brotli')}`);
+    print(
+      `The console is built in ${((performance.now() - startedAt) / 1000).toFixed(1)} s; a first visit loads ` +
+        `gzip ${sum('gzip')}, br ${sum('brotli')}`,
+    );
   }
 }

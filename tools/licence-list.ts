@@ -1,14 +1,34 @@
-/** A package of the lock file, its place in `node_modules`, and its licence as it names it; null where it names none. */
-export type LicensedPackage = { path: string; name: string; version: string; licence: string | null; isForProduction: boolean };
+/**
+ * A package of the lock file, its place in `node_modules`, and its licence as it names it; null where it names none.
+ */
+export type LicensedPackage = {
+  path: string;
+  name: string;
+  version: string;
+  licence: string | null;
+  isForProduction: boolean;
+};
 
 /** Licences that let us use and pass on a package without terms for our own code. */
 const PERMITTED: ReadonlySet<string> = new Set([
-  '0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'ISC', 'MIT', 'MIT-0', 'PSF-2.0', 'Python-2.0', 'Unlicense', 'Zlib',
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'PSF-2.0',
+  'Python-2.0',
+  'Unlicense',
+  'Zlib',
 ]);
 
 /**
- * Licences whose terms hold for the package's own files alone and begin where those are passed on: good for tools that stay on the machine of who
- * develops.
+ * Licences whose terms hold for the package's own files alone and begin where those are passed on: good for tools that
+ * stay on the machine of who develops.
  */
 const PERMITTED_FOR_TOOLS: ReadonlySet<string> = new Set(['MPL-2.0']);
 
@@ -50,8 +70,8 @@ type LockFile = { packages: Record<string, { version?: string; license?: string;
 type Manifest = { license?: string | { type: string }; licenses?: { type: string }[] };
 
 /**
- * The packages of a lock file, ours left out. What the lock file does not tell is in the package's own manifest, in the forms of older days too;
- * `readManifest` gives null where it is not installed.
+ * The packages of a lock file, ours left out. What the lock file does not tell is in the package's own manifest, in the
+ * forms of older days too; `readManifest` gives null where it is not installed.
  */
 export function listLicences(lock: LockFile, readManifest: (path: string) => Manifest | null): LicensedPackage[] {
   const entries = Object.entries(lock.packages).filter(([path, { link }]) => path !== '' && link !== true);

@@ -42,12 +42,25 @@ type Node = { place: number; port: number; id: string; server: RedisServer | nul
 /**
  * Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed.
  */
-export async function startRedisCluster(folder: string, { masters, replicas, nodeTimeoutMs = 15_000, tls }: ClusterSize): Promise<RedisCluster | null> {
+export async function startRedisCluster(
+  folder: string,
+  { masters, replicas, nodeTimeoutMs = 15_000, tls }: ClusterSize,
+): Promise<RedisCluster | null> {
   const nodes: Node[] = [];
   const run = async (port: number, busPort: number) => {
     const own = join(folder, `redis-${port}`);
     await mkdir(own, { recursive: true });
-    const args = ['--cluster-enabled', 'yes', '--cluster-port', `${busPort}`, '--cluster-node-timeout', `${nodeTimeoutMs}`, '--repl-diskless-sync-delay', '0', ...(tls === undefined ? [] : ['--tls-cluster', 'yes', '--tls-replication', 'yes'])];
+    const args = [
+      '--cluster-enabled',
+      'yes',
+      '--cluster-port',
+      `${busPort}`,
+      '--cluster-node-timeout',
+      `${nodeTimeoutMs}`,
+      '--repl-diskless-sync-delay',
+      '0',
+      ...(tls === undefined ? [] : ['--tls-cluster', 'yes', '--tls-replication', 'yes']),
+    ];
     return await startRedis({ port, args, folder: own, ...(tls !== undefined && { tls }) });
   };
   const busPorts = new Map<number, number>();
@@ -56,7 +69,14 @@ export async function startRedisCluster(folder: string, { masters, replicas, nod
     const server = await run(port, busPort);
     if (server === null) return null;
     busPorts.set(port, busPort);
-    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: null, commandTimeout: AGREED_WITHIN_MS, ...(tls !== undefined && { tls: {} }) });
+    const client = new Redis({
+      port,
+      host: '127.0.0.1',
+      retryStrategy: () => 50,
+      maxRetriesPerRequest: null,
+      commandTimeout: AGREED_WITHIN_MS,
+      ...(tls !== undefined && { tls: {} }),
+    });
     // Who kills nodes sees connections break.
     client.on('error', () => undefined);
     nodes.push({ place, port, server, client, id: String(await client.call('CLUSTER', 'MYID')) });
@@ -85,7 +105,10 @@ export async function startRedisCluster(folder: string, { masters, replicas, nod
     const holder = (await readNodes()).find(({ ranges }) => ranges.some(([from, to]) => slot >= from && slot <= to));
     return placeOf(holder?.id ?? '');
   };
-  const listMasters = async () => (await readNodes()).filter(({ isMaster, isFailed, ranges }) => isMaster && !isFailed && ranges.length > 0).map(({ id }) => placeOf(id));
+  const listMasters = async () =>
+    (await readNodes())
+      .filter(({ isMaster, isFailed, ranges }) => isMaster && !isFailed && ranges.length > 0)
+      .map(({ id }) => placeOf(id));
   return {
     urls: nodes.map(({ port }) => `${tls === undefined ? 'redis' : 'rediss'}://127.0.0.1:${port}`),
     listMasters,
@@ -131,19 +154,28 @@ export async function startRedisCluster(folder: string, { masters, replicas, nod
 }
 
 /** Introduces all nodes to each other, deals the slots to the masters, and gives each replica a master. */
-async function agree(nodes: readonly Node[], { masters, busPorts }: { masters: number; busPorts: ReadonlyMap<number, number> }): Promise<void> {
+async function agree(
+  nodes: readonly Node[],
+  { masters, busPorts }: { masters: number; busPorts: ReadonlyMap<number, number> },
+): Promise<void> {
   const perMaster = Math.ceil(SLOTS / masters);
   for (const { place, port, client } of nodes) {
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', place + 1);
-    if (place < masters) await client.call('CLUSTER', 'ADDSLOTSRANGE', place * perMaster, Math.min(SLOTS, (place + 1) * perMaster) - 1);
+    if (place < masters)
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', place * perMaster, Math.min(SLOTS, (place + 1) * perMaster) - 1);
     if (place > 0) await nodes[0]?.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts.get(port) ?? 0);
   }
-  for (const { client } of nodes) await untilTrue(async () => parseNodes(String(await client.call('CLUSTER', 'NODES'))).length === nodes.length);
-  for (const { place, client } of nodes.slice(masters)) await client.call('CLUSTER', 'REPLICATE', nodes[place % masters]?.id ?? '');
+  for (const { client } of nodes)
+    await untilTrue(async () => parseNodes(String(await client.call('CLUSTER', 'NODES'))).length === nodes.length);
+  for (const { place, client } of nodes.slice(masters))
+    await client.call('CLUSTER', 'REPLICATE', nodes[place % masters]?.id ?? '');
   for (const { place, client } of nodes) {
     await untilTrue(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))));
     await untilTrue(async () => place < masters || /master_link_status:up/.test(await client.info('replication')));
-    await untilTrue(async () => parseNodes(String(await client.call('CLUSTER', 'NODES'))).filter(({ isMaster }) => isMaster).length === masters);
+    await untilTrue(
+      async () =>
+        parseNodes(String(await client.call('CLUSTER', 'NODES'))).filter(({ isMaster }) => isMaster).length === masters,
+    );
   }
 }
 
@@ -154,14 +186,19 @@ type SeenNode = { id: string; isMaster: boolean; isFailed: boolean; masterId: st
  * brackets.
  */
 function parseNodes(text: string): SeenNode[] {
-  return text.trim().split('\n').map((line) => {
-    const [id = '', , flags = '', masterId = '', , , , , ...slots] = line.split(' ');
-    const ranges = slots.filter((slot) => !slot.startsWith('[')).map((slot): [number, number] => {
-      const [from = '', to = from] = slot.split('-');
-      return [Number(from), Number(to)];
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [id = '', , flags = '', masterId = '', , , , , ...slots] = line.split(' ');
+      const ranges = slots
+        .filter((slot) => !slot.startsWith('['))
+        .map((slot): [number, number] => {
+          const [from = '', to = from] = slot.split('-');
+          return [Number(from), Number(to)];
+        });
+      return { id, isMaster: flags.includes('master'), isFailed: /fail(?!\?)/.test(flags), masterId, ranges };
     });
-    return { id, isMaster: flags.includes('master'), isFailed: /fail(?!\?)/.test(flags), masterId, ranges };
-  });
 }
 
 async function slotOf({ client }: Node, key: string): Promise<number> {

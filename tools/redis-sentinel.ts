@@ -25,7 +25,10 @@ const QUORUM = 2;
 const AGREED_WITHIN_MS = 60_000;
 
 /** Starts all five, with passwords of servers and sentinels that differ; null where redis-server is not installed. */
-export async function startWatchedRedis(folder: string, { password, sentinelPassword }: { password: string; sentinelPassword: string }): Promise<WatchedRedis | null> {
+export async function startWatchedRedis(
+  folder: string,
+  { password, sentinelPassword }: { password: string; sentinelPassword: string },
+): Promise<WatchedRedis | null> {
   const started: RedisServer[] = [];
   const clients: Redis[] = [];
   const stop = async () => {
@@ -47,9 +50,14 @@ export async function startWatchedRedis(folder: string, { password, sentinelPass
     const own = join(folder, `sentinel-${port}`);
     await mkdir(own, { recursive: true });
     const lines = [
-      `port ${port}`, 'bind 127.0.0.1', `requirepass "${sentinelPassword}"`, `sentinel sentinel-pass "${sentinelPassword}"`,
-      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} ${QUORUM}`, `sentinel auth-pass ${NAME} "${password}"`,
-      `sentinel down-after-milliseconds ${NAME} 1000`, `sentinel failover-timeout ${NAME} 10000`,
+      `port ${port}`,
+      'bind 127.0.0.1',
+      `requirepass "${sentinelPassword}"`,
+      `sentinel sentinel-pass "${sentinelPassword}"`,
+      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} ${QUORUM}`,
+      `sentinel auth-pass ${NAME} "${password}"`,
+      `sentinel down-after-milliseconds ${NAME} 1000`,
+      `sentinel failover-timeout ${NAME} 10000`,
     ];
     await writeFile(join(own, 'sentinel.conf'), `${lines.join('\n')}\n`);
     await start({ port, args: ['sentinel.conf', '--sentinel'], folder: own, isSentinel: true });
@@ -61,7 +69,8 @@ export async function startWatchedRedis(folder: string, { password, sentinelPass
   }
   const [first] = clients;
   if (first === undefined || replica === null) throw new Error('there are no sentinels');
-  const findMaster = async () => Number(((await first.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[])[1]);
+  const findMaster = async () =>
+    Number(((await first.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[])[1]);
   for (const client of clients) await untilAgreed(client);
   return {
     url: `redis+sentinel://:${encodeURIComponent(password)}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/0?name=${NAME}&sentinel_password=${encodeURIComponent(sentinelPassword)}`,

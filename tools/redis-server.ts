@@ -9,7 +9,13 @@ export type RedisServer = { url: string; port: number; pid: number; stop: (signa
  * What a server is besides a plain one: more of its arguments, the folder for its files, and the line that says that it
  * works.
  */
-export type RedisKind = { port?: number; args?: readonly string[]; folder?: string; isSentinel?: boolean; tls?: TlsFiles };
+export type RedisKind = {
+  port?: number;
+  args?: readonly string[];
+  folder?: string;
+  isSentinel?: boolean;
+  tls?: TlsFiles;
+};
 
 /** A certificate, its key and the authority of both, as files; the server then speaks nothing but TLS. */
 export type TlsFiles = { cert: string; key: string; ca: string };
@@ -18,11 +24,49 @@ export type TlsFiles = { cert: string; key: string; ca: string };
  * Starts a Redis that keeps no data on disk, for tests, on a free port unless given one; null where redis-server is not
  * installed. It is of the starter's process group, and goes with it.
  */
-export async function startRedis({ port: givenPort, args = [], folder = '/', isSentinel = false, tls }: RedisKind = {}): Promise<RedisServer | null> {
+export async function startRedis({
+  port: givenPort,
+  args = [],
+  folder = '/',
+  isSentinel = false,
+  tls,
+}: RedisKind = {}): Promise<RedisServer | null> {
   const port = givenPort ?? (await findFreePort());
-  const plain = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
-  const secure = tls === undefined ? [] : ['--port', '0', '--tls-port', `${port}`, '--tls-cert-file', tls.cert, '--tls-key-file', tls.key, '--tls-ca-cert-file', tls.ca, '--tls-auth-clients', 'no'];
-  const child = spawn('redis-server', isSentinel ? args : [...plain, ...secure, ...args], { stdio: ['ignore', 'pipe', 'inherit'], cwd: folder });
+  const plain = [
+    '--bind',
+    '127.0.0.1',
+    '--port',
+    `${port}`,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--maxmemory-policy',
+    'noeviction',
+    '--daemonize',
+    'no',
+  ];
+  const secure =
+    tls === undefined
+      ? []
+      : [
+          '--port',
+          '0',
+          '--tls-port',
+          `${port}`,
+          '--tls-cert-file',
+          tls.cert,
+          '--tls-key-file',
+          tls.key,
+          '--tls-ca-cert-file',
+          tls.ca,
+          '--tls-auth-clients',
+          'no',
+        ];
+  const child = spawn('redis-server', isSentinel ? args : [...plain, ...secure, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: folder,
+  });
   const isThere = await new Promise<boolean>((resolve, reject) => {
     child.once('spawn', () => resolve(true));
     child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? resolve(false) : reject(error)));

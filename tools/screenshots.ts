@@ -25,16 +25,25 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   'sign-in': { path: () => '/sign-in', shows: 'form', isOpen: true },
 };
 
-const FORMS = (['desktop', 'phone'] as const).flatMap((size) => (['light', 'dark'] as const).map((colorScheme) => ({ size, colorScheme })));
+const FORMS = (['desktop', 'phone'] as const).flatMap((size) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ size, colorScheme })),
+);
 
 /** Of WebP: text stays sharp, and a picture small. */
 const QUALITY = 80;
 
-const { values } = parseArgs({ options: { out: { type: 'string', default: fileURLToPath(new URL('../docs/screenshots/', import.meta.url)) }, format: { type: 'string', default: 'webp' }, only: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: fileURLToPath(new URL('../docs/screenshots/', import.meta.url)) },
+    format: { type: 'string', default: 'webp' },
+    only: { type: 'string' },
+  },
+});
 const wanted = Object.entries(PICTURES).filter(([picture]) => values.only === undefined || values.only === picture);
 if (wanted.length === 0) throw new Error(`--only takes one of ${Object.keys(PICTURES).join(', ')}`);
 const { withStand, closeAll } = createStands();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void closeAll().finally(() => process.exit(1)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void closeAll().finally(() => process.exit(1)));
 
 await mkdir(values.out, { recursive: true });
 await withStand(async (stand) => {
@@ -44,8 +53,13 @@ await withStand(async (stand) => {
   // The web process alone: nothing is checked, for what the monitors watch is nowhere.
   const { url } = await startWeb(stand, { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
   const ids = await writeStory({ installation, url, newId });
-  const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, { mark: 'Ada Park' });
-  await runWith(installation.database)(`UPDATE users SET email = 'ada@northwind.example', password_changed_at = created_at - 3000000 WHERE id = $1`, [person.user.id]);
+  const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, {
+    mark: 'Ada Park',
+  });
+  await runWith(installation.database)(
+    `UPDATE users SET email = 'ada@northwind.example', password_changed_at = created_at - 3000000 WHERE id = $1`,
+    [person.user.id],
+  );
   const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
   const browser = await startBrowser(ending);
   for (const form of FORMS) {
@@ -69,11 +83,17 @@ process.exit(0);
 /** Nothing is on its way any more, and two frames are painted. */
 async function settle(page: Page): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
-  await page.evaluate('document.fonts.ready.then(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))');
+  await page.evaluate(
+    'document.fonts.ready.then(() => new Promise((resolve) => requestAnimationFrame(() => ' +
+      'requestAnimationFrame(resolve))))',
+  );
 }
 
 async function take(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
-  const { data } = await session.send('Page.captureScreenshot', values.format === 'webp' ? { format: 'webp', quality: QUALITY } : { format: 'png' });
+  const { data } = await session.send(
+    'Page.captureScreenshot',
+    values.format === 'webp' ? { format: 'webp', quality: QUALITY } : { format: 'png' },
+  );
   return Buffer.from(data, 'base64');
 }

@@ -8,9 +8,9 @@ const SUMMARY = /^# (tests|pass|fail|skip) (\d+)$/;
 const REPEATED_LINES = 30;
 
 /**
- * Reads TAP 13 as ava writes it, prints it for people, failures once more at the end, and counts. Everything that is not a pass counts as failed: crashed files, uncaught
- * exceptions, failed hooks and timeouts have result lines of their own, and tests that never came to run are in the closing sum only. A
- * skipped test is neither.
+ * Reads TAP 13 as ava writes it, prints it for people, failures once more at the end, and counts. Everything that is
+ * not a pass counts as failed: crashed files, uncaught exceptions, failed hooks and timeouts have result lines of their
+ * own, and tests that never came to run are in the closing sum only. A skipped test is neither.
  */
 export async function reportTap(lines: AsyncIterable<string>, print: (line: string) => void): Promise<Tally> {
   let passed = 0;

@@ -4,18 +4,22 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { prepareConsole } from '../cli/console-build.ts';
+import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
-import { findDataPlace } from './data-place.ts';
 import { findFaketime, NO_FAKETIME } from '../test/helpers/set-clock.ts';
+import { findDataPlace } from './data-place.ts';
 import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
-const NO_REDIS = 'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
+const NO_REDIS =
+  'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
-/** A run in which nothing is heard for as long has come to stand, in milliseconds: no test may take so long, and ava ends what is silent for less, but only by a signal that a process may overhear. */
+/**
+ * A run in which nothing is heard for as long has come to stand, in milliseconds: no test may take so long, and ava
+ * ends what is silent for less, but only by a signal that a process may overhear.
+ */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 400) * 1000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -27,20 +31,32 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     // Once, before every service that a test starts does so by itself.
     await prepareConsole(print);
     const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
-    // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself when its files are gone.
+    // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself when
+    // its files are gone.
     closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
-    // Every test file is a process that loads much the same; what V8 compiled for one serves the next, and the next run where somebody keeps it.
+    // Every test file is a process that loads much the same; what V8 compiled for one serves the next, and the next run
+    // where somebody keeps it.
     const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled');
     const place = await mkdtemp(join(await findDataPlace(), `spotcheck-test-${process.pid}-`));
     closers.push(() => rm(place, { recursive: true, force: true, maxRetries: 10 }));
-    const postgres = await startEmbeddedPostgres({ dataDir: join(place, 'data'), onProgress: () => undefined, isDurable: false });
+    const postgres = await startEmbeddedPostgres({
+      dataDir: join(place, 'data'),
+      onProgress: () => undefined,
+      isDurable: false,
+    });
     closers.push(postgres.stop);
     await easeConnecting(postgres.databaseUrl);
     const redis = await startRedis();
     if (redis !== null) closers.push(redis.stop);
-    const servers = { SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl, SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '', SPOTCHECK_TEST_DATA_PLACE: place, TMPDIR: temporary, NODE_COMPILE_CACHE: compiled };
+    const servers = {
+      SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl,
+      SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '',
+      SPOTCHECK_TEST_DATA_PLACE: place,
+      TMPDIR: temporary,
+      NODE_COMPILE_CACHE: compiled,
+    };
     const tally = await runAva(servers, interrupted);
     if (redis === null) print(NO_REDIS);
     if (findFaketime() === null) print(NO_FAKETIME);
@@ -50,7 +66,10 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
   }
 }
 
-/** A run connects many thousand times. The password is 24 random bytes that nobody guesses, however often or seldom it is hashed. */
+/**
+ * A run connects many thousand times. The password is 24 random bytes that nobody guesses, however often or seldom it
+ * is hashed.
+ */
 async function easeConnecting(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query('SET scram_iterations = 1');
@@ -62,8 +81,8 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   interrupted.throwIfAborted();
   // Two more than there are processors: the long ones mostly wait for timers and sockets.
   const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 2)}`;
-  // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a result. Ava leads a process
-  // group, for it does not take its workers with it when it is told to end.
+  // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
+  // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
   const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...process.argv.slice(2)], {
     env: { ...process.env, ...servers },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -94,7 +113,8 @@ function endGroup(leaderPid: number | undefined, signal: NodeJS.Signals): boolea
 }
 
 const interruption = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
 // A reader that goes away (npm test | head) must not take the run down before its servers are stopped.
 process.stdout.on('error', () => interruption.abort(new Error('nobody reads the results any more')));
 

@@ -4,8 +4,8 @@ import type { RecordedChanges } from './record-changes.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
- * Logs committed transitions and adds the jobs of their deliveries. A queue that is away costs only time: the rows are there, and
- * reconcile adds their jobs again.
+ * Logs committed transitions and adds the jobs of their deliveries. A queue that is away costs only time: the rows are
+ * there, and reconcile adds their jobs again.
  */
 export async function announce(
   { log, metrics, queues }: Pick<Runtime, 'log' | 'metrics' | 'queues'>,
@@ -14,19 +14,31 @@ export async function announce(
   for (const { tenantId, monitorId, sequence, change, incidentId } of recorded.transitions) {
     metrics.transitioned(change.to);
     log.info(
-      { tenant_id: tenantId, monitor_id: monitorId, sequence, from: change.from, to: change.to, cause: change.cause, incident_id: incidentId },
+      {
+        tenant_id: tenantId,
+        monitor_id: monitorId,
+        sequence,
+        from: change.from,
+        to: change.to,
+        cause: change.cause,
+        incident_id: incidentId,
+      },
       'monitor.transitioned',
     );
   }
   try {
     // A job waits for the last of its deliveries, and a summary is due later than the rest.
-    for (const due of Map.groupBy(recorded.deliveries, ({ dueAtMs }) => dueAtMs).values()) await queues.enqueueAttempts(due);
+    for (const due of Map.groupBy(recorded.deliveries, ({ dueAtMs }) => dueAtMs).values())
+      await queues.enqueueAttempts(due);
   } catch (error) {
     log.warn({ err: error, deliveries: recorded.deliveries.length }, 'delivery.not_queued');
   }
 }
 
-/** Adds the jobs of committed rechecks. What a queue that is away does not hear of, reconcile tells again, or the next tick comes first. */
+/**
+ * Adds the jobs of committed rechecks. What a queue that is away does not hear of, reconcile tells again, or the next
+ * tick comes first.
+ */
 export async function announceRechecks(
   { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionBook },
   rechecks: readonly DueLook[],

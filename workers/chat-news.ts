@@ -4,45 +4,73 @@ import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
 import { insertAtRate } from '../models/delivery-rates.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { Run } from '../models/sql.ts';
+import {
+  addToSummaries,
+  countChangedMonitors,
+  listNewestSummaries,
+  noteSummaries,
+  type NewestSummary,
+} from '../models/storms.ts';
 import { supersedeRetries } from '../models/superseding.ts';
 import { listAwaitedRecoveries } from '../models/told-chats.ts';
-import { addToSummaries, countChangedMonitors, listNewestSummaries, noteSummaries, type NewestSummary } from '../models/storms.ts';
 import { KEEP_DELIVERIES_DAYS } from './maintain/retention.ts';
 
 /** A monitor's change on its way to one chat. */
 export type ChatNews = NewDelivery & { monitorId: string; message: MonitorMessage };
 
 /**
- * Writes what chats are told of changes whose transitions are written already, and returns the deliveries whose jobs are to be added. A chat is not
- * told of the end of what it never heard of. Retries that the news makes pointless are dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of the
- * changes instead of a delivery for each.
+ * Writes what chats are told of changes whose transitions are written already, and returns the deliveries whose jobs
+ * are to be added. A chat is not told of the end of what it never heard of. Retries that the news makes pointless are
+ * dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of the changes instead
+ * of a delivery for each.
  */
-export async function writeChatNews(run: Run, changes: readonly ChatNews[], tools: { newId: (prefix: IdPrefix) => string; publicUrl: string }): Promise<NewDelivery[]> {
+export async function writeChatNews(
+  run: Run,
+  changes: readonly ChatNews[],
+  tools: { newId: (prefix: IdPrefix) => string; publicUrl: string },
+): Promise<NewDelivery[]> {
   const nowMs = Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
   const news = await dropOldNews(run, changes, nowMs);
   if (news.length === 0) return [];
-  const changed = await countChangedMonitors(run, unique(news.map(({ tenantId }) => tenantId)), nowMs - STORM_WINDOW_MS);
+  const changed = await countChangedMonitors(
+    run,
+    unique(news.map(({ tenantId }) => tenantId)),
+    nowMs - STORM_WINDOW_MS,
+  );
   const newest = await listNewestSummaries(run, unique(news.map(({ channelId }) => channelId)));
   await supersedeRetries(run, news, nowMs);
 
-  const isGathered = ({ tenantId, channelId }: ChatNews) => newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0);
+  const isGathered = ({ tenantId, channelId }: ChatNews) =>
+    newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0);
   const gathered = news.filter(isGathered);
   const opened = openSummaries(gathered, newest, { ...tools, nowMs });
-  const single = await insertAtRate(run, news.filter((one) => !isGathered(one)));
+  const single = await insertAtRate(
+    run,
+    news.filter((one) => !isGathered(one)),
+  );
   await insertDeliveries(run, [...opened.values()]);
-  await noteSummaries(run, [...opened.values()].map(({ id, channelId, dueAtMs }) => ({ channelId, deliveryId: id, dueAtMs })));
-  await addToSummaries(run, gathered.map(({ channelId, monitorId, message, createdAtMs }) => ({
-    deliveryId: opened.get(channelId)?.id ?? newest.get(channelId)?.deliveryId ?? '',
-    monitorId,
-    name: message.monitor.name,
-    state: message.state,
-    sequence: message.detail.sequence,
-    atMs: createdAtMs,
-  })));
+  await noteSummaries(
+    run,
+    [...opened.values()].map(({ id, channelId, dueAtMs }) => ({ channelId, deliveryId: id, dueAtMs })),
+  );
+  await addToSummaries(
+    run,
+    gathered.map(({ channelId, monitorId, message, createdAtMs }) => ({
+      deliveryId: opened.get(channelId)?.id ?? newest.get(channelId)?.deliveryId ?? '',
+      monitorId,
+      name: message.monitor.name,
+      state: message.state,
+      sequence: message.detail.sequence,
+      atMs: createdAtMs,
+    })),
+  );
   return [...single, ...opened.values()];
 }
 
-/** Without each `up` that ends what its chat has not heard of (D-44): one that was made, connected, enabled or routed while it was down. */
+/**
+ * Without each `up` that ends what its chat has not heard of (D-44): one that was made, connected, enabled or routed
+ * while it was down.
+ */
 async function dropOldNews(run: Run, changes: readonly ChatNews[], nowMs: number): Promise<readonly ChatNews[]> {
   const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
   const heard = new Set<string>();
@@ -52,8 +80,14 @@ async function dropOldNews(run: Run, changes: readonly ChatNews[], nowMs: number
     heard.add(keyOf(change));
     return isFirst && change.message.state === 'up';
   });
-  const recoveries = asked.map(({ channelId, monitorId, message }) => ({ channelId, monitorId, sequence: message.detail.sequence }));
-  const awaited = new Set((await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * 86_400_000)).map(keyOf));
+  const recoveries = asked.map(({ channelId, monitorId, message }) => ({
+    channelId,
+    monitorId,
+    sequence: message.detail.sequence,
+  }));
+  const awaited = new Set(
+    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * 86_400_000)).map(keyOf),
+  );
   const old = new Set(asked.filter((change) => !awaited.has(keyOf(change))));
   return changes.filter((change) => !old.has(change));
 }
@@ -61,13 +95,25 @@ async function dropOldNews(run: Run, changes: readonly ChatNews[], nowMs: number
 type Opening = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };
 
 /** A summary, by channel, for each channel that gathers and has none open. */
-function openSummaries(gathered: readonly ChatNews[], newest: ReadonlyMap<string, NewestSummary>, { newId, publicUrl, nowMs }: Opening): Map<string, NewDelivery & { dueAtMs: number }> {
+function openSummaries(
+  gathered: readonly ChatNews[],
+  newest: ReadonlyMap<string, NewestSummary>,
+  { newId, publicUrl, nowMs }: Opening,
+): Map<string, NewDelivery & { dueAtMs: number }> {
   const opened = new Map<string, NewDelivery & { dueAtMs: number }>();
   for (const { tenantId, channelId } of gathered) {
     const last = newest.get(channelId) ?? null;
     if (last?.isOpen === true || opened.has(channelId)) continue;
     const dueAtMs = summaryDueAtMs(nowMs, last?.dueAtMs ?? null);
-    opened.set(channelId, { id: newId('dlv'), tenantId, channelId, monitorId: null, message: openSummary({ openedAtMs: nowMs, publicUrl }), createdAtMs: nowMs, dueAtMs });
+    opened.set(channelId, {
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message: openSummary({ openedAtMs: nowMs, publicUrl }),
+      createdAtMs: nowMs,
+      dueAtMs,
+    });
   }
   return opened;
 }

@@ -4,11 +4,17 @@ import type { ChatMessage } from '../core/chat/message.ts';
 import { isChatOnly } from '../core/envelope.ts';
 import { MAX_RETRIES, nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import { createBatched, type Batched } from '../models/batched.ts';
-import type { Database } from '../models/database.ts';
-import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../models/deliveries.ts';
 import { keepQuiet, moveChat, type LostConnection } from '../models/chat-connections.ts';
-import { runOn } from '../models/sql.ts';
+import type { Database } from '../models/database.ts';
+import {
+  claimDeliveries,
+  recordAttempts,
+  type Claim,
+  type ClaimedAttempt,
+  type RecordedAttempt,
+} from '../models/deliveries.ts';
 import { openSlackWebhook } from '../models/slack-connections.ts';
+import { runOn } from '../models/sql.ts';
 import type { AttemptOutcome, AttemptResult } from '../notifications/attempt-result.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../notifications/chat-attempt.ts';
 import type { WebhookDelivery } from '../notifications/webhook/attempt.ts';
@@ -17,7 +23,10 @@ import type { FailedDelivery } from './deliver/channel-health.ts';
 import { createChannelLanes, type ChannelLanes } from './deliver/channel-lanes.ts';
 
 /** Of pino, what is needed here. */
-export type DeliveryLog = { info: (fields: object, text: string) => void; warn: (fields: object, text: string) => void };
+export type DeliveryLog = {
+  info: (fields: object, text: string) => void;
+  warn: (fields: object, text: string) => void;
+};
 
 export type DeliverOptions = {
   database: Database;
@@ -42,20 +51,25 @@ export type DeliverOptions = {
   onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
 };
 
-/** What a claim outlasts the attempt's deadline by, in milliseconds: for the queries around it, and for clocks that differ. */
+/**
+ * What a claim outlasts the attempt's deadline by, in milliseconds: for the queries around it, and for clocks that
+ * differ.
+ */
 const CLAIM_MARGIN_MS = 7000;
 
 /**
- * Makes what works off a channel's deliveries. It may be run twice, late, and for any channel: the rows decide. Its outcomes are those of
- * attempts, and `skipped` where a claim was outlived and the delivery is another's. A run rejects only when the database is away; what it
- * held comes back by the expiry of its claims.
+ * Makes what works off a channel's deliveries. It may be run twice, late, and for any channel: the rows decide. Its
+ * outcomes are those of attempts, and `skipped` where a claim was outlived and the delivery is another's. A run rejects
+ * only when the database is away; what it held comes back by the expiry of its claims.
  */
 export function createDeliverer(options: DeliverOptions): ChannelLanes {
   const { database, now } = options;
   const claimMs = options.deadlineMs + CLAIM_MARGIN_MS;
   const record = createBatched<RecordedAttempt, boolean>((made) => recordAttempts(database, made));
   return createChannelLanes<ClaimedAttempt>({
-    claim: createBatched<string, Claim>((channelIds) => claimDeliveries(database, channelIds, { nowMs: now(), claimMs })),
+    claim: createBatched<string, Claim>((channelIds) =>
+      claimDeliveries(database, channelIds, { nowMs: now(), claimMs }),
+    ),
     attempt: (claimed) => attemptDelivery(claimed, { ...options, record }),
   });
 }
@@ -66,7 +80,14 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
   const { deliveryId, channelId, attempt, attemptsBefore } = claimed;
   const refused = refuse(claimed, options);
   const result = refused ?? (await send(claimed, options));
-  const timetableMs = result.outcome === 'retry' ? nextAttemptDelayMs({ attempt: attempt - attemptsBefore, random: options.random(), timetableSeconds: options.retrySeconds }) : null;
+  const timetableMs =
+    result.outcome === 'retry'
+      ? nextAttemptDelayMs({
+          attempt: attempt - attemptsBefore,
+          random: options.random(),
+          timetableSeconds: options.retrySeconds,
+        })
+      : null;
   // Whoever asks to be left alone for longer would only refuse once more.
   const retryInMs = timetableMs === null ? null : Math.max(timetableMs, result.retryAfterMs ?? 0);
   const outcome = result.outcome === 'retry' && retryInMs === null ? 'failed' : result.outcome;
@@ -78,26 +99,36 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
   report(options, claimed, { ...result, outcome });
   await heedChat(options, claimed, result);
   // What else waits for the chat must not wait for this one's retry.
-  if (quietUntilMs !== null && quietUntilMs !== nextAttemptAtMs) await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: quietUntilMs });
+  if (quietUntilMs !== null && quietUntilMs !== nextAttemptAtMs)
+    await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: quietUntilMs });
   if (!isRecorded) return 'skipped';
   // A lost chat has its own mark, and an alert that was never sent says nothing of its receiver.
-  if (outcome === 'failed' && refused === null && result.channelProblem === null) await options.noteFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });
-  if (nextAttemptAtMs !== null) await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: nextAttemptAtMs });
+  if (outcome === 'failed' && refused === null && result.channelProblem === null)
+    await options.noteFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });
+  if (nextAttemptAtMs !== null)
+    await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: nextAttemptAtMs });
   return outcome;
 }
 
 /** What an attempt says of its chat holds for all that is sent there later. */
-async function heedChat({ database, noteLoss }: DeliverOptions, { channelId, connection }: ClaimedAttempt, { channelProblem, movedTo }: ChatAttempt): Promise<void> {
+async function heedChat(
+  { database, noteLoss }: DeliverOptions,
+  { channelId, connection }: ClaimedAttempt,
+  { channelProblem, movedTo }: ChatAttempt,
+): Promise<void> {
   if (connection === null) return;
   if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
-  if (channelProblem !== null) await noteLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
+  if (channelProblem !== null)
+    await noteLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */
 function refuse(claimed: ClaimedAttempt, { retrySeconds }: DeliverOptions): ChatAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
   const lastAttempt = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
-  const error = claimed.refusal ?? (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Given up: the attempts before were cut short' : null);
+  const error =
+    claimed.refusal ??
+    (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Given up: the attempts before were cut short' : null);
   return error === null ? null : unsent('failed', error);
 }
 
@@ -110,7 +141,10 @@ async function send(claimed: ClaimedAttempt, options: DeliverOptions): Promise<C
   try {
     return await SENDERS[claimed.channelType](claimed, options);
   } catch (error) {
-    options.log.warn({ err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt }, 'delivery.broke_off');
+    options.log.warn(
+      { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
+      'delivery.broke_off',
+    );
     return { ...unsent('retry', 'The attempt broke off inside the service'), durationMs: options.now() - startedAtMs };
   }
 }
@@ -123,7 +157,10 @@ const SENDERS = {
   slack: sendToSlack,
 } as const satisfies Record<ChannelType, Send>;
 
-async function sendToWebhook({ webhook, deliveryId, attempt, message }: ClaimedAttempt, { sendWebhook }: DeliverOptions): Promise<ChatAttempt> {
+async function sendToWebhook(
+  { webhook, deliveryId, attempt, message }: ClaimedAttempt,
+  { sendWebhook }: DeliverOptions,
+): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null) return unsent('retry', 'The URL of the channel cannot be read with the present SECRET_KEYS');
   if (isChatOnly(message)) return unsent('failed', `${message.event} is told to chats only`);
@@ -137,7 +174,10 @@ async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: De
   return await sendTelegram(claimed.connection, alertOf(claimed, now()));
 }
 
-async function sendToSlack(claimed: ClaimedAttempt, { database, sendSlack, now }: DeliverOptions): Promise<ChatAttempt> {
+async function sendToSlack(
+  claimed: ClaimedAttempt,
+  { database, sendSlack, now }: DeliverOptions,
+): Promise<ChatAttempt> {
   const { channelId, connection } = claimed;
   if (connection === null) return unsent('failed', 'The channel has no webhook');
   let webhookUrl: string;

@@ -29,16 +29,31 @@ export function firstSightsOf(state: SourceState | null, results: readonly Measu
 /** Failures with what these results, of their monitor, saw at them. */
 export function withSights(failures: readonly SourceFailure[], results: readonly MeasuredResult[]): SourceFailure[] {
   return failures.map((failure) => {
-    const result = results.find(({ agentNo, dueAtMs }) => agentNo === failure.agentNo && dueAtMs === failure.first.atMs);
+    const result = results.find(
+      ({ agentNo, dueAtMs }) => agentNo === failure.agentNo && dueAtMs === failure.first.atMs,
+    );
     return result === undefined ? failure : { ...failure, seen: seenFailureOf(result) };
   });
 }
 
-/** The first failures of sources that turned bad, or worse, in a batch while their monitor was so already: where an incident is open, it gets them. */
-export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor & { changes: readonly Change[] }): NewEvidence[] {
+/**
+ * The first failures of sources that turned bad, or worse, in a batch while their monitor was so already: where an
+ * incident is open, it gets them.
+ */
+export function lateEvidence({
+  monitor,
+  after,
+  results,
+  changes,
+}: SteppedMonitor & { changes: readonly Change[] }): NewEvidence[] {
   if (after.state === 'up' || after.state === 'pending') return [];
-  const told = new Set(changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo));
-  const turned = after.sources.filter((source, index) => badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !told.has(source.agentNo));
+  const told = new Set(
+    changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo),
+  );
+  const turned = after.sources.filter(
+    (source, index) =>
+      badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !told.has(source.agentNo),
+  );
   return withSights(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
 }
 

@@ -4,10 +4,10 @@ import { readFleetEnvironment, type Environment } from '../config/environment.ts
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
+import { requireSchema } from '../models/schema-state.ts';
+import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
-import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
-import { requireSchema } from '../models/schema-state.ts';
 import { openRuntime } from './open-runtime.ts';
 import { startProcessNotes } from './processes/notes.ts';
 import { startServiceClock } from './processes/service-clock.ts';
@@ -25,7 +25,12 @@ const PROCESSES: Readonly<Record<string, Start>> = {
   check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => {
     const { startCheck, startServiceCheck } = await import('./processes/check.ts');
     return [
-      await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
+      await startCheck(runtime, {
+        region: agentRegion ?? '',
+        version: packageJson.version,
+        allowPrivateNetwork,
+        selfCheckHosts,
+      }),
       startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }),
     ];
   },
@@ -35,7 +40,15 @@ const PROCESSES: Readonly<Record<string, Start>> = {
   },
   deliver: async (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack }) => {
     const { startDeliver } = await import('./processes/deliver.ts');
-    return [startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds, telegram, slackApiUrl: slack.apiUrl })];
+    return [
+      startDeliver(runtime, {
+        allowPrivateNetwork,
+        deadlineMs: webhookTimeoutSeconds * 1000,
+        retrySeconds: deliveryRetrySeconds,
+        telegram,
+        slackApiUrl: slack.apiUrl,
+      }),
+    ];
   },
   maintain: async (runtime, environment) => {
     const [{ startMaintain }, { startHeartbeatWatch }, { startAgentWatch }, { startTelegram }] = await Promise.all([
@@ -44,7 +57,12 @@ const PROCESSES: Readonly<Record<string, Start>> = {
       import('./processes/agents.ts'),
       import('./processes/telegram.ts'),
     ]);
-    return [startMaintain(runtime, environment), startHeartbeatWatch(runtime), startAgentWatch(runtime), startTelegram(runtime, environment.telegram)];
+    return [
+      startMaintain(runtime, environment),
+      startHeartbeatWatch(runtime),
+      startAgentWatch(runtime),
+      startTelegram(runtime, environment.telegram),
+    ];
   },
   clock: async (runtime) => {
     const { startClock } = await import('./processes/clock.ts');
@@ -71,15 +89,26 @@ async function main(name: string): Promise<void> {
     log,
     registry,
   });
-  // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
+  // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again
+  // without a pause.
   await requireSchema(runtime.database);
-  const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: name === 'maintain' });
+  const clock = await startServiceClock(runtime, {
+    count: countClockSteps(registry, CLOCKS),
+    settles: name === 'maintain',
+  });
   const running = await start(runtime, environment);
   running.push(clock);
-  running.push(startProcessNotes(runtime, { kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name, version: packageJson.version, registry }));
+  running.push(
+    startProcessNotes(runtime, {
+      kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name,
+      version: packageJson.version,
+      registry,
+    }),
+  );
   const stopping = new AbortController();
   const { metricsPort, host } = environment;
-  if (metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: metricsPort, host, stopping: stopping.signal }));
+  if (metricsPort !== null)
+    running.push(await serveMetrics(runtime, { registry, port: metricsPort, host, stopping: stopping.signal }));
   log.info({}, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');

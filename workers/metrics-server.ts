@@ -7,8 +7,14 @@ import type { RunningProcess, Runtime } from './runtime.ts';
 /** `host` null = all addresses of this machine. */
 export type MetricsServerOptions = { registry: Registry; port: number; host: string | null; stopping: AbortSignal };
 
-/** Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken. The last says 503 from the moment on that `stopping` is aborted. */
-export async function serveMetrics(runtime: Runtime, { registry, port, host, stopping }: MetricsServerOptions): Promise<RunningProcess> {
+/**
+ * Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken.
+ * The last says 503 from the moment on that `stopping` is aborted.
+ */
+export async function serveMetrics(
+  runtime: Runtime,
+  { registry, port, host, stopping }: MetricsServerOptions,
+): Promise<RunningProcess> {
   const isStoring = createWriteProof(runtime.database);
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
@@ -16,7 +22,14 @@ export async function serveMetrics(runtime: Runtime, { registry, port, host, sto
     '/readyz': () => describeReadiness({ isStoring, findAway: () => runtime.queues.findAway(), stopping }),
   };
   const listener: RequestListener = (request, response) => {
-    const answer = answers[request.url ?? ''] ?? (() => Promise.resolve({ status: 404, type: 'application/json', text: '{"error":"there are /metrics, /healthz and /readyz"}' }));
+    const answer =
+      answers[request.url ?? ''] ??
+      (() =>
+        Promise.resolve({
+          status: 404,
+          type: 'application/json',
+          text: '{"error":"there are /metrics, /healthz and /readyz"}',
+        }));
     answer().then(
       ({ status, type, text }) => response.writeHead(status, { 'Content-Type': type }).end(text),
       () => response.writeHead(500).end(),
@@ -35,9 +48,17 @@ export async function serveMetrics(runtime: Runtime, { registry, port, host, sto
   };
 }
 
-type Readiness = { isStoring: () => Promise<boolean>; findAway: () => Promise<readonly string[]>; stopping: AbortSignal };
+type Readiness = {
+  isStoring: () => Promise<boolean>;
+  findAway: () => Promise<readonly string[]>;
+  stopping: AbortSignal;
+};
 
-async function describeReadiness({ isStoring, findAway, stopping }: Readiness): Promise<{ status: number; type: string; text: string }> {
+async function describeReadiness({
+  isStoring,
+  findAway,
+  stopping,
+}: Readiness): Promise<{ status: number; type: string; text: string }> {
   const [isDatabaseUp, away] = await Promise.all([isStoring(), findAway()]);
   const isQueueUp = away.length === 0;
   const isReady = isDatabaseUp && isQueueUp && !stopping.aborted;
@@ -45,6 +66,11 @@ async function describeReadiness({ isStoring, findAway, stopping }: Readiness): 
   return {
     status: isReady ? 200 : 503,
     type: 'application/json',
-    text: JSON.stringify({ status, database: isDatabaseUp, queue: isQueueUp, ...(!isQueueUp && { queues_away: away }) }),
+    text: JSON.stringify({
+      status,
+      database: isDatabaseUp,
+      queue: isQueueUp,
+      ...(!isQueueUp && { queues_away: away }),
+    }),
   };
 }

@@ -35,8 +35,17 @@ type UnrolledSince = () => Promise<number | null>;
 /** Registers the workers' metrics. How far roll-ups are behind is asked for with each scrape. */
 export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: UnrolledSince): WorkerMetrics {
   const registers = [registry];
-  const checks = new Counter({ name: 'spotcheck_checks_total', help: 'Checks by monitor type and verdict', labelNames: ['type', 'verdict'], registers });
-  const dropped = new Counter({ name: 'spotcheck_checks_dropped_total', help: 'Checks left out because the next one of their monitor was nearer, or due already', registers });
+  const checks = new Counter({
+    name: 'spotcheck_checks_total',
+    help: 'Checks by monitor type and verdict',
+    labelNames: ['type', 'verdict'],
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'spotcheck_checks_dropped_total',
+    help: 'Checks left out because the next one of their monitor was nearer, or due already',
+    registers,
+  });
   const lateness = new Histogram({
     name: LATENESS,
     help: 'Start of a probe minus its due time',
@@ -50,24 +59,97 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     buckets: [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
     registers,
   });
-  const transitions = new Counter({ name: 'spotcheck_transitions_total', help: 'Changes of monitor states', labelNames: ['to'], registers });
-  const deliveries = new Counter({ name: 'spotcheck_delivery_attempts_total', help: 'Delivery attempts by outcome', labelNames: ['outcome'], registers });
-  const deliverySeconds = new Histogram({ name: 'spotcheck_delivery_attempt_seconds', help: 'Duration of delivery attempts', buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10], registers });
-  const chores = new Counter({ name: 'spotcheck_chores_total', help: 'Chores by outcome', labelNames: ['chore', 'outcome'], registers });
-  const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
-  const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
-  const rolled = new Counter({ name: 'spotcheck_rollups_total', help: 'Roll-ups made, each of all checks of one hour', registers });
+  const transitions = new Counter({
+    name: 'spotcheck_transitions_total',
+    help: 'Changes of monitor states',
+    labelNames: ['to'],
+    registers,
+  });
+  const deliveries = new Counter({
+    name: 'spotcheck_delivery_attempts_total',
+    help: 'Delivery attempts by outcome',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const deliverySeconds = new Histogram({
+    name: 'spotcheck_delivery_attempt_seconds',
+    help: 'Duration of delivery attempts',
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10],
+    registers,
+  });
+  const chores = new Counter({
+    name: 'spotcheck_chores_total',
+    help: 'Chores by outcome',
+    labelNames: ['chore', 'outcome'],
+    registers,
+  });
+  const choreSeconds = new Gauge({
+    name: 'spotcheck_chore_seconds',
+    help: 'Duration of the last run of a chore',
+    labelNames: ['chore'],
+    registers,
+  });
+  const mended = new Counter({
+    name: 'spotcheck_schedules_mended_total',
+    help: 'Job schedulers that the reconcile chore added or removed',
+    registers,
+  });
+  const rolled = new Counter({
+    name: 'spotcheck_rollups_total',
+    help: 'Roll-ups made, each of all checks of one hour',
+    registers,
+  });
   const rollupLag = createRollupLag(registers, unrolledSinceMs);
-  const rollupFailures = new Counter({ name: 'spotcheck_rollup_failures_total', help: 'Hours of single sources whose roll-up failed, each time', registers });
-  const setAside = new Gauge({ name: 'spotcheck_rollups_set_aside', help: 'Hours of single sources that wait for their roll-up to be tried again', registers });
-  const mendedDeliveries = new Counter({ name: 'spotcheck_deliveries_mended_total', help: 'Overdue deliveries whose jobs the reconcile chore added again', registers });
-  const gaps = new Counter({ name: 'spotcheck_service_gaps_total', help: 'Stretches in which the service itself stood still, counted when they are noticed', labelNames: ['kind'], registers });
-  const gapSeconds = new Counter({ name: 'spotcheck_service_gap_seconds_total', help: 'Their length, counted when they end', labelNames: ['kind'], registers });
+  const rollupFailures = new Counter({
+    name: 'spotcheck_rollup_failures_total',
+    help: 'Hours of single sources whose roll-up failed, each time',
+    registers,
+  });
+  const setAside = new Gauge({
+    name: 'spotcheck_rollups_set_aside',
+    help: 'Hours of single sources that wait for their roll-up to be tried again',
+    registers,
+  });
+  const mendedDeliveries = new Counter({
+    name: 'spotcheck_deliveries_mended_total',
+    help: 'Overdue deliveries whose jobs the reconcile chore added again',
+    registers,
+  });
+  const gaps = new Counter({
+    name: 'spotcheck_service_gaps_total',
+    help: 'Stretches in which the service itself stood still, counted when they are noticed',
+    labelNames: ['kind'],
+    registers,
+  });
+  const gapSeconds = new Counter({
+    name: 'spotcheck_service_gap_seconds_total',
+    help: 'Their length, counted when they end',
+    labelNames: ['kind'],
+    registers,
+  });
   for (const kind of GAP_KINDS) for (const counter of [gaps, gapSeconds]) counter.inc({ kind }, 0);
-  const cutOff = new Counter({ name: 'spotcheck_self_check_failures_total', help: 'How often a check process found itself cut off from its reference hosts', registers });
-  const missed = new Counter({ name: 'spotcheck_heartbeats_missed_total', help: 'Deadlines of heartbeats that passed: pings missed and runs too long', registers });
-  const agents = new Counter({ name: 'spotcheck_agent_changes_total', help: 'Agents that went offline or came back', labelNames: ['to'], registers });
-  const reopened = new Counter({ name: 'spotcheck_queue_workers_reopened_total', help: 'Workers on Redis that took no jobs while some waited, and were opened anew', labelNames: ['queue'], registers });
+  const cutOff = new Counter({
+    name: 'spotcheck_self_check_failures_total',
+    help: 'How often a check process found itself cut off from its reference hosts',
+    registers,
+  });
+  const missed = new Counter({
+    name: 'spotcheck_heartbeats_missed_total',
+    help: 'Deadlines of heartbeats that passed: pings missed and runs too long',
+    registers,
+  });
+  const agents = new Counter({
+    name: 'spotcheck_agent_changes_total',
+    help: 'Agents that went offline or came back',
+    labelNames: ['to'],
+    registers,
+  });
+  const reopened = new Counter({
+    name: 'spotcheck_queue_workers_reopened_total',
+    help: 'Workers on Redis that took no jobs while some waited, and were opened anew',
+    labelNames: ['queue'],
+    registers,
+  });
   return {
     checkCompleted({ type, verdict, latenessMs }) {
       checks.inc({ type, verdict });
@@ -120,7 +202,8 @@ function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (
     help: 'Since when the oldest hour is over that is not rolled up; 0 = none is',
     registers,
     async collect() {
-      if (ask !== undefined) sinceMs = await Promise.race([ask().catch(() => sinceMs), delay(LAG_WAIT_MS, sinceMs, { ref: false })]);
+      if (ask !== undefined)
+        sinceMs = await Promise.race([ask().catch(() => sinceMs), delay(LAG_WAIT_MS, sinceMs, { ref: false })]);
       gauge.set(sinceMs === null ? 0 : Math.max(0, Date.now() - sinceMs) / 1000);
     },
   });

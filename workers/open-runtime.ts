@@ -4,9 +4,9 @@ import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { unrolledSinceMs } from '../models/rollups.ts';
+import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
 import type { ClockName } from '../models/service-clock.ts';
 import { markDone, type NotedDoing } from '../models/service-marks.ts';
-import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
 import { runOn } from '../models/sql.ts';
 import { openJudge } from '../probes/judging/judge.ts';
 import { openQueueBackend } from '../queues/connection.ts';
@@ -28,7 +28,9 @@ export type RuntimeOptions = {
   registry: Registry;
 };
 
-/** Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them. */
+/**
+ * Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them.
+ */
 const POOL_SIZE = 10;
 
 /** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
@@ -61,7 +63,10 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     judge,
     log,
     metrics,
-    noteDoing: createDoingNotes<NotedDoing>({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
+    noteDoing: createDoingNotes<NotedDoing>({
+      mark: (name, nowMs) => markDone(database, name, nowMs),
+      onFailure: (error) => log.warn({ err: error }, 'service.not_marked'),
+    }),
     newId: createIdSource(),
     now: Date.now,
     publicUrl: options.publicUrl,

@@ -1,8 +1,8 @@
-import { blame, findCulprits, type Dependency, type FailingDependency } from '../core/vendor/dependencies.ts';
+import type { Change } from '../core/change.ts';
 import { buildMonitorMessage } from '../core/envelope.ts';
 import { eventOf, hears, isEventState, type EventState } from '../core/event.ts';
-import type { Change } from '../core/change.ts';
 import type { MonitorState } from '../core/state.ts';
+import { blame, findCulprits, type Dependency, type FailingDependency } from '../core/vendor/dependencies.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
 import type { NewDelivery } from '../models/deliveries.ts';
 import { insertAtRate, scheduleAtRate } from '../models/delivery-rates.ts';
@@ -20,16 +20,26 @@ import { writeChatNews, type ChatNews } from './chat-news.ts';
 export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
 
 /** A transition as it was written, for the log. */
-export type RecordedTransition = { tenantId: string; monitorId: string; sequence: number; change: Change; incidentId: string | null };
+export type RecordedTransition = {
+  tenantId: string;
+  monitorId: string;
+  sequence: number;
+  change: Change;
+  incidentId: string | null;
+};
 
-/** What was written: the transitions for the log, and the deliveries whose jobs are to be added once the transaction is committed. */
+/**
+ * What was written: the transitions for the log, and the deliveries whose jobs are to be added once the transaction is
+ * committed.
+ */
 export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: DueAttempt[] };
 
 export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
 /**
- * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with what was seen at their sources' first
- * failures, the monitors' states and the deliveries of their events. The deliveries' jobs are for the caller to add once the transaction is committed.
+ * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with what was seen
+ * at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries' jobs are
+ * for the caller to add once the transaction is committed.
  */
 export async function recordChanges(
   run: Run,
@@ -38,28 +48,67 @@ export async function recordChanges(
 ): Promise<RecordedChanges> {
   const moved = changed.filter(({ changes }) => changes.length > 0);
   if (moved.length === 0) return { transitions: [], deliveries: [] };
-  const routes = Map.groupBy(await listRoutes(run, moved.map(({ monitor }) => monitor.id)), (route) => route.monitorId);
+  const routes = Map.groupBy(
+    await listRoutes(
+      run,
+      moved.map(({ monitor }) => monitor.id),
+    ),
+    (route) => route.monitorId,
+  );
   const dependencies = await listDependencies(run, moved);
-  const lastTold = await listLastTold(run, moved.filter(({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up').map(({ monitor }) => monitor.id));
+  const lastTold = await listLastTold(
+    run,
+    moved
+      .filter(({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up')
+      .map(({ monitor }) => monitor.id),
+  );
   const decided = moved.flatMap(({ monitor, changes }) =>
     changes.map((change, index) => {
-      const culprits = findCulprits(change, monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []));
+      const culprits = findCulprits(
+        change,
+        monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []),
+      );
       const told = index === 0 ? notifiedState(monitor, change) : change.from;
       const before = isEventState(told) ? told : (lastTold.get(monitor.id) ?? null);
       const isNotified = change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to);
-      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), isNotified, lastTold: before, culprits, newIncidentId: tools.newId('inc') };
+      return {
+        monitor,
+        sequence: monitor.sequence + 1 + index,
+        change: blame(change, culprits),
+        isNotified,
+        lastTold: before,
+        culprits,
+        newIncidentId: tools.newId('inc'),
+      };
     }),
   );
   const recorded = await recordTransitions(run, decided);
   await insertEvidence(run, recorded.flatMap(evidenceOf));
   await storeMonitorStates(run, moved.flatMap(stateAfter));
-  await endUnchecked(run, moved.flatMap(({ monitor, changes: [change] }) => (monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }])));
+  await endUnchecked(
+    run,
+    moved.flatMap(({ monitor, changes: [change] }) =>
+      monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }],
+    ),
+  );
   await beginUnchecked(run, recorded.flatMap(uncheckedOf));
-  const told = recorded.filter(({ isNotified }) => isNotified).flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
+  const told = recorded
+    .filter(({ isNotified }) => isNotified)
+    .flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
   const chats = new Set(told.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
-  const scheduled = await scheduleAtRate(run, told.map(({ delivery }) => delivery));
-  const toWebhooks = await insertAtRate(run, scheduled.filter(({ id }) => !chats.has(id)));
-  const toChats = await writeChatNews(run, scheduled.filter(({ id }) => chats.has(id)), tools);
+  const scheduled = await scheduleAtRate(
+    run,
+    told.map(({ delivery }) => delivery),
+  );
+  const toWebhooks = await insertAtRate(
+    run,
+    scheduled.filter(({ id }) => !chats.has(id)),
+  );
+  const toChats = await writeChatNews(
+    run,
+    scheduled.filter(({ id }) => chats.has(id)),
+    tools,
+  );
   return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
 }
 
@@ -71,17 +120,38 @@ function notifiedState(monitor: EvaluatedMonitor, change: Change | undefined): M
   return monitor.uncheckedFrom ?? change?.from ?? monitor.state;
 }
 
-function uncheckedOf({ monitor, sequence, change }: DecidedTransition & { monitor: EvaluatedMonitor }): UncheckedMonitor[] {
-  return change.isOurs === true ? [{ monitorId: monitor.id, monitorNo: monitor.no, tenantId: monitor.tenantId, sequence, from: change.from, atMs: change.atMs }] : [];
+function uncheckedOf({
+  monitor,
+  sequence,
+  change,
+}: DecidedTransition & { monitor: EvaluatedMonitor }): UncheckedMonitor[] {
+  return change.isOurs === true
+    ? [
+        {
+          monitorId: monitor.id,
+          monitorNo: monitor.no,
+          tenantId: monitor.tenantId,
+          sequence,
+          from: change.from,
+          atMs: change.atMs,
+        },
+      ]
+    : [];
 }
 
 function stateAfter({ monitor, changes }: ChangedMonitor) {
   const last = changes.at(-1);
-  return last === undefined ? [] : [{ no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence: monitor.sequence + changes.length }];
+  return last === undefined
+    ? []
+    : [{ no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence: monitor.sequence + changes.length }];
 }
 
 /** Of changes for the worse: those for the better tell no source's first failure. */
-function evidenceOf({ monitor, change, incident }: DecidedTransition & WithIncident & { monitor: EvaluatedMonitor }): NewEvidence[] {
+function evidenceOf({
+  monitor,
+  change,
+  incident,
+}: DecidedTransition & WithIncident & { monitor: EvaluatedMonitor }): NewEvidence[] {
   if (incident === null || (change.to !== 'down' && change.to !== 'degraded')) return [];
   return change.failures.map((failure) => ({ ...failure, incidentId: incident.id, monitor }));
 }
@@ -95,9 +165,14 @@ export function firstAttempt({ id, channelId, createdAtMs, dueAtMs }: NewDeliver
   return { deliveryId: id, channelId, attempt: 1, dueAtMs: dueAtMs ?? createdAtMs };
 }
 
-/** What the monitors that go down depend on, vendors that changed in this very batch as they are after it; most batches ask nothing. */
+/**
+ * What the monitors that go down depend on, vendors that changed in this very batch as they are after it; most batches
+ * ask nothing.
+ */
 async function listDependencies(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Dependency>> {
-  const ids = moved.filter(({ changes }) => changes.some(({ to }) => to === 'down')).flatMap(({ monitor }) => monitor.dependencyIds);
+  const ids = moved
+    .filter(({ changes }) => changes.some(({ to }) => to === 'down'))
+    .flatMap(({ monitor }) => monitor.dependencyIds);
   if (ids.length === 0) return new Map();
   const dependencies = await findDependencies(run, [...new Set(ids)]);
   for (const { monitor, changes } of moved) {
@@ -117,15 +192,33 @@ type Told = WithIncident & {
   routes: readonly Route[];
 };
 
-function deliveriesOf({ monitor, change, lastTold, culprits, sequence, incident, routes }: Told, tools: RecordingTools): { isChat: boolean; delivery: ChatNews }[] {
+function deliveriesOf(
+  { monitor, change, lastTold, culprits, sequence, incident, routes }: Told,
+  tools: RecordingTools,
+): { isChat: boolean; delivery: ChatNews }[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
-  const message = buildMonitorMessage({ event, monitor: { id, name, type, target }, change, culprits, sequence, incident, publicUrl: tools.publicUrl });
+  const message = buildMonitorMessage({
+    event,
+    monitor: { id, name, type, target },
+    change,
+    culprits,
+    sequence,
+    incident,
+    publicUrl: tools.publicUrl,
+  });
   return routes
     .filter((route) => hears(route.type, change, lastTold))
     .map((route) => ({
       isChat: route.type !== 'webhook',
-      delivery: { id: tools.newId('dlv'), tenantId, channelId: route.channelId, monitorId: id, message, createdAtMs: change.detectedAtMs },
+      delivery: {
+        id: tools.newId('dlv'),
+        tenantId,
+        channelId: route.channelId,
+        monitorId: id,
+        message,
+        createdAtMs: change.detectedAtMs,
+      },
     }));
 }

@@ -4,40 +4,52 @@ import { findInability } from '../../core/agent/capability.ts';
 import { judgeReport } from '../../core/agent/judge-report.ts';
 import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
 import { sortByAge } from '../../core/agent/report-age.ts';
+import type { IngestAnswer } from '../../core/agent/wire.ts';
+import { isRecord } from '../../core/monitor-input/checks.ts';
 import { cleanAnswer } from '../../core/seen-answer.ts';
 import { keepsPhases, wholePhases } from '../../core/seen-failure.ts';
 import { latestStartMs } from '../../core/source-state.ts';
-import type { IngestAnswer } from '../../core/agent/wire.ts';
 import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
 import type { TokenAgent } from '../../models/agent-work.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
-import { isRecord } from '../../core/monitor-input/checks.ts';
 import { accept, ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 import { agentOf } from './authentication.ts';
-import { createResultLimits, type AssignedReport } from './result-limits.ts';
-import { createResultBatches } from './result-batches.ts';
 import { listRechecks } from './rechecks.ts';
+import { createResultBatches } from './result-batches.ts';
+import { createResultLimits, type AssignedReport } from './result-limits.ts';
 import { newCertificates } from './seen-certificates.ts';
 
 /** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
 export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
   const submit = createResultBatches(submitResults);
   const limitResults = createResultLimits(database);
-  const count = new Counter({ name: 'spotcheck_agent_results_total', help: "Results of customers' agents by outcome", labelNames: ['outcome'], registers: [metrics] });
+  const count = new Counter({
+    name: 'spotcheck_agent_results_total',
+    help: "Results of customers' agents by outcome",
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
   return async (request, response) => {
     const agent = agentOf(response);
     const nowMs = now();
     const { timely, future, tooOld } = sortByAge(accept(readIngest(request.body)), nowMs);
-    const monitors = timely.length === 0 ? new Map<string, ReportedMonitor>() : await listReportedMonitors(database, agent.no, [...new Set(timely.map(({ monitorId }) => monitorId))]);
+    const monitors =
+      timely.length === 0
+        ? new Map<string, ReportedMonitor>()
+        : await listReportedMonitors(database, agent.no, [...new Set(timely.map(({ monitorId }) => monitorId))]);
     const assigned = timely.flatMap((report): AssignedReport[] => {
       const monitor = monitors.get(report.monitorId);
       return monitor === undefined ? [] : [{ report, monitor }];
     });
     const admitted = await limitResults(agent.no, assigned, nowMs);
-    const accepted = admitted.map(({ report, monitor }): AcceptedReport => ({ report, monitor, result: resultOf(report, { monitor, agent, nowMs }) }));
+    const accepted = admitted.map(({ report, monitor }): AcceptedReport => ({
+      report,
+      monitor,
+      result: resultOf(report, { monitor, agent, nowMs }),
+    }));
     // Before they are handed on: once they are applied none of them is news.
     const recheck = await listRechecks(database, agent.no, accepted);
     if (accepted.length > 0) {
@@ -45,21 +57,44 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
         await submit(accepted.map(({ result }) => result));
       } catch (error) {
         logger.warn({ err: error, agent_id: agent.id }, 'agent.results_not_taken');
-        throw error instanceof ApiError ? error : new ApiError(503, 'the queue is not reachable at the moment: send these results again', { 'Retry-After': '5' });
+        throw error instanceof ApiError
+          ? error
+          : new ApiError(503, 'the queue is not reachable at the moment: send these results again', {
+              'Retry-After': '5',
+            });
       }
     }
     const certificates = newCertificates(accepted, agent.no);
     if (certificates.length > 0) await storeCertificates(database, certificates);
 
-    const dropped = { notAssigned: timely.length - assigned.length, future, tooOld, tooMany: assigned.length - admitted.length };
-    const outcomes = { accepted: accepted.length, not_assigned: dropped.notAssigned, future, too_old: tooOld, too_many: dropped.tooMany };
+    const dropped = {
+      notAssigned: timely.length - assigned.length,
+      future,
+      tooOld,
+      tooMany: assigned.length - admitted.length,
+    };
+    const outcomes = {
+      accepted: accepted.length,
+      not_assigned: dropped.notAssigned,
+      future,
+      too_old: tooOld,
+      too_many: dropped.tooMany,
+    };
     for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
-    const answer: IngestAnswer = { accepted: accepted.length, dropped: dropped.notAssigned + future + tooOld + dropped.tooMany, droppedBecause: dropped, recheck };
+    const answer: IngestAnswer = {
+      accepted: accepted.length,
+      dropped: dropped.notAssigned + future + tooOld + dropped.tooMany,
+      droppedBecause: dropped,
+      recheck,
+    };
     response.json(answer);
   };
 }
 
-function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: ReportedMonitor; agent: TokenAgent; nowMs: number }): ResultPayload {
+function resultOf(
+  report: Report,
+  { monitor, agent, nowMs }: { monitor: ReportedMonitor; agent: TokenAgent; nowMs: number },
+): ResultPayload {
   const judgement = judgeReport(report, { name: agent.name, inability: findInability(agent, monitor) });
   const { verdict } = judgement;
   const { startedAtMs: dueAtMs, latencyMs, httpStatus, timing, answer } = report;
@@ -74,7 +109,10 @@ function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: Reported
     ...judgement,
     latencyMs: latencyMs === null ? null : Math.min(latencyMs, mostMs),
     httpStatus,
-    phases: isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds) ? wholePhases(withWait(timing), mostMs) : null,
+    phases:
+      isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds)
+        ? wholePhases(withWait(timing), mostMs)
+        : null,
     answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
   };
 }
@@ -92,8 +130,14 @@ function mostMsOf({ timeoutMs }: ReportedMonitor): number {
   return 2 * timeoutMs + 1000;
 }
 
-/** The version of the checks that a result measured: before the newest was given it was the one before, where there was one. */
-function measuredVersion({ startedAtMs }: Report, { checksVersion, givenVersion, givenAtMs, givenBefore }: ReportedMonitor): number {
+/**
+ * The version of the checks that a result measured: before the newest was given it was the one before, where there was
+ * one.
+ */
+function measuredVersion(
+  { startedAtMs }: Report,
+  { checksVersion, givenVersion, givenAtMs, givenBefore }: ReportedMonitor,
+): number {
   if (givenVersion === null || givenAtMs === null) return checksVersion;
   return latestStartMs(startedAtMs) >= givenAtMs ? givenVersion : (givenBefore ?? givenVersion);
 }

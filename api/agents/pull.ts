@@ -3,7 +3,14 @@ import { Counter } from 'prom-client';
 import { findInability } from '../../core/agent/capability.ts';
 import { readPull, type CheckIn } from '../../core/agent/read-pull.ts';
 import type { PullAnswer } from '../../core/agent/wire.ts';
-import { checkInAgent, listAssignedWork, noteGivenWork, openWorkSecrets, type AssignedWork, type TokenAgent } from '../../models/agent-work.ts';
+import {
+  checkInAgent,
+  listAssignedWork,
+  noteGivenWork,
+  openWorkSecrets,
+  type AssignedWork,
+  type TokenAgent,
+} from '../../models/agent-work.ts';
 import { isUsableKey } from '../../models/sealed-box.ts';
 import { accept, badRequest } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -13,7 +20,12 @@ import { makeItems, type Recipient } from './work-items.ts';
 
 /** `POST /agent/v1/pull`: the agent's check-in, answered with all of its work. */
 export function pullHandler({ database, logger, metrics, now }: ApiDependencies): RequestHandler {
-  const count = new Counter({ name: 'spotcheck_agent_pulls_total', help: "Check-ins of customers' agents by outcome", labelNames: ['outcome'], registers: [metrics] });
+  const count = new Counter({
+    name: 'spotcheck_agent_pulls_total',
+    help: "Check-ins of customers' agents by outcome",
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
   return async (request, response) => {
     const agent = agentOf(response);
     const checkIn = accept(readPull(request.body));
@@ -28,7 +40,17 @@ export function pullHandler({ database, logger, metrics, now }: ApiDependencies)
     const news = assigned.filter(({ givenVersion, checksVersion }) => givenVersion !== checksVersion);
     if (news.length > 0) await noteGivenWork(database, { agentNo: agent.no, given: news, nowMs: now() });
 
-    const tag = tagOf({ capabilities, recipient, work: assigned.map(({ monitorId, intervalSeconds, settings, sealedSecrets, askedAt }) => [monitorId, intervalSeconds, settings, sealedSecrets, ...(askedAt === null ? [] : [askedAt])]) });
+    const tag = tagOf({
+      capabilities,
+      recipient,
+      work: assigned.map(({ monitorId, intervalSeconds, settings, sealedSecrets, askedAt }) => [
+        monitorId,
+        intervalSeconds,
+        settings,
+        sealedSecrets,
+        ...(askedAt === null ? [] : [askedAt]),
+      ]),
+    });
     // For the agent alone, who asks again each time.
     response.set('Cache-Control', 'private, no-cache');
     if (namesTag(request.headers['if-none-match'], tag)) {
@@ -50,7 +72,8 @@ export function pullHandler({ database, logger, metrics, now }: ApiDependencies)
 /** A key that nothing can be sealed to must not be pinned. */
 async function requireUsableKey({ publicKey }: CheckIn, agent: TokenAgent): Promise<void> {
   if (publicKey === null || agent.publicKey !== null) return;
-  if (!(await isUsableKey(publicKey))) throw badRequest('publicKey must be an X25519 public key, got 32 bytes to which nothing can be sealed');
+  if (!(await isUsableKey(publicKey)))
+    throw badRequest('publicKey must be an X25519 public key, got 32 bytes to which nothing can be sealed');
 }
 
 /** Withheld secrets do not keep an item back: the agent is told of it, marked. */

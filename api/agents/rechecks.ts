@@ -4,16 +4,32 @@ import { listSourceStandings } from '../../models/agent-results.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 
-/** The monitors of a batch that its agent is to look at again before their next ticks (D-47); costs a query where the batch has a bad result of checks as they are now. */
-export async function listRechecks(database: ApiDependencies['database'], agentNo: number, accepted: readonly AcceptedReport[]): Promise<IngestAnswer['recheck']> {
+/**
+ * The monitors of a batch that its agent is to look at again before their next ticks (D-47); costs a query where the
+ * batch has a bad result of checks as they are now.
+ */
+export async function listRechecks(
+  database: ApiDependencies['database'],
+  agentNo: number,
+  accepted: readonly AcceptedReport[],
+): Promise<IngestAnswer['recheck']> {
   const current = accepted.filter(({ monitor, result }) => result.checksVersion === monitor.checksVersion);
-  const bad = new Set(current.filter(({ result: { verdict } }) => verdict === 'down' || verdict === 'degraded').map(({ monitor }) => monitor.no));
+  const bad = new Set(
+    current
+      .filter(({ result: { verdict } }) => verdict === 'down' || verdict === 'degraded')
+      .map(({ monitor }) => monitor.no),
+  );
   if (bad.size === 0) return [];
   const standings = await listSourceStandings(database, agentNo, [...bad]);
   const ofMonitors = Map.groupBy(current, ({ monitor }) => monitor);
   return [...ofMonitors].flatMap(([{ no, id }, reports]) => {
     const standing = bad.has(no) ? standings.get(no) : undefined;
-    const afterMs = standing && hintRecheck(standing, reports.map(({ result }) => result));
+    const afterMs =
+      standing &&
+      hintRecheck(
+        standing,
+        reports.map(({ result }) => result),
+      );
     return afterMs === undefined || afterMs === null ? [] : [{ monitorId: id, afterMs }];
   });
 }

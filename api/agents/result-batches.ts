@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ResultPayload } from '../../queues/payloads.ts';
 import { ApiError } from '../api-error.ts';
 
-/** The first results of a batch wait this long for those of other agents, in milliseconds: on PostgreSQL a job costs as much as twenty results. */
+/**
+ * The first results of a batch wait this long for those of other agents, in milliseconds: on PostgreSQL a job costs as
+ * much as twenty results.
+ */
 const GATHER_MS = 50;
 
 /** A job has so many results at the most, unless one agent sent more. */
@@ -14,10 +17,13 @@ const MOST_WAITING = 20_000;
 type Waiting = { results: ResultPayload[]; resolve: () => void; reject: (error: unknown) => void };
 
 /**
- * Makes the way of agents' results into the queue: those of many agents in one job, one job after the other. The returned function resolves
- * once its results are in the queue; it rejects where the queue refused them, or cannot keep up (503).
+ * Makes the way of agents' results into the queue: those of many agents in one job, one job after the other. The
+ * returned function resolves once its results are in the queue; it rejects where the queue refused them, or cannot keep
+ * up (503).
  */
-export function createResultBatches(submit: (results: ResultPayload[]) => Promise<void>): (results: ResultPayload[]) => Promise<void> {
+export function createResultBatches(
+  submit: (results: ResultPayload[]) => Promise<void>,
+): (results: ResultPayload[]) => Promise<void> {
   const waiting: Waiting[] = [];
   let isWorking = false;
 
@@ -29,7 +35,10 @@ export function createResultBatches(submit: (results: ResultPayload[]) => Promis
   };
 
   return (results) => {
-    if (countResults(waiting) >= MOST_WAITING) return Promise.reject(new ApiError(503, 'too many results are waiting for the queue: send these again', { 'Retry-After': '5' }));
+    if (countResults(waiting) >= MOST_WAITING)
+      return Promise.reject(
+        new ApiError(503, 'too many results are waiting for the queue: send these again', { 'Retry-After': '5' }),
+      );
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     waiting.push({ results, resolve, reject });
     if (!isWorking) void work();
@@ -51,7 +60,10 @@ function countResults(waiting: readonly Waiting[]): number {
 }
 
 /** Never rejects: each agent hears of its results itself. */
-async function submitOne(batch: readonly Waiting[], submit: (results: ResultPayload[]) => Promise<void>): Promise<void> {
+async function submitOne(
+  batch: readonly Waiting[],
+  submit: (results: ResultPayload[]) => Promise<void>,
+): Promise<void> {
   try {
     await submit(batch.flatMap(({ results }) => results));
     for (const { resolve } of batch) resolve();

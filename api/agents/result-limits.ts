@@ -1,5 +1,5 @@
-import { dueWindowOf, mostResultsIn, type DueWindow } from '../../core/agent/result-limit.ts';
 import type { Report } from '../../core/agent/read-ingest.ts';
+import { dueWindowOf, mostResultsIn, type DueWindow } from '../../core/agent/result-limit.ts';
 import { listStoredDueTimes, type ReportedMonitor } from '../../models/agent-results.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 
@@ -13,7 +13,11 @@ const MOST_REMEMBERED = 100_000;
 export type AssignedReport = { report: Report; monitor: ReportedMonitor };
 
 /** Returns those of an agent's reports that are not more than its monitors' intervals allow, in their order. */
-export type ResultLimits = (agentNo: number, reports: readonly AssignedReport[], nowMs: number) => Promise<AssignedReport[]>;
+export type ResultLimits = (
+  agentNo: number,
+  reports: readonly AssignedReport[],
+  nowMs: number,
+) => Promise<AssignedReport[]>;
 
 /**
  * Makes the limit of results for each monitor, source and window of due time (core/agent/result-limit.ts). What is
@@ -23,10 +27,15 @@ export type ResultLimits = (agentNo: number, reports: readonly AssignedReport[],
 export function createResultLimits(database: ApiDependencies['database']): ResultLimits {
   const memory = createMemory();
   return async (agentNo, reports, nowMs) => {
-    const windows = new Map(reports.map((one) => [keyOf(agentNo, one), { monitorNo: one.monitor.no, ...windowOf(one) }]));
-    const stored = windows.size === 0 ? new Map<string, number[]>() : await listStoredDueTimes(database, agentNo, windows);
+    const windows = new Map(
+      reports.map((one) => [keyOf(agentNo, one), { monitorNo: one.monitor.no, ...windowOf(one) }]),
+    );
+    const stored =
+      windows.size === 0 ? new Map<string, number[]>() : await listStoredDueTimes(database, agentNo, windows);
     // Nothing is awaited from here on: of two requests at once the second sees what the first one took.
-    const known = new Map([...windows.keys()].map((key) => [key, new Set([...(stored.get(key) ?? []), ...memory.recall(key)])]));
+    const known = new Map(
+      [...windows.keys()].map((key) => [key, new Set([...(stored.get(key) ?? []), ...memory.recall(key)])]),
+    );
     return reports.filter((one) => {
       const key = keyOf(agentNo, one);
       const { startedAtMs } = one.report;

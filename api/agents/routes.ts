@@ -1,5 +1,4 @@
-import { Router } from 'express';
-import type { RequestHandler } from 'express';
+import { Router, type RequestHandler } from 'express';
 import { badRequest, methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { readJson } from '../middleware/json-body.ts';
@@ -15,13 +14,19 @@ export const AGENT_PATH = '/agent/v1';
 /** The largest body of an agent, in bytes: 1,000 results take less than half of it. */
 const MAX_BODY_BYTES = 1_048_576;
 
-/** Requests of an agent in a minute, over all processes: one every 15 s, results every second, and a backlog to be rid of. */
+/**
+ * Requests of an agent in a minute, over all processes: one every 15 s, results every second, and a backlog to be rid
+ * of.
+ */
 const REQUESTS_PER_MINUTE = 300;
 
 /** Where agents of other makes upload what they found in their network, if they do. */
 const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
-/** The protocol of customers' agents: calls with an agent's token, and no other. `slots` limits what an account has under way at a time. */
+/**
+ * The protocol of customers' agents: calls with an agent's token, and no other. `slots` limits what an account has
+ * under way at a time.
+ */
 export function createAgentRouter(dependencies: ApiDependencies, slots: RequestHandler): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const handlers = { '/pull': pullHandler(dependencies), '/ingest': ingestHandler(dependencies) };
@@ -31,8 +36,16 @@ export function createAgentRouter(dependencies: ApiDependencies, slots: RequestH
   });
   for (const path of [...Object.keys(handlers), ...DISCOVERY_PATHS]) router.all(path, noteRoute(path));
   router.use(agentAuthentication(dependencies), limit, requireAgent);
-  for (const [path, handler] of Object.entries(handlers)) router.route(path).post(...readJson(MAX_BODY_BYTES), requireBody, slots, handler).all(onlyPost);
-  for (const path of DISCOVERY_PATHS) router.route(path).post(...readJson(MAX_BODY_BYTES), dropDiscoveries).all(onlyPost);
+  for (const [path, handler] of Object.entries(handlers))
+    router
+      .route(path)
+      .post(...readJson(MAX_BODY_BYTES), requireBody, slots, handler)
+      .all(onlyPost);
+  for (const path of DISCOVERY_PATHS)
+    router
+      .route(path)
+      .post(...readJson(MAX_BODY_BYTES), dropDiscoveries)
+      .all(onlyPost);
   return router;
 }
 

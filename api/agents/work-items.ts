@@ -12,8 +12,15 @@ export type Recipient = { agentId: string; publicKey: string | null; withheld: W
 /** Opens a monitor's secrets; null where they cannot be. */
 type Open = (sealed: { monitorId: string; sealedSecrets: string }) => MonitorSecrets | null;
 
-/** Work as its agent is told of it, and the ids of the monitors that had to be left out because their secrets do not open. */
-export async function makeItems(assigned: readonly AssignedWork[], recipient: Recipient, open: Open): Promise<{ items: WorkItem[]; leftOut: string[] }> {
+/**
+ * Work as its agent is told of it, and the ids of the monitors that had to be left out because their secrets do not
+ * open.
+ */
+export async function makeItems(
+  assigned: readonly AssignedWork[],
+  recipient: Recipient,
+  open: Open,
+): Promise<{ items: WorkItem[]; leftOut: string[] }> {
   const items: WorkItem[] = [];
   const leftOut: string[] = [];
   for (const work of assigned) {
@@ -24,7 +31,11 @@ export async function makeItems(assigned: readonly AssignedWork[], recipient: Re
   return { items, leftOut };
 }
 
-async function makeItem(work: AssignedWork, { agentId, publicKey, withheld }: Recipient, open: Open): Promise<WorkItem | null> {
+async function makeItem(
+  work: AssignedWork,
+  { agentId, publicKey, withheld }: Recipient,
+  open: Open,
+): Promise<WorkItem | null> {
   const { monitorId, sealedSecrets, settings } = work;
   const item = workItemOf(work, agentId);
   if (item === null || sealedSecrets === null) return item;
@@ -34,7 +45,10 @@ async function makeItem(work: AssignedWork, { agentId, publicKey, withheld }: Re
   if (secrets === null) return null;
   // Sealing hundreds takes a while, and others are waiting.
   await setImmediate();
-  return { ...besideSecrets(item, secrets, settings.checkSpec.transport), sealedSecrets: await sealTo(publicKey, JSON.stringify(secrets)) };
+  return {
+    ...besideSecrets(item, secrets, settings.checkSpec.transport),
+    sealedSecrets: await sealTo(publicKey, JSON.stringify(secrets)),
+  };
 }
 
 /** The item of an agent that gets no secrets: one that knew of an `auth` might send an empty one (D-69). */

@@ -42,7 +42,8 @@ export function deleteAgentHandler(dependencies: ApiDependencies): RequestHandle
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const agent = await findAgent(database, key);
-    if (agent?.kind === 'first_party') throw new ApiError(403, `agent ${key.id} is shared by everyone and cannot be deleted`);
+    if (agent?.kind === 'first_party')
+      throw new ApiError(403, `agent ${key.id} is shared by everyone and cannot be deleted`);
     const schedule = agent && (await deleteAgent(database, key));
     if (schedule === null) throw notFound('agent', key.id);
     announceSchedule(dependencies, schedule);

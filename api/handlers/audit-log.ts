@@ -18,8 +18,16 @@ export function listAuditLogHandler({ database, config }: ApiDependencies): Requ
     const page = readPage(request);
     requireWholeNumbers(request, ['from', 'to']);
     const limit = page.limit ?? DEFAULT_LIMIT;
-    const { actor_id: actorId, action, object_kind: objectKind, object_id: objectId, from, to } = request.query as ListQuery;
-    if (from !== undefined && to !== undefined && Number(from) > Number(to)) throw badRequest(`from must not be later than to, got ${from} and ${to}`);
+    const {
+      actor_id: actorId,
+      action,
+      object_kind: objectKind,
+      object_id: objectId,
+      from,
+      to,
+    } = request.query as ListQuery;
+    if (from !== undefined && to !== undefined && Number(from) > Number(to))
+      throw badRequest(`from must not be later than to, got ${from} and ${to}`);
     const entries = await listAuditLog(database, {
       tenantId: personOf(response).tenantId,
       filter: {
@@ -33,7 +41,11 @@ export function listAuditLogHandler({ database, config }: ApiDependencies): Requ
       ...(page.after && { before: page.after }),
       limit: limit + 1,
     });
-    const shown = cutPage(entries, { limit, positionOf: ({ at, id }) => ({ at, id }) }, { request, response, publicUrl: config.publicUrl });
+    const shown = cutPage(
+      entries,
+      { limit, positionOf: ({ at, id }) => ({ at, id }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ entries: shown.map(presentAuditEntry) });
   };
 }

@@ -1,15 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Channel } from '../../core/channel.ts';
-import { countChannels, createChannel, deleteChannel, findChannel, listChannels, MOST_CHANNELS, TooManyChannels, updateChannel } from '../../models/channels.ts';
+import {
+  countChannels,
+  createChannel,
+  deleteChannel,
+  findChannel,
+  listChannels,
+  MOST_CHANNELS,
+  TooManyChannels,
+  updateChannel,
+} from '../../models/channels.ts';
 import type { Database } from '../../models/database.ts';
 import { listOwnMonitorIds } from '../../models/monitors.ts';
-import { findWebhook, openWebhook, rotateSigningSecret, type OpenedWebhook, type SealedWebhook } from '../../models/webhook-secrets.ts';
+import {
+  findWebhook,
+  openWebhook,
+  rotateSigningSecret,
+  type OpenedWebhook,
+  type SealedWebhook,
+} from '../../models/webhook-secrets.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
 import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
-import { readChannelCreate, readChannelPatch } from '../channel-input.ts';
 import { connectChannel } from '../channel-connection.ts';
+import { readChannelCreate, readChannelPatch } from '../channel-input.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentChannel } from '../presenters/channel.ts';
@@ -29,7 +44,11 @@ export function listChannelsHandler({ database, config }: ApiDependencies): Requ
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(channels, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(
+      channels,
+      { limit, positionOf: byCreation },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ channels: page.map(presentChannel) });
   };
 }
@@ -57,13 +76,17 @@ export function createChannelHandler(dependencies: HandlerDependencies): Request
 }
 
 function tooManyChannels(): ApiError {
-  return badRequest(`an account can have at most ${MOST_CHANNELS} channels, and this one has them all: delete one first`);
+  return badRequest(
+    `an account can have at most ${MOST_CHANNELS} channels, and this one has them all: delete one first`,
+  );
 }
 
 /** `GET /channels/{id}` */
 export function getChannelHandler(dependencies: ApiDependencies): RequestHandler {
   return async (request, response) => {
-    response.json(presentChannel(await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) })));
+    response.json(
+      presentChannel(await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) })),
+    );
   };
 }
 
@@ -76,7 +99,8 @@ export function updateChannelHandler(dependencies: ApiDependencies): RequestHand
     // The type cannot change any more, so that the patch can be judged before the row is locked.
     const patch = accept(readChannelPatch(request.body, current.type));
     const monitorIds = patch.monitorIds && (await keepOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
-    if ((await updateChannel(database, key, { ...patch, ...(monitorIds && { monitorIds }) })) === null) throw notFound('channel', key.id);
+    if ((await updateChannel(database, key, { ...patch, ...(monitorIds && { monitorIds }) })) === null)
+      throw notFound('channel', key.id);
     response.json({ ok: true });
   };
 }
@@ -98,7 +122,8 @@ export function testChannelHandler(dependencies: HandlerDependencies): RequestHa
     const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
     await turns.take('channelTest', channel.id);
     await turns.take('test', tenantId);
-    const { error, statusCode, durationMs } = channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
+    const { error, statusCode, durationMs } =
+      channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
     if (error !== null) throw badRequest(error);
     response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });
   };
@@ -110,17 +135,25 @@ export function rotateSecretHandler(dependencies: ApiDependencies): RequestHandl
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const { type } = await getOwnChannel(dependencies, key);
-    if (type !== 'webhook') throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
+    if (type !== 'webhook')
+      throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
     const signingSecret = generateSigningSecret(randomBytes);
     if (!(await rotateSigningSecret(database, key, { signingSecret, nowMs: now() }))) throw notFound('channel', key.id);
     response.json({ signing_secret: signingSecret });
   };
 }
 
-async function testWebhook({ database, sendTestDelivery, makeId, config, now }: ApiDependencies, { tenantId, id }: Channel): Promise<TestResult> {
+async function testWebhook(
+  { database, sendTestDelivery, makeId, config, now }: ApiDependencies,
+  { tenantId, id }: Channel,
+): Promise<TestResult> {
   const webhook = await findWebhook(database, { tenantId, id }, now());
   if (webhook === null) throw notFound('channel', id);
-  return await sendTestDelivery({ ...openOrRefuse(database, webhook), deliveryId: makeId('dlv'), publicUrl: config.publicUrl });
+  return await sendTestDelivery({
+    ...openOrRefuse(database, webhook),
+    deliveryId: makeId('dlv'),
+    publicUrl: config.publicUrl,
+  });
 }
 
 /** A key that has left the ring is the operator's to bring back: deliveries say the same. */
@@ -145,6 +178,10 @@ async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: str
 }
 
 /** Those of the ids that are monitors of the account, as with `dependencies` (D-64). */
-async function keepOwnMonitors({ database }: ApiDependencies, tenantId: string, monitorIds: readonly string[]): Promise<string[]> {
+async function keepOwnMonitors(
+  { database }: ApiDependencies,
+  tenantId: string,
+  monitorIds: readonly string[],
+): Promise<string[]> {
   return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
 }

@@ -19,7 +19,10 @@ export function requestCheckHandler(dependencies: HandlerDependencies): RequestH
     const asked = await requestCheck(database, { tenantId, id, nowMs });
     if (asked === null) throw notFound('monitor', id);
     if (asked.sources.length === 0) throw conflict(whyNot(asked));
-    announceSchedule(dependencies, { ...noScheduleChange(), looks: asked.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo) });
+    announceSchedule(dependencies, {
+      ...noScheduleChange(),
+      looks: asked.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
+    });
     response.status(202).json(presentRequest(id, asked, nowMs));
   };
 }
@@ -29,7 +32,13 @@ function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): c
     id,
     requested_at: Math.floor(nowMs / 1000),
     // The service itself is no agent that customers meet.
-    sources: sources.filter(({ kind }) => kind !== 'service').map(({ agentId, state, inability }) => ({ id: agentId, state, ...(inability !== null && { reason: inability }) })),
+    sources: sources
+      .filter(({ kind }) => kind !== 'service')
+      .map(({ agentId, state, inability }) => ({
+        id: agentId,
+        state,
+        ...(inability !== null && { reason: inability }),
+      })),
   };
 }
 

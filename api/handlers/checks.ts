@@ -25,7 +25,15 @@ const NO_TIE = '0';
 type ListQuery = NonNullable<operations['listChecks']['parameters']['query']>;
 
 /** What is asked for, of whatever type the monitor is. */
-type Asked = { monitor: MeasuredMonitor; source: string | undefined; verdict: ListQuery['verdict']; fromMs: number; toMs: number; before: { atMs: number; tie: number } | null; limit: number };
+type Asked = {
+  monitor: MeasuredMonitor;
+  source: string | undefined;
+  verdict: ListQuery['verdict'];
+  fromMs: number;
+  toMs: number;
+  before: { atMs: number; tie: number } | null;
+  limit: number;
+};
 
 type Entry = { atMs: number; tie: string; shown: components['schemas']['Check'] };
 
@@ -38,31 +46,48 @@ export function listChecksHandler({ database, config, now }: ApiDependencies): R
     const asked = readAsked(monitor, { request, response }, now());
     const list = monitor.type === 'heartbeat' ? listPingEntries : listCheckEntries;
     const entries = await list(database, asked);
-    const shown = cutPage(entries, { limit: asked.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) }, { request, response, publicUrl: config.publicUrl });
+    const shown = cutPage(
+      entries,
+      { limit: asked.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ checks: shown.map((entry) => entry.shown) } satisfies components['schemas']['CheckList']);
   };
 }
 
 /** Results are shown for as long as the plan keeps them, although their day goes as a whole. */
-function readAsked(monitor: MeasuredMonitor, { request, response }: { request: Request; response: Response }, nowMs: number): Asked {
+function readAsked(
+  monitor: MeasuredMonitor,
+  { request, response }: { request: Request; response: Response },
+  nowMs: number,
+): Asked {
   const { limit, after } = readPage(request);
   const { source, verdict, since, until } = request.query as ListQuery;
-  if (since !== undefined && until !== undefined && Number(until) < Number(since)) throw badRequest(`until must be ${since} (since) or later, got ${until}`);
-  if (after !== null && !/^\d{1,9}$/.test(after.id)) throw badRequest('cursor must be one from a Link header of this list, got another text');
+  if (since !== undefined && until !== undefined && Number(until) < Number(since))
+    throw badRequest(`until must be ${since} (since) or later, got ${until}`);
+  if (after !== null && !/^\d{1,9}$/.test(after.id))
+    throw badRequest('cursor must be one from a Link header of this list, got another text');
   const keptFromMs = nowMs - PLAN_LIMITS[callerOf(response).plan].resultDays * DAY_MS;
   return {
     monitor,
     source,
     verdict,
     // Before it was made there is nothing to look through.
-    fromMs: Math.max(keptFromMs, monitor.createdAt * 1000 - CLOCK_SLACK_MS, since === undefined ? 0 : Number(since) * 1000),
+    fromMs: Math.max(
+      keptFromMs,
+      monitor.createdAt * 1000 - CLOCK_SLACK_MS,
+      since === undefined ? 0 : Number(since) * 1000,
+    ),
     toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((Number(until) + 1) * 1000, nowMs + DAY_MS),
     before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
     limit: limit ?? DEFAULT_LIMIT,
   };
 }
 
-async function listCheckEntries(database: ApiDependencies['database'], { monitor, source, verdict, fromMs, toMs, before, limit }: Asked): Promise<Entry[]> {
+async function listCheckEntries(
+  database: ApiDependencies['database'],
+  { monitor, source, verdict, fromMs, toMs, before, limit }: Asked,
+): Promise<Entry[]> {
   const agentNo = source === undefined ? undefined : isId(source) ? await findAgentNo(database, source) : null;
   if (agentNo === null) return [];
   const checks = await listChecks(database, {
@@ -77,9 +102,18 @@ async function listCheckEntries(database: ApiDependencies['database'], { monitor
   return checks.map((check) => ({ atMs: check.atMs, tie: String(check.agentNo), shown: presentCheck(check) }));
 }
 
-async function listPingEntries(database: ApiDependencies['database'], { monitor, source, verdict, fromMs, toMs, before, limit }: Asked): Promise<Entry[]> {
+async function listPingEntries(
+  database: ApiDependencies['database'],
+  { monitor, source, verdict, fromMs, toMs, before, limit }: Asked,
+): Promise<Entry[]> {
   const service = await findServiceAgent(database);
   if (source !== undefined && source !== service?.id) return [];
-  const pings = await listPings(database, { monitorNo: monitor.no, ...(verdict !== undefined && { verdict }), fromMs, toMs: Math.min(toMs, before?.atMs ?? toMs), limit: limit + 1 });
+  const pings = await listPings(database, {
+    monitorNo: monitor.no,
+    ...(verdict !== undefined && { verdict }),
+    fromMs,
+    toMs: Math.min(toMs, before?.atMs ?? toMs),
+    limit: limit + 1,
+  });
   return pings.map((ping) => ({ atMs: ping.atMs, tie: NO_TIE, shown: presentPing(ping, service) }));
 }

@@ -1,7 +1,14 @@
 import type { RequestHandler } from 'express';
 import type { Channel } from '../../core/channel.ts';
 import { findChannel } from '../../models/channels.ts';
-import { findDelivery, listDeliveries, MOST_ATTEMPTS, reopenDelivery, replayDeliveries, type ReopenedDelivery } from '../../models/delivery-record.ts';
+import {
+  findDelivery,
+  listDeliveries,
+  MOST_ATTEMPTS,
+  reopenDelivery,
+  replayDeliveries,
+  type ReopenedDelivery,
+} from '../../models/delivery-record.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { cutPage, readPage } from '../pagination.ts';
@@ -30,7 +37,11 @@ export function listDeliveriesHandler({ database, config }: ApiDependencies): Re
       ...(page.after && { before: { createdAtMs: page.after.at, id: page.after.id } }),
       limit: limit + 1,
     });
-    const shown = cutPage(deliveries, { limit, positionOf: ({ createdAtMs, id }) => ({ at: createdAtMs, id }) }, { request, response, publicUrl: config.publicUrl });
+    const shown = cutPage(
+      deliveries,
+      { limit, positionOf: ({ createdAtMs, id }) => ({ at: createdAtMs, id }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ deliveries: shown.map(presentDelivery) });
   };
 }
@@ -53,10 +64,12 @@ export function redeliverHandler(dependencies: HandlerDependencies): RequestHand
     const delivery = await findDelivery(database, key);
     if (delivery === null) throw notFound('delivery', key.id);
     await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
-    if (delivery.attemptCount >= MOST_ATTEMPTS) throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
+    if (delivery.attemptCount >= MOST_ATTEMPTS)
+      throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
     await turns.take('redelivery', key.tenantId);
     const reopened = await reopenDelivery(database, key, now());
-    if (reopened === null) throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
+    if (reopened === null)
+      throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
     await enqueue(dependencies, reopened);
     response.status(202).json({ id: key.id, outcome: 'pending' });
   };
@@ -71,14 +84,23 @@ export function replayHandler(dependencies: HandlerDependencies): RequestHandler
     const { sinceMs, untilMs } = accept(readReplay(request.body, nowMs));
     await requireOpenChannel(dependencies, key);
     await turns.take('replay', key.id);
-    const { count, first } = await replayDeliveries(database, { tenantId: key.tenantId, channelId: key.id, sinceMs, untilMs, nowMs });
+    const { count, first } = await replayDeliveries(database, {
+      tenantId: key.tenantId,
+      channelId: key.id,
+      sinceMs,
+      untilMs,
+      nowMs,
+    });
     if (first !== null) await enqueue(dependencies, first);
     response.json({ replayed: count });
   };
 }
 
 /** What would end at once with this reason is refused instead. */
-async function requireOpenChannel({ database }: ApiDependencies, key: { tenantId: string; id: string }): Promise<Channel> {
+async function requireOpenChannel(
+  { database }: ApiDependencies,
+  key: { tenantId: string; id: string },
+): Promise<Channel> {
   const channel = await findChannel(database, key);
   if (channel === null) throw notFound('channel', key.id);
   if (!channel.enabled) throw conflict(`channel ${key.id} is disabled: set enabled to true first`);
@@ -86,8 +108,14 @@ async function requireOpenChannel({ database }: ApiDependencies, key: { tenantId
   return channel;
 }
 
-/** One job is enough for whatever the channel has due. A queue that is away costs seconds: the row is there, and reconcile adds the job. */
-async function enqueue({ enqueueAttempts, now, logger }: ApiDependencies, { id, channelId, attempt }: ReopenedDelivery): Promise<void> {
+/**
+ * One job is enough for whatever the channel has due. A queue that is away costs seconds: the row is there, and
+ * reconcile adds the job.
+ */
+async function enqueue(
+  { enqueueAttempts, now, logger }: ApiDependencies,
+  { id, channelId, attempt }: ReopenedDelivery,
+): Promise<void> {
   try {
     await enqueueAttempts([{ deliveryId: id, channelId, attempt, dueAtMs: now() }]);
   } catch (error) {

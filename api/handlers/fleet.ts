@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
-import { readFleet } from '../../models/fleet.ts';
-import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
-import { listProcesses, type NotedProcess } from '../../models/processes.ts';
 import type { Spread } from '../../core/bucket-quantile.ts';
+import { readFleet } from '../../models/fleet.ts';
+import { listProcesses, type NotedProcess } from '../../models/processes.ts';
+import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { announceSchedule } from '../schedule-news.ts';
@@ -13,13 +13,25 @@ type Schemas = components['schemas'];
 /** `GET /fleet` */
 export function getFleetHandler({ database, readQueues, now }: ApiDependencies): RequestHandler {
   return async (_request, response) => {
-    const [{ agents, customersAgents }, processes, queues] = await Promise.all([readFleet(database), listProcesses(database, now()), readQueues()]);
+    const [{ agents, customersAgents }, processes, queues] = await Promise.all([
+      readFleet(database),
+      listProcesses(database, now()),
+      readQueues(),
+    ]);
     response.json({
       processes: processes.map(presentProcess),
-      agents: agents.map(({ lastSeenAt, offlineSince, retiredAt, ...agent }) => ({ ...agent, last_seen_at: lastSeenAt, offline_since: offlineSince, retired_at: retiredAt })),
+      agents: agents.map(({ lastSeenAt, offlineSince, retiredAt, ...agent }) => ({
+        ...agent,
+        last_seen_at: lastSeenAt,
+        offline_since: offlineSince,
+        retired_at: retiredAt,
+      })),
       customers_agents: customersAgents,
       queues: queues?.depths ?? null,
-      oldest_results_seconds: queues === null || queues.oldestResultsAtMs === null ? null : Math.max(0, Math.round((now() - queues.oldestResultsAtMs) / 1000)),
+      oldest_results_seconds:
+        queues === null || queues.oldestResultsAtMs === null
+          ? null
+          : Math.max(0, Math.round((now() - queues.oldestResultsAtMs) / 1000)),
     } satisfies Schemas['Fleet']);
   };
 }
@@ -34,7 +46,9 @@ export function retireRegionHandler(dependencies: ApiDependencies): RequestHandl
     const { region, move_to: moveTo = null, confirmed = false } = request.body as Schemas['RetirementCreate'];
     const retirement = { region, moveTo, nowMs: now() };
     const plan = granted(await planRetirement(database, retirement), retirement);
-    const done = confirmed ? granted(await retireRegion(database, { ...retirement, newId: makeId, limit: MOVED_AT_ONCE }), retirement) : null;
+    const done = confirmed
+      ? granted(await retireRegion(database, { ...retirement, newId: makeId, limit: MOVED_AT_ONCE }), retirement)
+      : null;
     if (done !== null) announceSchedule(dependencies, done.schedule);
     const { monitors, onlySource, moved, quorumLowered } = plan;
     response.json({
@@ -50,17 +64,48 @@ export function retireRegionHandler(dependencies: ApiDependencies): RequestHandl
   };
 }
 
-function granted<Result extends object>(outcome: Result | RetirementObstacle, { region, moveTo }: { region: string; moveTo: string | null }): Result {
+function granted<Result extends object>(
+  outcome: Result | RetirementObstacle,
+  { region, moveTo }: { region: string; moveTo: string | null },
+): Result {
   if (typeof outcome !== 'string') return outcome;
-  if (outcome === 'no such region') throw badRequest(`region must be that of a shared agent, got ${JSON.stringify(region)}`);
-  if (outcome === 'no such target') throw badRequest(`move_to must be another region of a shared agent that is not given up, got ${JSON.stringify(moveTo)}`);
-  if (outcome === 'target is away') throw conflict(`no check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start one first`);
-  throw conflict(`some monitors are watched from ${region} alone, and there is no other region alive that they could go to: start a check process of one first`);
+  if (outcome === 'no such region')
+    throw badRequest(`region must be that of a shared agent, got ${JSON.stringify(region)}`);
+  if (outcome === 'no such target')
+    throw badRequest(
+      `move_to must be another region of a shared agent that is not given up, got ${JSON.stringify(moveTo)}`,
+    );
+  if (outcome === 'target is away')
+    throw conflict(
+      `no check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start ` +
+        'one first',
+    );
+  throw conflict(
+    `some monitors are watched from ${region} alone, and there is no other region alive that they could go to: ` +
+      'start a check process of one first',
+  );
 }
 
-function presentProcess({ kind, version, host, pid, figures, startedAt, seenAt }: NotedProcess): Schemas['FleetProcess'] {
+function presentProcess({
+  kind,
+  version,
+  host,
+  pid,
+  figures,
+  startedAt,
+  seenAt,
+}: NotedProcess): Schemas['FleetProcess'] {
   const { lateness = null, evaluationLag = null } = figures ?? {};
-  return { kind, version, host, pid, started_at: startedAt, seen_at: seenAt, lateness: lateness && presentSpread(lateness), evaluation_lag: evaluationLag && presentSpread(evaluationLag) };
+  return {
+    kind,
+    version,
+    host,
+    pid,
+    started_at: startedAt,
+    seen_at: seenAt,
+    lateness: lateness && presentSpread(lateness),
+    evaluation_lag: evaluationLag && presentSpread(evaluationLag),
+  };
 }
 
 function presentSpread({ count, p50, p99 }: Spread): Schemas['Spread'] {

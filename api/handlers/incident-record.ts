@@ -1,13 +1,26 @@
 import type { RequestHandler } from 'express';
 import type { ListedIncident } from '../../models/history.ts';
 import { listEvidence } from '../../models/incident-evidence.ts';
-import { acknowledgeIncident, addIncidentNote, deleteIncidentNote, listIncidentNotes, MOST_NOTES, unacknowledgeIncident, type IncidentNote } from '../../models/incident-notes.ts';
-import { findIncident, listIncidentDeliveries, listIncidentTransitions, type IncidentTransition } from '../../models/incidents.ts';
+import {
+  acknowledgeIncident,
+  addIncidentNote,
+  deleteIncidentNote,
+  listIncidentNotes,
+  MOST_NOTES,
+  unacknowledgeIncident,
+  type IncidentNote,
+} from '../../models/incident-notes.ts';
+import {
+  findIncident,
+  listIncidentDeliveries,
+  listIncidentTransitions,
+  type IncidentTransition,
+} from '../../models/incidents.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { readAcknowledgement, readNote } from '../note-input.ts';
-import { presentIncident } from '../presenters/incident.ts';
 import { presentIncidentDetail, presentNote } from '../presenters/incident-detail.ts';
+import { presentIncident } from '../presenters/incident.ts';
 import { callerOf, idOf } from '../request-context.ts';
 
 /** Entries of each list of an incident that are shown at the most. */
@@ -24,8 +37,16 @@ export function getIncidentHandler({ database, now }: ApiDependencies): RequestH
       listEvidence(database, incident.id),
       listIncidentNotes(database, incident.id),
     ]);
-    const deliveries = await listIncidentDeliveries(database, incident, { untilMs: decidedOverAtMs(incident, transitions), limit: MOST_SHOWN + 1 });
-    response.json(presentIncidentDetail({ incident, transitions, evidence, deliveries, notes }, { nowMs: now(), mostShown: MOST_SHOWN }));
+    const deliveries = await listIncidentDeliveries(database, incident, {
+      untilMs: decidedOverAtMs(incident, transitions),
+      limit: MOST_SHOWN + 1,
+    });
+    response.json(
+      presentIncidentDetail(
+        { incident, transitions, evidence, deliveries, notes },
+        { nowMs: now(), mostShown: MOST_SHOWN },
+      ),
+    );
   };
 }
 
@@ -58,7 +79,12 @@ export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies)
 export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const note: IncidentNote = { id: makeId('note'), author: callerOf(response).actor.name, text: accept(readNote(request.body)), createdAtMs: now() };
+    const note: IncidentNote = {
+      id: makeId('note'),
+      author: callerOf(response).actor.name,
+      text: accept(readNote(request.body)),
+      createdAtMs: now(),
+    };
     const { outcome } = await addIncidentNote(database, key, note);
     if (outcome === 'unknown_incident') throw notFound('incident', key.id);
     if (outcome === 'full') throw isFull(key.id);
@@ -78,7 +104,10 @@ export function deleteIncidentNoteHandler({ database }: ApiDependencies): Reques
   };
 }
 
-/** Something may be sent as long as it is not decided that the incident is over, which is later than it was over in the world; null where that is not known. */
+/**
+ * Something may be sent as long as it is not decided that the incident is over, which is later than it was over in the
+ * world; null where that is not known.
+ */
 function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
   const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MOST_SHOWN;
   return hasEnding ? (transitions.at(-1)?.detectedAtMs ?? null) : null;

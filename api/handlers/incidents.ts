@@ -31,7 +31,11 @@ export function listMonitorIncidentsHandler(dependencies: ApiDependencies): Requ
   };
 }
 
-async function answerIncidents({ database, config, now }: ApiDependencies, { request, response }: { request: Request; response: Response }, monitorId: string | undefined): Promise<void> {
+async function answerIncidents(
+  { database, config, now }: ApiDependencies,
+  { request, response }: { request: Request; response: Response },
+  monitorId: string | undefined,
+): Promise<void> {
   const page = readPage(request);
   const limit = page.limit ?? DEFAULT_LIMIT;
   const { status, acknowledged, since, until } = request.query as ListQuery;
@@ -50,7 +54,11 @@ async function answerIncidents({ database, config, now }: ApiDependencies, { req
         ...(page.after && { before: { startedAtMs: page.after.at, id: page.after.id } }),
         limit: limit + 1,
       });
-  const shown = cutPage(incidents, { limit, positionOf: ({ startedAtMs, id }) => ({ at: startedAtMs, id }) }, { request, response, publicUrl: config.publicUrl });
+  const shown = cutPage(
+    incidents,
+    { limit, positionOf: ({ startedAtMs, id }) => ({ at: startedAtMs, id }) },
+    { request, response, publicUrl: config.publicUrl },
+  );
   const nowMs = now();
   response.json({ incidents: shown.map((incident) => presentIncident(incident, nowMs)) });
 }

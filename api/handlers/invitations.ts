@@ -1,13 +1,22 @@
 import type { RequestHandler } from 'express';
-import { acceptInvitation, createInvitation, deleteInvitation, findOpenInvitation, generateInvitationToken, listInvitations, MOST_INVITATIONS, MOST_MEMBERS } from '../../models/invitations.ts';
+import {
+  acceptInvitation,
+  createInvitation,
+  deleteInvitation,
+  findOpenInvitation,
+  generateInvitationToken,
+  listInvitations,
+  MOST_INVITATIONS,
+  MOST_MEMBERS,
+} from '../../models/invitations.ts';
 import { hashPassword } from '../../models/password.ts';
 import { normalizeEmail } from '../../models/users.ts';
 import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { unrecorded } from '../recording.ts';
 import { requirePlainName } from '../plain-name.ts';
 import { presentInvitation } from '../presenters/member.ts';
 import { presentSignedIn } from '../presenters/session.ts';
+import { unrecorded } from '../recording.ts';
 import { idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { beginSession } from '../session/beginning.ts';
@@ -15,7 +24,8 @@ import { beginSession } from '../session/beginning.ts';
 type Schemas = components['schemas'];
 
 /** Whether it was used, taken back, is past or never was is told to nobody. */
-const isOver = (): ApiError => new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
+const isOver = (): ApiError =>
+  new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
 
 /** `GET /invitations` */
 export function listInvitationsHandler({ database, now }: ApiDependencies): RequestHandler {
@@ -31,9 +41,21 @@ export function createInvitationHandler({ database, makeId, now, config }: ApiDe
     const { email, role } = request.body as Schemas['InvitationCreate'];
     const { tenantId, user } = personOf(response);
     const token = generateInvitationToken();
-    const created = await createInvitation(database, { id: makeId('inv'), tenantId, email: requirePlainName('email', email), role, token, invitedBy: user.id, nowMs: now() });
+    const created = await createInvitation(database, {
+      id: makeId('inv'),
+      tenantId,
+      email: requirePlainName('email', email),
+      role,
+      token,
+      invitedBy: user.id,
+      nowMs: now(),
+    });
     if (created === 'member') throw conflict(`${email} is a member of this account already`);
-    if (created === 'full') throw conflict(`an account can have at most ${MOST_MEMBERS} people, and with the invitations that are open this one has them all: remove one first`);
+    if (created === 'full')
+      throw conflict(
+        `an account can have at most ${MOST_MEMBERS} people, and with the invitations that are open this one has ` +
+          'them all: remove one first',
+      );
     if (created === 'too_many') throw conflict(`${MOST_INVITATIONS} invitations are open: take one back first`);
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentInvitation(created), url: `${config.publicUrl}/invitations/${token}` });
@@ -44,7 +66,8 @@ export function createInvitationHandler({ database, makeId, now, config }: ApiDe
 export function deleteInvitationHandler({ database }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const id = idOf(request);
-    if (!(await deleteInvitation(database, { tenantId: personOf(response).tenantId, id }))) throw notFound('invitation', id);
+    if (!(await deleteInvitation(database, { tenantId: personOf(response).tenantId, id })))
+      throw notFound('invitation', id);
     response.status(204).end();
   };
 }
@@ -69,10 +92,18 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): RequestH
     const invitation = await findOpenInvitation(database, token, now());
     if (invitation === null) throw isOver();
     requirePlainName('name', name);
-    if (normalizeEmail(password) === invitation.email) throw badRequest('password must not be your e-mail address: anybody would try that first');
-    const user = await acceptInvitation(database, { token, userId: makeId('usr'), name, passwordHash: await hashPassword(password), nowMs: now() });
+    if (normalizeEmail(password) === invitation.email)
+      throw badRequest('password must not be your e-mail address: anybody would try that first');
+    const user = await acceptInvitation(database, {
+      token,
+      userId: makeId('usr'),
+      name,
+      passwordHash: await hashPassword(password),
+      nowMs: now(),
+    });
     if (user === null) throw isOver();
-    if (user === 'taken') throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
+    if (user === 'taken')
+      throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
     // Who comes by an invitation is recorded as that.
     const caller = await beginSession({ ...dependencies, database: unrecorded(database) }, { request, response }, user);
     if (caller === null) throw conflict('this user was removed meanwhile');

@@ -24,7 +24,11 @@ export function updateMemberHandler({ database }: ApiDependencies): RequestHandl
     const { tenantId, user, sessionId } = personOf(response);
     const id = idOf(request);
     const { role } = request.body as components['schemas']['MemberPatch'];
-    const member = await changeRole(database, { tenantId, id }, { role, keepSessionId: id === user.id ? sessionId : null });
+    const member = await changeRole(
+      database,
+      { tenantId, id },
+      { role, keepSessionId: id === user.id ? sessionId : null },
+    );
     if (member === null) throw notFound('member', id);
     if (member === 'last_owner') throw conflict(LAST_OWNER);
     response.json(presentMember(member, user.id));
@@ -37,7 +41,8 @@ export function removeMemberHandler({ database, config }: ApiDependencies): Requ
   return async (request, response) => {
     const { tenantId, user } = personOf(response);
     const id = idOf(request);
-    if (id !== user.id && user.role !== 'owner') throw new ApiError(403, `removing others needs the role owner, and you are ${user.role}`);
+    if (id !== user.id && user.role !== 'owner')
+      throw new ApiError(403, `removing others needs the role owner, and you are ${user.role}`);
     const removed = await removeMember(database, { tenantId, id });
     if (removed === null) throw notFound('member', id);
     if (removed === 'last_owner') throw conflict(LAST_OWNER);

@@ -27,7 +27,9 @@ export function getMonitorFactsHandler({ database }: ApiDependencies): RequestHa
     response.json({
       domain: domain && presentDomain(domain),
       certificate: certificate && { name: certificate.name, expires_at: certificate.expiresAt },
-      advisories: isWarned(found.monitor) ? standing(said, { domain, certificateExpiresAt: certificate?.expiresAt ?? null }).map(presentAdvisory) : [],
+      advisories: isWarned(found.monitor)
+        ? standing(said, { domain, certificateExpiresAt: certificate?.expiresAt ?? null }).map(presentAdvisory)
+        : [],
     } satisfies Facts);
   };
 }
@@ -56,10 +58,21 @@ function presentDomain(facts: DomainFacts): Facts['domain'] {
 }
 
 /** The newest of each subject that is about the expiry as it is now: what was renewed since is warned of no more. */
-function standing(said: readonly SaidAdvisory[], { domain, certificateExpiresAt }: { domain: DomainFacts | null; certificateExpiresAt: number | null }): SaidAdvisory[] {
+function standing(
+  said: readonly SaidAdvisory[],
+  { domain, certificateExpiresAt }: { domain: DomainFacts | null; certificateExpiresAt: number | null },
+): SaidAdvisory[] {
   const present = { domain: domain?.registration?.expiresAt ?? null, certificate: certificateExpiresAt };
   const subjects = ['domain', 'certificate'] as const;
-  return subjects.flatMap((subject) => said.find((advisory) => advisory.subject === subject && present[subject] !== null && isSameExpiry(advisory.expiresAt, present[subject])) ?? []);
+  return subjects.flatMap(
+    (subject) =>
+      said.find(
+        (advisory) =>
+          advisory.subject === subject &&
+          present[subject] !== null &&
+          isSameExpiry(advisory.expiresAt, present[subject]),
+      ) ?? [],
+  );
 }
 
 function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: SaidAdvisory): Facts['advisories'][number] {

@@ -1,10 +1,10 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { readMonitorCreate } from '../../core/monitor-input/read.ts';
-import { PLAN_LIMITS } from '../../core/plans.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitor.ts';
+import { PLAN_LIMITS } from '../../core/plans.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
-import { findAgent } from '../../models/agents.ts';
 import { listUnableSources } from '../../models/agent-work.ts';
+import { findAgent } from '../../models/agents.ts';
 import { createBatched } from '../../models/batched.ts';
 import { createMonitor, deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor, findMonitors, listMonitors, type FoundMonitor, type MonitorKey } from '../../models/monitors.ts';
@@ -43,7 +43,11 @@ export function listMonitorsHandler({ database, config }: ApiDependencies): Requ
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(monitors, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(
+      monitors,
+      { limit, positionOf: byCreation },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ monitors: page.map(presentMonitor) });
   };
 }
@@ -62,7 +66,8 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Request
       { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now() },
       config.planCountLimits ? monitors : null,
     );
-    if (stored === null) throw badRequest(`the ${caller.plan} plan allows at most ${monitors} monitors, and this account has them all`);
+    if (stored === null)
+      throw badRequest(`the ${caller.plan} plan allows at most ${monitors} monitors, and this account has them all`);
     announceSchedule(dependencies, stored.schedule);
     response.status(201).json(presentMonitorState(stored.monitor));
   };
@@ -131,7 +136,11 @@ function switchMonitor(dependencies: ApiDependencies, change: Switch): RequestHa
   };
 }
 
-async function answerWithDetail(database: ApiDependencies['database'], { monitor, agentIds, hasOwnSources }: FoundMonitor, response: Response): Promise<void> {
+async function answerWithDetail(
+  database: ApiDependencies['database'],
+  { monitor, agentIds, hasOwnSources }: FoundMonitor,
+  response: Response,
+): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
   response.json(presentMonitorDetail(monitor, { agentIds, unable }, { canWrite: canWrite(response) }));
 }

@@ -24,7 +24,12 @@ export function getOverviewHandler({ database }: ApiDependencies): RequestHandle
   return async (request, response) => {
     const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
-    await sendCompressedJson(request, response, { total: monitors.length, up: count('up'), down: count('down'), monitors } satisfies components['schemas']['Overview']);
+    await sendCompressedJson(request, response, {
+      total: monitors.length,
+      up: count('up'),
+      down: count('down'),
+      monitors,
+    } satisfies components['schemas']['Overview']);
   };
 }
 
@@ -59,6 +64,7 @@ export function getOverviewHistoryHandler({ database, now }: ApiDependencies): R
 
 function readIds(text: string): string[] {
   const ids = [...new Set(text.split(',').map((id) => id.trim()))].filter((id) => id !== '');
-  if (ids.length === 0 || ids.length > MOST_MONITORS) throw badRequest(`ids must be 1 to ${MOST_MONITORS} ids separated by commas, got ${ids.length}`);
+  if (ids.length === 0 || ids.length > MOST_MONITORS)
+    throw badRequest(`ids must be 1 to ${MOST_MONITORS} ids separated by commas, got ${ids.length}`);
   return ids.filter(isId);
 }

@@ -31,7 +31,11 @@ export function createAgentHandler({ database, makeId, now, config, turns }: Han
       },
       config.planCountLimits ? ownAgents : null,
     );
-    if (agent === null) throw badRequest(`the ${plan} plan allows at most ${ownAgents === 1 ? '1 agent' : `${ownAgents} agents`} of your own, and this account has as many: delete one first`);
+    if (agent === null)
+      throw badRequest(
+        `the ${plan} plan allows at most ${ownAgents === 1 ? '1 agent' : `${ownAgents} agents`} of your own, and ` +
+          'this account has as many: delete one first',
+      );
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ id: agent.id, name: agent.name, region: agent.region, ...tokenAnswer(config, token) });
   };
@@ -42,7 +46,8 @@ export function rotateAgentTokenHandler({ database, config }: ApiDependencies): 
   return async (request, response) => {
     const id = idOf(request);
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
-    if (agent?.kind === 'first_party') throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
+    if (agent?.kind === 'first_party')
+      throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
     const token = generateToken('spa');
     if (agent === null || !(await rotateAgentToken(database, id, fingerprintOf(token)))) throw notFound('agent', id);
     response.setHeader('Cache-Control', 'no-store');

@@ -20,13 +20,24 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 const TOKEN_AND_SIGNAL = /^\/([^/]{1,200})(?:\/([^/]*))?\/?$/;
 const EXIT_STATUS = /^\d{1,3}$/;
 
-/** `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed; needs no queue and no API token. */
+/**
+ * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed;
+ * needs no queue and no API token.
+ */
 export function pingHandler({ database, now, metrics, unstoredPings }: ApiDependencies): RequestHandler {
   const store = createPingBatches((pings) => takePings(database, pings, now()));
   // What is refused before it is stored is not lost: a flood of unknown tokens must not keep anybody's deadlines from
   // passing.
-  const take = createPingTokens((ping) => unstoredPings.follow(store(ping)), () => performance.now());
-  const count = new Counter({ name: 'spotcheck_pings_total', help: 'Pings of heartbeats by kind and outcome', labelNames: ['kind', 'outcome'], registers: [metrics] });
+  const take = createPingTokens(
+    (ping) => unstoredPings.follow(store(ping)),
+    () => performance.now(),
+  );
+  const count = new Counter({
+    name: 'spotcheck_pings_total',
+    help: 'Pings of heartbeats by kind and outcome',
+    labelNames: ['kind', 'outcome'],
+    registers: [metrics],
+  });
   return async (request, response) => {
     if (!METHODS.includes(request.method)) throw methodNotAllowed(request.method, METHODS.join(', '));
     const [, token, signal = ''] = TOKEN_AND_SIGNAL.exec(request.path) ?? [];
@@ -42,12 +53,23 @@ export function pingHandler({ database, now, metrics, unstoredPings }: ApiDepend
 
 const ANSWERS = {
   // Not by send(), which would answer 304 to a caller that shows the tag of an earlier answer.
-  taken: (response) => void response.set({ 'Cache-Control': 'no-store', 'Content-Length': String(OK.length) }).type('text/plain').end(OK),
+  taken: (response) =>
+    void response
+      .set({ 'Cache-Control': 'no-store', 'Content-Length': String(OK.length) })
+      .type('text/plain')
+      .end(OK),
   refused: () => {
-    throw badRequest('this heartbeat takes no reports of failure: set check_spec.heartbeat.failEnabled to true, or ping without /fail and with exit status 0 only');
+    throw badRequest(
+      'this heartbeat takes no reports of failure: set check_spec.heartbeat.failEnabled to true, or ping without ' +
+        '/fail and with exit status 0 only',
+    );
   },
   limited: () => {
-    throw new ApiError(429, 'this heartbeat reports more changes than are kept: the ping counts as a sign of life alone, wait 60 s', { 'Retry-After': '60' });
+    throw new ApiError(
+      429,
+      'this heartbeat reports more changes than are kept: the ping counts as a sign of life alone, wait 60 s',
+      { 'Retry-After': '60' },
+    );
   },
   unknown: () => {
     throw unknownToken();
@@ -63,7 +85,10 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
   if (signal === 'start' || signal === 'fail') return { kind: signal, exitStatus: null };
   const exitStatus = EXIT_STATUS.test(signal) ? Number(signal) : Number.NaN;
   if (exitStatus <= 255) return { kind: 'exit', exitStatus };
-  throw new ApiError(404, 'there is nothing at this path: after the token comes start, fail, an exit status from 0 to 255, or nothing');
+  throw new ApiError(
+    404,
+    'there is nothing at this path: after the token comes start, fail, an exit status from 0 to 255, or nothing',
+  );
 }
 
 /** As the description writes it: tokens belong into no log. */

@@ -26,7 +26,11 @@ export function listReportsHandler({ database, config }: ApiDependencies): Reque
       ...(after && { before: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(reports, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(
+      reports,
+      { limit, positionOf: byCreation },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ reports: page.map(presentReport) });
   };
 }
@@ -42,16 +46,27 @@ export function getReportHandler(dependencies: ApiDependencies): RequestHandler 
   };
 }
 
-const SENDERS: Record<Format, (response: Response, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>> = {
+const SENDERS: Record<
+  Format,
+  (response: Response, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>
+> = {
   json: (response, report) => void response.json(presentFullReport(report)),
   csv: (response, report) => {
-    response.set('Content-Disposition', `attachment; filename="${fileNameOf(report)}.csv"`).type('text/csv').send(renderReportCsv(report.content.monitors));
+    response
+      .set('Content-Disposition', `attachment; filename="${fileNameOf(report)}.csv"`)
+      .type('text/csv')
+      .send(renderReportCsv(report.content.monitors));
   },
   html: async (response, report, { database }) => {
     const tenant = await findTenant(database, callerOf(response).tenantId);
     // What a report says changes no more, but whose business it is may: it is asked for again.
     response
-      .set({ 'Content-Security-Policy': REPORT_PAGE_POLICY, 'Content-Disposition': `inline; filename="${fileNameOf(report)}.html"`, 'Cache-Control': 'private, no-cache', 'Referrer-Policy': 'no-referrer' })
+      .set({
+        'Content-Security-Policy': REPORT_PAGE_POLICY,
+        'Content-Disposition': `inline; filename="${fileNameOf(report)}.html"`,
+        'Cache-Control': 'private, no-cache',
+        'Referrer-Policy': 'no-referrer',
+      })
       .type('html')
       .send(renderReportPage({ report, tenantName: tenant?.name ?? '' }));
   },

@@ -1,13 +1,26 @@
 import type { RequestHandler, Response } from 'express';
 import { renderSVG } from 'uqr';
-import { beginSecondFactor, confirmSecondFactor, findSecondFactor, removeSecondFactor, replaceRecoveryCodes } from '../../models/second-factor.ts';
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  findSecondFactor,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+} from '../../models/second-factor.ts';
 import { conflict, type ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { personOf, type Exchange } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { passwordProof, requireProofs } from '../session/proofs.ts';
 import { takeCode } from '../session/second-factor.ts';
-import { findTotpStep, generateRecoveryCodes, generateTotpSecret, normalizeCode, otpauthUrl, writeRecoveryCode } from '../session/totp.ts';
+import {
+  findTotpStep,
+  generateRecoveryCodes,
+  generateTotpSecret,
+  normalizeCode,
+  otpauthUrl,
+  writeRecoveryCode,
+} from '../session/totp.ts';
 
 type Schemas = components['schemas'];
 
@@ -39,9 +52,15 @@ export function confirmTotpHandler({ database, now, throttle }: HandlerDependenc
     if (factor === null) throw isOff();
     if (factor.confirmedAt !== null) throw isOn();
     const step = findTotpStep(factor.secret, normalizeCode(code), now());
-    await requireProofs(throttle, { request, response }, [{ field: 'code', wrong: WRONG_CODE, isGiven: async () => step !== null }]);
+    await requireProofs(throttle, { request, response }, [
+      { field: 'code', wrong: WRONG_CODE, isGiven: async () => step !== null },
+    ]);
     const codes = generateRecoveryCodes();
-    const isConfirmed = await confirmSecondFactor(database, { userId: user.id, keepSessionId: sessionId }, { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() });
+    const isConfirmed = await confirmSecondFactor(
+      database,
+      { userId: user.id, keepSessionId: sessionId },
+      { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() },
+    );
     if (!isConfirmed) throw conflict('the second factor was changed meanwhile: begin again with POST /v1/user/totp');
     sendCodes(response, codes);
   };

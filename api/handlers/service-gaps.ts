@@ -26,7 +26,11 @@ export function listServiceGapsHandler({ database, config, now }: ApiDependencie
       ...(page.after && { before: { startMs: page.after.at, no: positionNo(page.after.id) } }),
       limit: limit + 1,
     });
-    const shown = cutPage(gaps, { limit, positionOf: ({ startMs, no }) => ({ at: startMs, id: String(no) }) }, { request, response, publicUrl: config.publicUrl });
+    const shown = cutPage(
+      gaps,
+      { limit, positionOf: ({ startMs, no }) => ({ at: startMs, id: String(no) }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
     response.json({ gaps: shown.map((gap) => presentGap(gap, nowMs)) });
   };
 }
@@ -36,7 +40,12 @@ function readWindow(request: Request, nowMs: number): { fromMs: number; toMs: nu
   const query = request.query as ListQuery;
   const to = query.to === undefined ? Math.floor(nowMs / 1000) + 1 : Number(query.to);
   const from = query.from === undefined ? Math.max(0, to - DEFAULT_WINDOW) : Number(query.from);
-  if (from >= to) throw badRequest(query.to === undefined ? `from must not be in the future (it is ${to - 1} now), got ${from}` : `from must be before to (${to}), got ${from}`);
+  if (from >= to)
+    throw badRequest(
+      query.to === undefined
+        ? `from must not be in the future (it is ${to - 1} now), got ${from}`
+        : `from must be before to (${to}), got ${from}`,
+    );
   return { fromMs: from * 1000, toMs: to * 1000 };
 }
 
@@ -49,7 +58,12 @@ function positionNo(id: string): number {
 function presentGap({ kind, startMs, endMs }: StoredGap, nowMs: number): components['schemas']['RecordedGap'] {
   const startedAt = toUnixSeconds(startMs);
   const endedAt = endMs === null ? null : toUnixSeconds(endMs);
-  return { kind, started_at: startedAt, ended_at: endedAt, duration_seconds: Math.max(0, (endedAt ?? toUnixSeconds(nowMs)) - startedAt) };
+  return {
+    kind,
+    started_at: startedAt,
+    ended_at: endedAt,
+    duration_seconds: Math.max(0, (endedAt ?? toUnixSeconds(nowMs)) - startedAt),
+  };
 }
 
 function toUnixSeconds(ms: number): number {

@@ -52,6 +52,8 @@ export function endSessionHandler({ database, config }: ApiDependencies): Reques
 export function endOtherSessionsHandler({ database }: ApiDependencies): RequestHandler {
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
-    response.json({ ended_sessions: await endSessionsElsewhere(database, { userId: user.id, keepSessionId: sessionId }) });
+    response.json({
+      ended_sessions: await endSessionsElsewhere(database, { userId: user.id, keepSessionId: sessionId }),
+    });
   };
 }

@@ -21,13 +21,15 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
     const user = await findUserByEmail(database, email);
     // An address without an account is counted like one that has one, or the count would tell them apart.
     const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });
-    if (!(await attempt.verify(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null) throw wrong();
+    if (!(await attempt.verify(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null)
+      throw wrong();
     if (user.totpConfirmedAt !== null && code === undefined) {
       // The password was right: it is no failure, but neither does it make good for wrong codes.
       await attempt.excuse();
       throw new CodeRequired();
     }
-    if (user.totpConfirmedAt !== null && !(await attempt.verify(() => takeCode(dependencies, user.id, code ?? '')))) throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
+    if (user.totpConfirmedAt !== null && !(await attempt.verify(() => takeCode(dependencies, user.id, code ?? ''))))
+      throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
     await attempt.succeed();
 
     const caller = await beginSession(dependencies, { request, response }, user);

@@ -20,25 +20,103 @@ const AGAIN = 'Create the channel anew and open its new link.';
 
 /** What is wrong with a visit of which nothing can come. */
 const REFUSALS = {
-  denied: { status: 400, title: 'Slack was not connected', sentences: ['Slack was told not to let Spotcheck in. Nothing was changed.', 'To connect it after all, open the channel’s link again within the hour of its creation.'] },
-  reported: { status: 400, title: 'Slack was not connected', sentences: ['Slack reported an error instead of letting Spotcheck in.', 'Open the channel’s link again; if that does not help, ask whoever runs this Spotcheck whether its Slack app is set up well.'] },
-  incomplete: { status: 400, title: 'This link is not complete', sentences: ['This page is where Slack sends people back to; it does nothing without what Slack adds to its address.', 'Open the link that the channel was created with.'] },
-  foreign: { status: 400, title: 'This link is not ours', sentences: ['What came back from Slack was not made by this Spotcheck, or was changed on the way. Nothing was connected.', AGAIN] },
-  expired: { status: 400, title: 'This link has expired', sentences: ['A link to connect Slack works for one hour.', AGAIN] },
-  used: { status: 400, title: 'This link was used already', sentences: ['A link connects Slack once, and this one has done so. Nothing was changed now.', 'For another Slack channel, create another channel here and open its link.'] },
-  unknown: { status: 400, title: 'This channel is gone', sentences: ['The channel that this link was for has been deleted.', AGAIN] },
-  noApp: { status: 503, title: 'Slack is not set up here', sentences: ['This Spotcheck has no Slack app, so nothing could be connected.', 'Once whoever runs it has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open its new link.'] },
-  databaseAway: { status: 503, title: 'Not now', sentences: ['Spotcheck cannot reach its database at the moment, so nothing was connected.', 'Open the channel’s link again in a minute.'] },
+  denied: {
+    status: 400,
+    title: 'Slack was not connected',
+    sentences: [
+      'Slack was told not to let Spotcheck in. Nothing was changed.',
+      'To connect it after all, open the channel’s link again within the hour of its creation.',
+    ],
+  },
+  reported: {
+    status: 400,
+    title: 'Slack was not connected',
+    sentences: [
+      'Slack reported an error instead of letting Spotcheck in.',
+      'Open the channel’s link again; if that does not help, ask whoever runs this Spotcheck whether its Slack ' +
+        'app is set up well.',
+    ],
+  },
+  incomplete: {
+    status: 400,
+    title: 'This link is not complete',
+    sentences: [
+      'This page is where Slack sends people back to; it does nothing without what Slack adds to its address.',
+      'Open the link that the channel was created with.',
+    ],
+  },
+  foreign: {
+    status: 400,
+    title: 'This link is not ours',
+    sentences: [
+      'What came back from Slack was not made by this Spotcheck, or was changed on the way. Nothing was connected.',
+      AGAIN,
+    ],
+  },
+  expired: {
+    status: 400,
+    title: 'This link has expired',
+    sentences: ['A link to connect Slack works for one hour.', AGAIN],
+  },
+  used: {
+    status: 400,
+    title: 'This link was used already',
+    sentences: [
+      'A link connects Slack once, and this one has done so. Nothing was changed now.',
+      'For another Slack channel, create another channel here and open its link.',
+    ],
+  },
+  unknown: {
+    status: 400,
+    title: 'This channel is gone',
+    sentences: ['The channel that this link was for has been deleted.', AGAIN],
+  },
+  noApp: {
+    status: 503,
+    title: 'Slack is not set up here',
+    sentences: [
+      'This Spotcheck has no Slack app, so nothing could be connected.',
+      'Once whoever runs it has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open ' +
+        'its new link.',
+    ],
+  },
+  databaseAway: {
+    status: 503,
+    title: 'Not now',
+    sentences: [
+      'Spotcheck cannot reach its database at the moment, so nothing was connected.',
+      'Open the channel’s link again in a minute.',
+    ],
+  },
 } as const satisfies Record<string, { status: number; title: string; sentences: readonly string[] }>;
 
 /** What an exchange that brought no webhook means for the person, by its outcome. */
 const UNGRANTED = {
-  stale: { status: 400, title: 'Slack was not connected', remedy: 'What Slack sent along works once and for ten minutes only. Open the channel’s link again.' },
-  refused: { status: 502, title: 'Slack does not accept this Spotcheck', remedy: 'Whoever runs it must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.' },
-  away: { status: 502, title: 'Slack could not be asked', remedy: 'Nothing was connected. Open the channel’s link again in a minute.' },
-} as const satisfies Record<Exclude<SlackAuthorization['outcome'], 'granted'>, { status: number; title: string; remedy: string }>;
+  stale: {
+    status: 400,
+    title: 'Slack was not connected',
+    remedy: 'What Slack sent along works once and for ten minutes only. Open the channel’s link again.',
+  },
+  refused: {
+    status: 502,
+    title: 'Slack does not accept this Spotcheck',
+    remedy:
+      'Whoever runs it must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.',
+  },
+  away: {
+    status: 502,
+    title: 'Slack could not be asked',
+    remedy: 'Nothing was connected. Open the channel’s link again in a minute.',
+  },
+} as const satisfies Record<
+  Exclude<SlackAuthorization['outcome'], 'granted'>,
+  { status: number; title: string; remedy: string }
+>;
 
-/** `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token: the sealed state is proof enough. */
+/**
+ * `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token:
+ * the sealed state is proof enough.
+ */
 export function slackReturnHandler(dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'>): RequestHandler {
   const { config, logger } = dependencies;
   return async (request, response) => {
@@ -54,7 +132,10 @@ export function slackReturnHandler(dependencies: ApiDependencies & Pick<HandlerD
   };
 }
 
-async function comeBack({ query }: Request, dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'> & { address: string | null }): Promise<Told> {
+async function comeBack(
+  { query }: Request,
+  dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'> & { address: string | null },
+): Promise<Told> {
   const { database, now, makeId, authorizeSlack, address, turns } = dependencies;
   if (query['error'] !== undefined) return tell(query['error'] === 'access_denied' ? 'denied' : 'reported');
   const { code, state } = query;
@@ -80,9 +161,16 @@ async function comeBack({ query }: Request, dependencies: ApiDependencies & Pick
 }
 
 /** Says hello in the channel; false where it did not arrive. */
-async function greet({ id, name, enabled, allMonitors }: CodedChannel, { webhookUrl }: SlackGrant, { config, sendSlack, logger }: ApiDependencies): Promise<boolean> {
+async function greet(
+  { id, name, enabled, allMonitors }: CodedChannel,
+  { webhookUrl }: SlackGrant,
+  { config, sendSlack, logger }: ApiDependencies,
+): Promise<boolean> {
   try {
-    const { outcome, error } = await sendSlack(webhookUrl, buildGreeting({ name, enabled, allMonitors, publicUrl: config.publicUrl }, null));
+    const { outcome, error } = await sendSlack(
+      webhookUrl,
+      buildGreeting({ name, enabled, allMonitors, publicUrl: config.publicUrl }, null),
+    );
     if (outcome === 'delivered') return true;
     logger.warn({ channel_id: id, error }, 'channel.not_greeted');
   } catch (error) {
@@ -91,20 +179,32 @@ async function greet({ id, name, enabled, allMonitors }: CodedChannel, { webhook
   return false;
 }
 
-function tellConnected({ name, enabled }: CodedChannel, { channelName, teamName }: SlackGrant, isGreeted: boolean): Told {
-  const place = [channelName ?? 'the Slack channel that you chose', ...(teamName === null ? [] : [`in ${teamName}`])].join(' ');
+function tellConnected(
+  { name, enabled }: CodedChannel,
+  { channelName, teamName }: SlackGrant,
+  isGreeted: boolean,
+): Told {
+  const place = [
+    channelName ?? 'the Slack channel that you chose',
+    ...(teamName === null ? [] : [`in ${teamName}`]),
+  ].join(' ');
   return {
     status: 200,
     title: 'Slack is connected',
     sentences: [
       `Alerts of “${name}” arrive in ${place} from now on.`,
-      isGreeted ? 'A first message is there already. You can close this page.' : 'The first message to it did not arrive, though: look there whether Slack lets Spotcheck write.',
+      isGreeted
+        ? 'A first message is there already. You can close this page.'
+        : 'The first message to it did not arrive, though: look there whether Slack lets Spotcheck write.',
       ...(enabled ? [] : ['The channel is disabled at the moment: alerts come once it is enabled again.']),
     ],
   };
 }
 
-function tellUngranted({ outcome, reason }: Exclude<SlackAuthorization, { outcome: 'granted' }>, { logger }: ApiDependencies): Told {
+function tellUngranted(
+  { outcome, reason }: Exclude<SlackAuthorization, { outcome: 'granted' }>,
+  { logger }: ApiDependencies,
+): Told {
   logger.warn({ outcome, error: reason }, 'channel.not_connected');
   const { status, title, remedy } = UNGRANTED[outcome];
   return { status, title, sentences: [`${reason}.`, remedy] };

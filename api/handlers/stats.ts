@@ -4,16 +4,23 @@ import { measureStates, measureSteps, type StateHistory } from '../../core/sla.t
 import { nameAgents } from '../../models/agent-names.ts';
 import { readStatistics } from '../../models/monitor-statistics.ts';
 import { findMeasuredMonitor } from '../../models/monitors.ts';
-import { rolledUntilMs } from '../../models/rollups.ts';
 import { listOverloadGaps } from '../../models/overload.ts';
+import { rolledUntilMs } from '../../models/rollups.ts';
 import { listServiceGaps } from '../../models/service-gaps.ts';
+import { runOn } from '../../models/sql.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/state-history.ts';
 import type { SeriesPoint } from '../../models/statistics.ts';
-import { runOn } from '../../models/sql.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { requireWholeNumbers } from '../pagination.ts';
-import { presentPoint, presentServiceGap, presentSla, presentSources, presentTotals, presentUptimeDay } from '../presenters/stats.ts';
+import {
+  presentPoint,
+  presentServiceGap,
+  presentSla,
+  presentSources,
+  presentTotals,
+  presentUptimeDay,
+} from '../presenters/stats.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components, operations } from '../schema.generated.ts';
 import { edgesOf, readStatsWindow, STEP_MS } from '../stats-window.ts';
@@ -41,13 +48,27 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     const { from, to, resolution, by_source: bySource, by_phase: byPhase } = request.query as StatsQuery;
     const withPhases = isYes(byPhase);
     const nowMs = now();
-    const asked = { ...(from !== undefined && { from: Number(from) }), ...(to !== undefined && { to: Number(to) }), ...(resolution !== undefined && { resolution }) };
-    const { countedFrom, countedTo, ...window } = readStatsWindow(asked, { nowMs, resultDays: PLAN_LIMITS[caller.plan].resultDays });
+    const asked = {
+      ...(from !== undefined && { from: Number(from) }),
+      ...(to !== undefined && { to: Number(to) }),
+      ...(resolution !== undefined && { resolution }),
+    };
+    const { countedFrom, countedTo, ...window } = readStatsWindow(asked, {
+      nowMs,
+      resultDays: PLAN_LIMITS[caller.plan].resultDays,
+    });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
     // Burn rates look back a day from the window's end, also where the window is shorter.
     const judged = { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) };
     const [{ total, points }, history, overload] = await Promise.all([
-      readStatistics(database, { monitorNo: monitor.no, fromMs: countedFrom * 1000, toMs: countedTo * 1000, rolledMs, nowMs, stepMs: STEP_MS[window.resolution] }),
+      readStatistics(database, {
+        monitorNo: monitor.no,
+        fromMs: countedFrom * 1000,
+        toMs: countedTo * 1000,
+        rolledMs,
+        nowMs,
+        stepMs: STEP_MS[window.resolution],
+      }),
       readHistory(database, monitor, judged),
       listOverloadGaps(runOn(database.pool), { ...span, tenantId: caller.tenantId, monitorId: monitor.id }),
     ]);
@@ -72,7 +93,12 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
         const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep, withPhases });
         return isYes(bySource) ? { ...point, sources: presentSources(inStep, agents, { withPhases }) } : point;
       }),
-      service_gaps: [...history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs), ...overload].toSorted((a, b) => a.startMs - b.startMs).map(presentServiceGap),
+      service_gaps: [
+        ...history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs),
+        ...overload,
+      ]
+        .toSorted((a, b) => a.startMs - b.startMs)
+        .map(presentServiceGap),
     } satisfies components['schemas']['MonitorStats']);
   };
 }
@@ -92,19 +118,38 @@ export function getMonitorUptimeHandler({ database, now }: ApiDependencies): Req
     const today = Math.floor(nowMs / DAY_MS);
     const edges = [...Array.from({ length: days }, (_, index) => (today - days + 1 + index) * DAY_MS), nowMs];
     const span = { fromMs: edges[0] ?? 0, toMs: nowMs, nowMs };
-    const [history, incidents] = await Promise.all([readHistory(database, monitor, span), listIncidentSpans(database, { monitorId: monitor.id, ...span })]);
+    const [history, incidents] = await Promise.all([
+      readHistory(database, monitor, span),
+      listIncidentSpans(database, { monitorId: monitor.id, ...span }),
+    ]);
     const steps = measureSteps(history, edges);
-    const open = edges.slice(0, -1).map((dayMs) => incidents.filter(({ startMs, endMs }) => startMs < dayMs + DAY_MS && (endMs === null || endMs > dayMs || startMs === dayMs)).length);
+    const open = edges
+      .slice(0, -1)
+      .map(
+        (dayMs) =>
+          incidents.filter(
+            ({ startMs, endMs }) => startMs < dayMs + DAY_MS && (endMs === null || endMs > dayMs || startMs === dayMs),
+          ).length,
+      );
     response.json({
       monitor_id: monitor.id,
-      days: steps.map((seconds, index) => presentUptimeDay({ dayMs: edges[index] ?? 0, seconds, incidents: open[index] ?? 0 })),
+      days: steps.map((seconds, index) =>
+        presentUptimeDay({ dayMs: edges[index] ?? 0, seconds, incidents: open[index] ?? 0 }),
+      ),
     } satisfies components['schemas']['UptimeDays']);
   };
 }
 
 type History = Omit<StateHistory, 'gaps'> & { gaps: Awaited<ReturnType<typeof listServiceGaps>> };
 
-async function readHistory(database: ApiDependencies['database'], monitor: { id: string; createdAt: number }, span: { fromMs: number; toMs: number; nowMs: number }): Promise<History> {
-  const [histories, gaps] = await Promise.all([readStateHistories(database, { ...span, monitorIds: [monitor.id] }), listServiceGaps(runOn(database.pool), span)]);
+async function readHistory(
+  database: ApiDependencies['database'],
+  monitor: { id: string; createdAt: number },
+  span: { fromMs: number; toMs: number; nowMs: number },
+): Promise<History> {
+  const [histories, gaps] = await Promise.all([
+    readStateHistories(database, { ...span, monitorIds: [monitor.id] }),
+    listServiceGaps(runOn(database.pool), span),
+  ]);
   return { transitions: histories.get(monitor.id) ?? [], createdAtMs: monitor.createdAt * 1000, gaps };
 }

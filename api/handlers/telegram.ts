@@ -8,14 +8,14 @@ import { readUpdate } from '../../notifications/telegram/update.ts';
 import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { enqueueTellings } from '../loss-tellings.ts';
-import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
+import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { contextOf } from '../request-context.ts';
 
 /**
- * `POST /telegram/<secret>`: what chats tell the bot, handed over by Telegram itself (D-55). Answered once it is committed, so that Telegram
- * repeats what a database that is away has missed; what it repeats all the same is neither done nor answered twice. What there is to say goes
- * back as the answer. To anybody else there is nothing here.
+ * `POST /telegram/<secret>`: what chats tell the bot, handed over by Telegram itself (D-55). Answered once it is
+ * committed, so that Telegram repeats what a database that is away has missed; what it repeats all the same is neither
+ * done nor answered twice. What there is to say goes back as the answer. To anybody else there is nothing here.
  */
 export function createTelegramRouter(dependencies: ApiDependencies): Router {
   const router = Router({ caseSensitive: true });
@@ -33,12 +33,18 @@ function updateHandler(dependencies: ApiDependencies): RequestHandler {
     if (id === null || update.kind === 'other') return void response.json({});
     const nowMs = now();
     const applied = await inPoolTransaction(database, async (run) =>
-      (await takeUpdate(run, { bot: telegramBot, updateId: id, nowMs })) ? await applyChatUpdate(run, update, { newId: makeId, publicUrl, nowMs }) : null,
+      (await takeUpdate(run, { bot: telegramBot, updateId: id, nowMs }))
+        ? await applyChatUpdate(run, update, { newId: makeId, publicUrl, nowMs })
+        : null,
     );
-    logger.info({ update_id: id, kind: update.kind, outcome: applied?.outcome.outcome ?? 'repeated' }, 'telegram.update_taken');
+    logger.info(
+      { update_id: id, kind: update.kind, outcome: applied?.outcome.outcome ?? 'repeated' },
+      'telegram.update_taken',
+    );
     if (applied === null) return void response.json({});
     const { outcome, told } = applied;
-    if (outcome.outcome === 'connected') logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
+    if (outcome.outcome === 'connected')
+      logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
     await enqueueTellings(dependencies, told);
     const reply = replyTo(outcome, publicUrl);
     response.json(reply === null ? {} : { method: 'sendMessage', ...reply });

@@ -26,12 +26,28 @@ export function createTokenHandler({ database, makeId, now, turns }: HandlerDepe
     const { tenantId, plan } = callerOf(response);
     const { name, scopes, expires_at: expiresAt = null } = request.body as components['schemas']['TokenCreate'];
     const nowMs = now();
-    if (expiresAt !== null && expiresAt <= nowMs / 1000) throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
+    if (expiresAt !== null && expiresAt <= nowMs / 1000)
+      throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
     await turns.take('token', tenantId);
     const token = generateToken('spk');
     const limit = PLAN_LIMITS[plan].tokens;
-    const created = await createApiToken(database, { id: makeId('tok'), tenantId, name: requirePlainName('name', name), token, scopes: readScopes(scopes), expiresAt, nowMs }, limit);
-    if (created === null) throw badRequest(`the ${plan} plan allows at most ${limit} API tokens, and this account has them all: revoke one first`);
+    const created = await createApiToken(
+      database,
+      {
+        id: makeId('tok'),
+        tenantId,
+        name: requirePlainName('name', name),
+        token,
+        scopes: readScopes(scopes),
+        expiresAt,
+        nowMs,
+      },
+      limit,
+    );
+    if (created === null)
+      throw badRequest(
+        `the ${plan} plan allows at most ${limit} API tokens, and this account has them all: revoke one first`,
+      );
     // The token is in the answer: nobody on the way may keep it.
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentToken(created), token });
@@ -42,7 +58,8 @@ export function createTokenHandler({ database, makeId, now, turns }: HandlerDepe
 export function revokeTokenHandler({ database, now }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const id = idOf(request);
-    if (!(await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now()))) throw notFound('token', id);
+    if (!(await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now())))
+      throw notFound('token', id);
     response.status(204).end();
   };
 }

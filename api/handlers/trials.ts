@@ -18,7 +18,12 @@ export function tryMonitorHandler(dependencies: HandlerDependencies): RequestHan
       throw new ApiError(503, 'the queue is not reachable at the moment: try again', { 'Retry-After': '5' });
     });
     const place = region === SERVICE_REGION ? null : region;
-    if (outcome === null) throw new ApiError(503, `${place === null ? 'the service' : `the shared agent of ${place}`} did not answer in time: try again`, { 'Retry-After': '5' });
+    if (outcome === null)
+      throw new ApiError(
+        503,
+        `${place === null ? 'the service' : `the shared agent of ${place}`} did not answer in time: try again`,
+        { 'Retry-After': '5' },
+      );
     response.json(presentTrial(outcome, place));
   };
 }

@@ -21,7 +21,13 @@ export function getUsageHandler({ database, config, now }: ApiDependencies): Req
         min_interval_seconds: limits.minIntervalSeconds,
         result_days: limits.resultDays,
       },
-      used: { monitors: used.monitors, own_agents: used.ownAgents, tokens: used.tokens, channels: used.channels, members: used.members },
+      used: {
+        monitors: used.monitors,
+        own_agents: used.ownAgents,
+        tokens: used.tokens,
+        channels: used.channels,
+        members: used.members,
+      },
     };
     response.json(usage);
   };

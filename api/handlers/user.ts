@@ -18,7 +18,10 @@ const NAME_LENGTH = 255;
 export function updateUserHandler({ database }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const { name, theme } = request.body as Schemas['UserPatch'];
-    const user = await updateUser(database, personOf(response).user.id, { ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }), ...(theme !== undefined && { theme }) });
+    const user = await updateUser(database, personOf(response).user.id, {
+      ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
+      ...(theme !== undefined && { theme }),
+    });
     if (user === null) throw conflict('this user was removed meanwhile');
     response.json(presentUser(user, await recoveryCodesOf({ database }, user)));
   };
@@ -30,9 +33,16 @@ export function changePasswordHandler({ database, now, throttle }: HandlerDepend
     const { current, new: wanted } = request.body as Schemas['PasswordChange'];
     const { user, sessionId } = personOf(response);
     if (wanted === current) throw badRequest('new must be another password than current');
-    if (normalizeEmail(wanted) === normalizeEmail(user.email)) throw badRequest('new must not be your e-mail address: anybody would try that first');
+    if (normalizeEmail(wanted) === normalizeEmail(user.email))
+      throw badRequest('new must not be your e-mail address: anybody would try that first');
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
-    const ended = await changePassword(database, { userId: user.id, oldHash: user.passwordHash, newHash: await hashPassword(wanted), keepSessionId: sessionId, nowMs: now() });
+    const ended = await changePassword(database, {
+      userId: user.id,
+      oldHash: user.passwordHash,
+      newHash: await hashPassword(wanted),
+      keepSessionId: sessionId,
+      nowMs: now(),
+    });
     if (ended === null) throw badRequest('current is not your password any more: it was changed meanwhile');
     response.json({ ended_sessions: ended });
   };

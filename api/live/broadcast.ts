@@ -20,10 +20,16 @@ export type BroadcastOptions = {
   onFailure: (error: unknown) => void;
 };
 
-/** The first change waits this long for those that come with it, in milliseconds: a monitor and its incident, a batch of results. */
+/**
+ * The first change waits this long for those that come with it, in milliseconds: a monitor and its incident, a batch of
+ * results.
+ */
 const GATHER_MS = 40;
 
-/** So far apart are two tellings, after news and after a gap, in milliseconds: whoever loads everything is not told to do so again meanwhile. */
+/**
+ * So far apart are two tellings, after news and after a gap, in milliseconds: whoever loads everything is not told to
+ * do so again meanwhile.
+ */
 const AFTER_NEWS_MS = 300;
 const AFTER_GAP_MS = 2000;
 

@@ -12,7 +12,10 @@ import { openStream, type LiveStream } from './stream.ts';
 
 /** The streams of one process. */
 export type Live = {
-  /** Answers with a stream until the reader goes, the process stops, or the caller's session or token is over. Throws 429 where the caller has too many. */
+  /**
+   * Answers with a stream until the reader goes, the process stops, or the caller's session or token is over. Throws
+   * 429 where the caller has too many.
+   */
   open(response: ServerResponse, reader: { caller: Caller; isBack: boolean }): void;
 };
 
@@ -31,13 +34,30 @@ type Opened = { stream: LiveStream; caller: Caller; isBack: boolean; isGreeted: 
 /** Streams of a person, or of a token, in one process; a page of the console has one. */
 const MOST_STREAMS = 20;
 
-/** Streams say that they live, and callers are held against what is stored, so often, in milliseconds. Proxies mostly close what is silent for 60 s. */
+/**
+ * Streams say that they live, and callers are held against what is stored, so often, in milliseconds. Proxies mostly
+ * close what is silent for 60 s.
+ */
 const BEAT_MS = 15_000;
 
-/** Makes the streams of a process. While there are any, one connection listens to the changes of all tenants; without any it costs nothing. */
-export function createLive({ database, now, logger, metrics, stopping }: LiveDependencies, { beatMs } = { beatMs: BEAT_MS }): Live {
-  const gauge = new Gauge({ name: 'spotcheck_live_streams', help: 'Streams of events that are open', registers: [metrics] });
-  const cuts = new Counter({ name: 'spotcheck_live_streams_cut_total', help: 'Streams of events cut off because their readers did not keep up', registers: [metrics] });
+/**
+ * Makes the streams of a process. While there are any, one connection listens to the changes of all tenants; without
+ * any it costs nothing.
+ */
+export function createLive(
+  { database, now, logger, metrics, stopping }: LiveDependencies,
+  { beatMs } = { beatMs: BEAT_MS },
+): Live {
+  const gauge = new Gauge({
+    name: 'spotcheck_live_streams',
+    help: 'Streams of events that are open',
+    registers: [metrics],
+  });
+  const cuts = new Counter({
+    name: 'spotcheck_live_streams_cut_total',
+    help: 'Streams of events cut off because their readers did not keep up',
+    registers: [metrics],
+  });
   const opened = new Set<Opened>();
   const broadcasts = new Map<string, Broadcast>();
   let listening: { stop: () => Promise<void> } | null = null;
@@ -55,7 +75,8 @@ export function createLive({ database, now, logger, metrics, stopping }: LiveDep
     for (const reader of waiting) greet(reader);
     // Who was greeted before the interruption has missed what happened in it.
     const interrupted = [...opened].filter((reader) => !waiting.has(reader));
-    for (const tenantId of new Set(interrupted.map(({ caller }) => caller.tenantId))) broadcasts.get(tenantId)?.addGap();
+    for (const tenantId of new Set(interrupted.map(({ caller }) => caller.tenantId)))
+      broadcasts.get(tenantId)?.addGap();
   };
   const onChange = ({ tenantId, kind, id }: Change) => {
     const told = tenantId === null ? [...broadcasts.values()] : [broadcasts.get(tenantId)];
@@ -118,7 +139,10 @@ export function createLive({ database, now, logger, metrics, stopping }: LiveDep
   return {
     open(response, { caller, isBack }) {
       const own = [...opened].filter((reader) => keyOf(reader.caller) === keyOf(caller)).length;
-      if (own >= MOST_STREAMS) throw new ApiError(429, `at most ${MOST_STREAMS} streams may be open at a time: close one`, { 'Retry-After': '60' });
+      if (own >= MOST_STREAMS)
+        throw new ApiError(429, `at most ${MOST_STREAMS} streams may be open at a time: close one`, {
+          'Retry-After': '60',
+        });
       const stream = openStream(response, { onCut: () => cuts.inc() });
       if (stopping.aborted) {
         stream.end();

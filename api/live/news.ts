@@ -9,17 +9,29 @@ import { presentMonitor } from '../presenters/monitor.ts';
 /** What changed for a tenant, by kind. */
 export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;
 
-type Reader = (database: Database, keys: { tenantId: string; ids: string[] }, nowMs: number) => Promise<{ id: string }[]>;
+type Reader = (
+  database: Database,
+  keys: { tenantId: string; ids: string[] },
+  nowMs: number,
+) => Promise<{ id: string }[]>;
 
 const READERS = {
   monitor: async (database, keys) => (await listMonitorsById(database, keys)).map(presentMonitor),
-  incident: async (database, keys, nowMs) => (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),
+  incident: async (database, keys, nowMs) =>
+    (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),
   channel: async (database, keys) => (await listChannelsById(database, keys)).map(presentChannel),
   agent: async (database, keys) => (await listAgentsById(database, keys)).map(presentAgent),
 } satisfies Record<ChangeKind, Reader>;
 
-/** Reads what changed as it is now, and writes it as events of a stream (one statement a kind, or one a thing where they are few); what is gone is said to be deleted. */
-export async function readNews(database: Database, tenantId: string, { changed, nowMs }: { changed: Changed; nowMs: number }): Promise<string> {
+/**
+ * Reads what changed as it is now, and writes it as events of a stream (one statement a kind, or one a thing where they
+ * are few); what is gone is said to be deleted.
+ */
+export async function readNews(
+  database: Database,
+  tenantId: string,
+  { changed, nowMs }: { changed: Changed; nowMs: number },
+): Promise<string> {
   const events: string[] = [];
   for (const [kind, ids] of changed) {
     const rows = await READERS[kind](database, { tenantId, ids: [...ids] }, nowMs);
@@ -29,7 +41,10 @@ export async function readNews(database: Database, tenantId: string, { changed, 
   return events.join('');
 }
 
-/** One event of a stream (WHATWG HTML, 9.2); JSON has no line breaks. Its id tells a stream that comes back from one that is new. */
+/**
+ * One event of a stream (WHATWG HTML, 9.2); JSON has no line breaks. Its id tells a stream that comes back from one
+ * that is new.
+ */
 export function writeEvent(event: string, data: object, nowMs: number): string {
   return `event: ${event}\nid: ${nowMs}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -7,15 +7,24 @@ export type LiveStream = {
   comment(): void;
   /** Sends events as they are written; a reader that does not keep up is cut off. */
   send(events: string): void;
-  /** What the reader knows is to be loaded anew; streams that are told so at once get different moments for it, `spreadMs` at most from now. */
+  /**
+   * What the reader knows is to be loaded anew; streams that are told so at once get different moments for it,
+   * `spreadMs` at most from now.
+   */
   reset(spreadMs: number, nowMs: number): void;
   end(): void;
 };
 
-/** So much may wait for a reader, in bytes; more is of somebody who does not read, and who comes back by itself when it does. */
+/**
+ * So much may wait for a reader, in bytes; more is of somebody who does not read, and who comes back by itself when it
+ * does.
+ */
 const MOST_WAITING_BYTES = 512 * 1024;
 
-/** A reader whose stream ends comes back after this and up to as long again, in milliseconds: those of a process that stops do not all come at once. */
+/**
+ * A reader whose stream ends comes back after this and up to as long again, in milliseconds: those of a process that
+ * stops do not all come at once.
+ */
 const RETRY_MS = 1000;
 
 const HEADERS = {

@@ -47,7 +47,10 @@ export function accountSlots(accountOf: (context: RequestContext) => string | un
       return;
     }
     if (account.waiting.length < MOST_WAITING) account.waiting.push(begin);
-    else throw new ApiError(429, `${MOST_WAITING} requests of this account wait already: send fewer at a time`, { 'Retry-After': '1' });
+    else
+      throw new ApiError(429, `${MOST_WAITING} requests of this account wait already: send fewer at a time`, {
+        'Retry-After': '1',
+      });
   };
 }
 

@@ -7,7 +7,10 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 import { sessionCookie } from '../session/cookie.ts';
 
-/** Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with every request. */
+/**
+ * Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with
+ * every request.
+ */
 const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
 const TOKEN = /^spk_[A-Za-z0-9_-]{1,200}$/;
@@ -15,29 +18,43 @@ const TOKEN = /^spk_[A-Za-z0-9_-]{1,200}$/;
 type Surroundings = Pick<ApiDependencies, 'database' | 'now'>;
 
 /**
- * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays anonymous, for the admission to
- * refuse once it has been counted. Who sends a token is no page of ours, whatever cookie is beside it.
+ * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays
+ * anonymous, for the admission to refuse once it has been counted. Who sends a token is no page of ours, whatever
+ * cookie is beside it.
  */
-export function authentication({ database, now, config }: Surroundings & Pick<ApiDependencies, 'config'>): RequestHandler {
+export function authentication({
+  database,
+  now,
+  config,
+}: Surroundings & Pick<ApiDependencies, 'config'>): RequestHandler {
   const cookie = sessionCookie(config.publicUrl);
   const findHolder = createBatched((tokens: string[]) => findTokenHolders(database, tokens, now()));
   return async (request, response, next) => {
     const { authorization } = request.headers;
     const secret = IS_BEARER.test(authorization ?? '') ? null : cookie.read(request);
-    const caller = secret === null ? await callerOfToken(findHolder, authorization) : await callerOfSession({ database, now }, secret);
+    const caller =
+      secret === null
+        ? await callerOfToken(findHolder, authorization)
+        : await callerOfSession({ database, now }, secret);
     if (caller !== null) contextOf(response).caller = caller;
     next();
   };
 }
 
-async function callerOfToken(findHolder: Batched<string, TokenHolder | null>, authorization = ''): Promise<Caller | null> {
+async function callerOfToken(
+  findHolder: Batched<string, TokenHolder | null>,
+  authorization = '',
+): Promise<Caller | null> {
   const token = BEARER.exec(authorization)?.groups?.['token'] ?? '';
   const holder = TOKEN.test(token) ? await findHolder(token) : null;
   return holder && tokenCaller(holder);
 }
 
 /** The person of a session that has not ended; null for any other secret. */
-export async function callerOfSession({ database, now }: Surroundings, secret: string): Promise<Extract<Caller, { kind: 'session' }> | null> {
+export async function callerOfSession(
+  { database, now }: Surroundings,
+  secret: string,
+): Promise<Extract<Caller, { kind: 'session' }> | null> {
   const holder = await findSessionHolder(database, secret, now());
   return holder && sessionCaller(holder, secret);
 }

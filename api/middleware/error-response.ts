@@ -32,13 +32,18 @@ export function errorResponse({ logger }: Pick<ApiDependencies, 'logger'>): Erro
 
 function send(response: Response, { status, message, headers, fields }: ApiError): void {
   const { requestId } = contextOf(response);
-  response.status(status).set(headers).json({ error: message, ...(requestId !== undefined && { request_id: requestId }), ...fields });
+  response
+    .status(status)
+    .set(headers)
+    .json({ error: message, ...(requestId !== undefined && { request_id: requestId }), ...fields });
 }
 
 function answerTo(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isDatabaseAway(error)) return new ApiError(503, 'the database is not reachable at the moment', { 'Retry-After': '5' });
-  if (error instanceof PasswordsBusy) return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
+  if (isDatabaseAway(error))
+    return new ApiError(503, 'the database is not reachable at the moment', { 'Retry-After': '5' });
+  if (error instanceof PasswordsBusy)
+    return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
   if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');
   return answerToBody(error) ?? new ApiError(500, 'internal error');
 }

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import express from 'express';
-import type { RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
+import express, { type RequestHandler } from 'express';
 import { ApiError, badRequest } from '../api-error.ts';
 
 /** The largest body, in bytes (D-03). */
 export const MAX_BODY_BYTES = 262_144;
 
 /**
- * How many values a body can have, however deep. The validator tells everything that is wrong with a body at once, so that each bad value
- * costs time: a hundred thousand of them fit into the bytes allowed. The largest good body, a channel of 1000 monitors, stays far below.
+ * How many values a body can have, however deep. The validator tells everything that is wrong with a body at once, so
+ * that each bad value costs time: a hundred thousand of them fit into the bytes allowed. The largest good body, a
+ * channel of 1000 monitors, stays far below.
  */
 const MAX_VALUES = 5000;
 
@@ -19,8 +19,9 @@ const JSON_TYPE = /^application\/json *(?:;|$)/i;
 const OTHER_UTF = /; *charset *= *"?utf-(?!8"? *(?:;|$))/i;
 
 /**
- * Reads bodies as JSON, whatever the operation: 415 for another content type, 413 when too large, 400 when it does not parse. The header
- * is then brought to one spelling, because the validator keeps compiled schemas for each spelling that it meets, for ever.
+ * Reads bodies as JSON, whatever the operation: 415 for another content type, 413 when too large, 400 when it does not
+ * parse. The header is then brought to one spelling, because the validator keeps compiled schemas for each spelling
+ * that it meets, for ever.
  */
 export function jsonBody(): RequestHandler[] {
   return [...readJson(MAX_BODY_BYTES), nameTypeOnce, limitValues];
@@ -34,13 +35,19 @@ export function readJson(maxBytes: number): RequestHandler[] {
 const requireJson: RequestHandler = (request, _response, next) => {
   const type = request.headers['content-type'];
   if (hasBody(request) && !JSON_TYPE.test(type ?? '')) {
-    throw new ApiError(415, `Content-Type must be application/json, got ${type === undefined ? 'none' : type.slice(0, 100)}`);
+    throw new ApiError(
+      415,
+      `Content-Type must be application/json, got ${type === undefined ? 'none' : type.slice(0, 100)}`,
+    );
   }
   if (OTHER_UTF.test(type ?? '')) throw new ApiError(415, 'the charset of Content-Type must be utf-8');
   next();
 };
 
-/** RFC 8259, 8.1. Bytes that are no text would be stored as the mark that stands for them, and two different bodies as the same. */
+/**
+ * RFC 8259, 8.1. Bytes that are no text would be stored as the mark that stands for them, and two different bodies as
+ * the same.
+ */
 function requireUtf8(_request: IncomingMessage, _response: unknown, body: Buffer): void {
   if (!isUtf8(body)) throw new Error('The body is not UTF-8');
 }

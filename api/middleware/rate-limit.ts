@@ -1,6 +1,11 @@
 import type { RequestHandler, Response } from 'express';
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import {
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRedis,
+  RateLimiterRes,
+  type RateLimiterAbstract,
+} from 'rate-limiter-flexible';
 import { PLAN_LIMITS, PLANS } from '../../core/plans.ts';
 import type { Database } from '../../models/database.ts';
 import type { QueueBackend } from '../../queues/connection.ts';
@@ -10,7 +15,9 @@ import { addressOf, contextOf, type RequestContext } from '../request-context.ts
 import { networkOf } from '../session/network.ts';
 
 /** Where all processes of the API count together. */
-export type RateLimitStore = { kind: 'postgres'; pool: Database['pool'] } | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
+export type RateLimitStore =
+  | { kind: 'postgres'; pool: Database['pool'] }
+  | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
 
 const WINDOW_SECONDS = 60;
 
@@ -43,10 +50,16 @@ function countOfCaller(caller: Caller): Count {
  * Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its
  * network.
  */
-export function limitRequests(store: RateLimitStore, { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null }): RequestHandler {
+export function limitRequests(
+  store: RateLimitStore,
+  { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null },
+): RequestHandler {
   const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, limiterOf(store, limit)]));
   return async (_request, response, next) => {
-    const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${networkOf(addressOf(response) ?? '')}`, limit: ANONYMOUS_LIMIT };
+    const { key, limit } = countOf(contextOf(response)) ?? {
+      key: `address:${networkOf(addressOf(response) ?? '')}`,
+      limit: ANONYMOUS_LIMIT,
+    };
     const { isAllowed, count } = await consume(limiters.get(limit), key);
     const seconds = setHeaders(response, limit, count);
     if (!isAllowed) throw new ApiError(429, 'rate limit exceeded', { 'Retry-After': String(seconds) });
@@ -54,7 +67,10 @@ export function limitRequests(store: RateLimitStore, { limits, countOf }: { limi
   };
 }
 
-async function consume(limiter: RateLimiterAbstract | undefined, key: string): Promise<{ isAllowed: boolean; count: RateLimiterRes }> {
+async function consume(
+  limiter: RateLimiterAbstract | undefined,
+  key: string,
+): Promise<{ isAllowed: boolean; count: RateLimiterRes }> {
   if (limiter === undefined) throw new Error('No limiter was made for this limit');
   try {
     return { isAllowed: true, count: await limiter.consume(key) };
@@ -75,15 +91,34 @@ function setHeaders(response: Response, limit: number, count: RateLimiterRes): n
 
 function limiterOf(store: RateLimitStore, limit: number): RateLimiterAbstract {
   // A key that is over its limit is refused from memory for the rest of the window: a caller in a loop costs no query.
-  return createLimiter(store, { points: limit, duration: WINDOW_SECONDS, keyPrefix: 'spotcheck-rate', inMemoryBlockOnConsumed: limit + 1 });
+  return createLimiter(store, {
+    points: limit,
+    duration: WINDOW_SECONDS,
+    keyPrefix: 'spotcheck-rate',
+    inMemoryBlockOnConsumed: limit + 1,
+  });
 }
 
 /** Counts `points` within `duration` seconds for each key, over all processes of the installation. */
-export function createLimiter(store: RateLimitStore, options: { points: number; duration: number; keyPrefix: string; inMemoryBlockOnConsumed?: number }): RateLimiterAbstract {
+export function createLimiter(
+  store: RateLimitStore,
+  options: { points: number; duration: number; keyPrefix: string; inMemoryBlockOnConsumed?: number },
+): RateLimiterAbstract {
   if (store.kind === 'postgres') {
-    return new RateLimiterPostgres({ ...options, storeClient: store.pool, storeType: 'pool', tableName: 'rate_limits', tableCreated: true, clearExpiredByTimeout: true });
+    return new RateLimiterPostgres({
+      ...options,
+      storeClient: store.pool,
+      storeType: 'pool',
+      tableName: 'rate_limits',
+      tableCreated: true,
+      clearExpiredByTimeout: true,
+    });
   }
   // Redis may be away while the API works on: each process then counts for itself.
-  const insuranceLimiter = new RateLimiterMemory({ points: options.points, duration: options.duration, keyPrefix: options.keyPrefix });
+  const insuranceLimiter = new RateLimiterMemory({
+    points: options.points,
+    duration: options.duration,
+    keyPrefix: options.keyPrefix,
+  });
   return new RateLimiterRedis({ ...options, storeClient: store.client, rejectIfRedisNotReady: true, insuranceLimiter });
 }

@@ -7,8 +7,8 @@ import { contextOf } from '../request-context.ts';
 const BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * One line and one observation per answered request. Routes are named as the description writes them: paths can hold ids and ping
- * tokens, and unknown ones would make metrics without end.
+ * One line and one observation per answered request. Routes are named as the description writes them: paths can hold
+ * ids and ping tokens, and unknown ones would make metrics without end.
  */
 export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' | 'metrics'>): RequestHandler {
   const durations = new Histogram({
@@ -25,7 +25,8 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
       // How long somebody watched is no time that an answer took.
-      if (!isStream) durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
+      if (!isStream)
+        durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
       logger.info(
         {
           request_id: requestId,

@@ -1,15 +1,21 @@
 import type { Request, RequestHandler } from 'express';
-// Not by its entry, which also loads what checks documents, and compiles the schema of all OpenAPI documents at each start to hold ours against it.
+// Not by its entry, which also loads what checks documents, and compiles the schema of all OpenAPI documents at each
+// start to hold ours against it.
 import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js';
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
-import { BASE_PATH, bodySchema, isBodyRequired, requestPart } from '../description.ts';
-import type { Description } from '../description.ts';
+import { BASE_PATH, bodySchema, isBodyRequired, requestPart, type Description } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 import { explainRefusal } from '../validator-refusal.ts';
 import { createPathFinder, listDescribedRoutes } from './described-routes.ts';
 
 /** What the validator goes by: the operation, as it has rewritten it, and where it was found. */
-type Found = { expressRoute: string; openApiRoute: string; pathParams: Record<string, string>; schema: object; serial: number };
+type Found = {
+  expressRoute: string;
+  openApiRoute: string;
+  pathParams: Record<string, string>;
+  schema: object;
+  serial: number;
+};
 
 /** Where the validator expects that. */
 type FoundRequest = Request & { openapi?: Found };
@@ -18,8 +24,9 @@ type FoundRequest = Request & { openapi?: Found };
 const SERIAL = 1;
 
 /**
- * Holds requests against the description. Unknown paths are 404, unknown methods 405 with `Allow`. An operation's schemas are compiled for
- * its first request, within some milliseconds; that all of them do compile, and that the document is one of OpenAPI, is for the tests to show.
+ * Holds requests against the description. Unknown paths are 404, unknown methods 405 with `Allow`. An operation's
+ * schemas are compiled for its first request, within some milliseconds; that all of them do compile, and that the
+ * document is one of OpenAPI, is for the tests to show.
  */
 export function validation(description: Description): RequestHandler[] {
   const requests = requestPart(description);
@@ -35,13 +42,22 @@ export function validation(description: Description): RequestHandler[] {
     ignorePaths: () => true,
   });
   const document = { apiDoc, basePaths: [`${BASE_PATH}/`], routes: listDescribedRoutes(requests), serial: SERIAL };
-  const steps = validator.installMiddleware(Promise.resolve(document)).map((step): RequestHandler => (request, response, next) => {
-    step(request, response, (refusal?: unknown) => next(refusal === undefined ? undefined : explainRefusal(refusal, { description, path: pathOf(request), request })));
-  });
+  const steps = validator
+    .installMiddleware(Promise.resolve(document))
+    .map((step): RequestHandler => (request, response, next) => {
+      step(request, response, (refusal?: unknown) =>
+        next(
+          refusal === undefined ? undefined : explainRefusal(refusal, { description, path: pathOf(request), request }),
+        ),
+      );
+    });
   return [findOperation(requests), ...steps, holdBody(description)];
 }
 
-/** Finds the operation that is asked for; `requests` is read anew each time, because the validator rewrites its operations. */
+/**
+ * Finds the operation that is asked for; `requests` is read anew each time, because the validator rewrites its
+ * operations.
+ */
 function findOperation(requests: Description): RequestHandler {
   const findPath = createPathFinder(requests);
   return (request: FoundRequest, response, next) => {
@@ -54,7 +70,8 @@ function findOperation(requests: Description): RequestHandler {
     const { expressRoute, openApiRoute, pathParams, methods } = found;
     const method = methods.find((known) => known === request.method.toLowerCase());
     const schema = method && requests.paths[openApiRoute.slice(BASE_PATH.length)]?.[method];
-    if (schema === undefined) throw methodNotAllowed(request.method, methods.map((known) => known.toUpperCase()).join(', '));
+    if (schema === undefined)
+      throw methodNotAllowed(request.method, methods.map((known) => known.toUpperCase()).join(', '));
     request.openapi = { expressRoute, openApiRoute, pathParams, schema, serial: SERIAL };
     request.params = pathParams;
     contextOf(response).route = openApiRoute;
@@ -62,12 +79,17 @@ function findOperation(requests: Description): RequestHandler {
   };
 }
 
-/** The validator misses an absent body where no field of the body is required, and any body where none is described (D-06). */
+/**
+ * The validator misses an absent body where no field of the body is required, and any body where none is described
+ * (D-06).
+ */
 function holdBody(description: Description): RequestHandler {
   return (request, _response, next) => {
     const takesBody = bodySchema(description, pathOf(request), request.method) !== undefined;
-    if (request.body === undefined && isBodyRequired(description, pathOf(request), request.method)) throw badRequest('the body is required');
-    if (!takesBody && routeOf(request) !== undefined && !isEmpty(request.body)) throw badRequest(`${request.method} ${request.path} takes no fields: send it without a body`);
+    if (request.body === undefined && isBodyRequired(description, pathOf(request), request.method))
+      throw badRequest('the body is required');
+    if (!takesBody && routeOf(request) !== undefined && !isEmpty(request.body))
+      throw badRequest(`${request.method} ${request.path} takes no fields: send it without a body`);
     next();
   };
 }

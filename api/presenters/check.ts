@@ -17,12 +17,19 @@ export function presentCheck(check: KeptCheck): Schemas['Check'] {
     http_status: check.httpStatus,
     latency_ms: check.latencyMs,
     phases: check.phases === null ? null : presentPhases(check.phases),
-    ...(check.dnsAnswers && { dns_answers: Object.entries(check.dnsAnswers).map(([type, answer]) => presentAnswer(type, answer)) }),
+    ...(check.dnsAnswers && {
+      dns_answers: Object.entries(check.dnsAnswers).map(([type, answer]) => presentAnswer(type, answer)),
+    }),
   };
 }
 
-function presentAnswer(type: string, answer: readonly string[] | string): NonNullable<Schemas['Check']['dns_answers']>[number] {
-  return typeof answer === 'string' ? { type, records: [], failure: answer } : { type, records: [...answer], failure: null };
+function presentAnswer(
+  type: string,
+  answer: readonly string[] | string,
+): NonNullable<Schemas['Check']['dns_answers']>[number] {
+  return typeof answer === 'string'
+    ? { type, records: [], failure: answer }
+    : { type, records: [...answer], failure: null };
 }
 
 /** What happened of a heartbeat, in the shape of a result. */
@@ -42,8 +49,20 @@ export function presentPing(ping: KeptPing, service: NamedAgent | null): Schemas
 }
 
 /** Phases as they are shown, to a tenth of a millisecond; null where a step did not happen. */
-export function presentPhases({ dnsMs, connectMs, tlsMs, firstByteMs, downloadMs }: Partial<Phases>): Schemas['PhasesMs'] {
-  return { dns_ms: tenths(dnsMs), connect_ms: tenths(connectMs), tls_ms: tenths(tlsMs), first_byte_ms: tenths(firstByteMs), download_ms: tenths(downloadMs) };
+export function presentPhases({
+  dnsMs,
+  connectMs,
+  tlsMs,
+  firstByteMs,
+  downloadMs,
+}: Partial<Phases>): Schemas['PhasesMs'] {
+  return {
+    dns_ms: tenths(dnsMs),
+    connect_ms: tenths(connectMs),
+    tls_ms: tenths(tlsMs),
+    first_byte_ms: tenths(firstByteMs),
+    download_ms: tenths(downloadMs),
+  };
 }
 
 function tenths(ms: number | null | undefined): number | null {

@@ -20,7 +20,9 @@ export function presentDelivery(delivery: Delivery): components['schemas']['Deli
 }
 
 /** A delivery with what was sent and what came of each attempt. */
-export function presentDeliveryDetail(delivery: Delivery & { message: StoredMessage; attempts: Attempt[] }): components['schemas']['DeliveryDetail'] {
+export function presentDeliveryDetail(
+  delivery: Delivery & { message: StoredMessage; attempts: Attempt[] },
+): components['schemas']['DeliveryDetail'] {
   return { ...presentDelivery(delivery), message: delivery.message, attempts: delivery.attempts.map(presentAttempt) };
 }
 

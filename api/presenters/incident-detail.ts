@@ -20,7 +20,10 @@ export type IncidentRecord = {
 };
 
 /** An incident with all that belongs to it. */
-export function presentIncidentDetail({ incident, transitions, evidence, deliveries, notes }: IncidentRecord, { nowMs, mostShown }: { nowMs: number; mostShown: number }): Wire['IncidentDetail'] {
+export function presentIncidentDetail(
+  { incident, transitions, evidence, deliveries, notes }: IncidentRecord,
+  { nowMs, mostShown }: { nowMs: number; mostShown: number },
+): Wire['IncidentDetail'] {
   const lists = { timeline: transitions, evidence, deliveries };
   return {
     ...presentIncident(incident, nowMs),
@@ -39,11 +42,26 @@ export function presentNote({ id, author, text, createdAtMs }: IncidentNote): Wi
 
 function presentTransition(transition: IncidentTransition): Wire['IncidentTransition'] {
   const { sequence, from, to, cause, reason, sources } = transition;
-  return { sequence, at: toUnixSeconds(transition.atMs), detected_at: toUnixSeconds(transition.detectedAtMs), from, to, cause, reason, sources: sources.map(presentStatement) };
+  return {
+    sequence,
+    at: toUnixSeconds(transition.atMs),
+    detected_at: toUnixSeconds(transition.detectedAtMs),
+    from,
+    to,
+    cause,
+    reason,
+    sources: sources.map(presentStatement),
+  };
 }
 
 /** Rows that were written before standings were have none: then a fresh vote is one that counted. */
-function presentStatement({ name, vote, standing, fresh, decidedBy }: Omit<SourceEvidence, 'standing'> & { standing?: SourceEvidence['standing'] }): Wire['SourceStatement'] {
+function presentStatement({
+  name,
+  vote,
+  standing,
+  fresh,
+  decidedBy,
+}: Omit<SourceEvidence, 'standing'> & { standing?: SourceEvidence['standing'] }): Wire['SourceStatement'] {
   const [first] = decidedBy;
   const last = decidedBy.at(-1);
   return {
@@ -56,7 +74,17 @@ function presentStatement({ name, vote, standing, fresh, decidedBy }: Omit<Sourc
   };
 }
 
-function presentEvidence({ sourceId, sourceName, atMs, verdict, cause, reason, httpStatus, latencyMs, seen }: IncidentEvidence): Wire['IncidentEvidence'] {
+function presentEvidence({
+  sourceId,
+  sourceName,
+  atMs,
+  verdict,
+  cause,
+  reason,
+  httpStatus,
+  latencyMs,
+  seen,
+}: IncidentEvidence): Wire['IncidentEvidence'] {
   const phases = seen?.phases ?? null;
   const answer = seen?.answer ?? null;
   return {
@@ -77,9 +105,29 @@ export function presentSeenAnswer({ status, headers, body, bodyWithheld }: SeenA
   return { status, headers, body, body_withheld: bodyWithheld ?? null };
 }
 
-function presentDelivery({ id, channelId, channelName, channelType, event, outcome, attemptCount, createdAtMs, finishedAtMs }: IncidentDelivery): Wire['IncidentDelivery'] {
+function presentDelivery({
+  id,
+  channelId,
+  channelName,
+  channelType,
+  event,
+  outcome,
+  attemptCount,
+  createdAtMs,
+  finishedAtMs,
+}: IncidentDelivery): Wire['IncidentDelivery'] {
   const finishedAt = finishedAtMs === null ? null : toUnixSeconds(finishedAtMs);
-  return { id, channel_id: channelId, channel_name: channelName, channel_type: channelType, event, outcome, attempt_count: attemptCount, created_at: toUnixSeconds(createdAtMs), finished_at: finishedAt };
+  return {
+    id,
+    channel_id: channelId,
+    channel_name: channelName,
+    channel_type: channelType,
+    event,
+    outcome,
+    attempt_count: attemptCount,
+    created_at: toUnixSeconds(createdAtMs),
+    finished_at: finishedAt,
+  };
 }
 
 function toUnixSeconds(ms: number): number {

@@ -22,8 +22,15 @@ export function presentMonitor(monitor: ListedMonitor): Schemas['Monitor'] {
 /** Who probes a monitor, and which of them cannot. */
 export type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
 
-/** A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it (D-17). */
-export function presentMonitorDetail(monitor: Monitor, { agentIds, unable }: MonitorSources, { canWrite }: { canWrite: boolean }): Schemas['MonitorDetail'] {
+/**
+ * A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it
+ * (D-17).
+ */
+export function presentMonitorDetail(
+  monitor: Monitor,
+  { agentIds, unable }: MonitorSources,
+  { canWrite }: { canWrite: boolean },
+): Schemas['MonitorDetail'] {
   return {
     ...presentMonitor(monitor),
     check_spec: presentCheckSpec(monitor, canWrite),

@@ -3,8 +3,18 @@ import type { components } from '../schema.generated.ts';
 
 type WireReport = components['schemas']['Report'];
 
-/** A report as lists show it (D-62); its content is stored in its wire form, because a report never changes once it is made. */
-export function presentReport({ id, period, periodStart, periodEnd, createdAt, content: { summary, monitors } }: Report): WireReport {
+/**
+ * A report as lists show it (D-62); its content is stored in its wire form, because a report never changes once it is
+ * made.
+ */
+export function presentReport({
+  id,
+  period,
+  periodStart,
+  periodEnd,
+  createdAt,
+  content: { summary, monitors },
+}: Report): WireReport {
   return { id, period, period_start: periodStart, period_end: periodEnd, created_at: createdAt, summary, monitors };
 }
 

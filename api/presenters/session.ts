@@ -1,8 +1,8 @@
+import type { Session } from '../../models/sessions.ts';
+import type { User } from '../../models/user-row.ts';
 import type { SessionCaller } from '../caller.ts';
 import type { ApiConfig } from '../dependencies.ts';
 import type { components } from '../schema.generated.ts';
-import type { Session } from '../../models/sessions.ts';
-import type { User } from '../../models/user-row.ts';
 import { csrfTokenOf } from '../session/csrf.ts';
 
 type Schemas = components['schemas'];
@@ -25,7 +25,11 @@ export function presentUser(user: User, recoveryCodesLeft: number): Schemas['Ses
 
 type SignedIn = Pick<SessionCaller, 'user' | 'tenant' | 'sessionId' | 'secret'>;
 
-export function presentSignedIn({ user, tenant, sessionId, secret }: SignedIn, recoveryCodesLeft: number, config: ApiConfig): Schemas['SignedIn'] {
+export function presentSignedIn(
+  { user, tenant, sessionId, secret }: SignedIn,
+  recoveryCodesLeft: number,
+  config: ApiConfig,
+): Schemas['SignedIn'] {
   return {
     user: presentUser(user, recoveryCodesLeft),
     tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan },
@@ -35,6 +39,17 @@ export function presentSignedIn({ user, tenant, sessionId, secret }: SignedIn, r
   };
 }
 
-export function presentSession({ id, createdAt, lastSeenAt, expiresAt, address, userAgent }: Session, currentId: string): Schemas['Session'] {
-  return { id, created_at: createdAt, last_seen_at: lastSeenAt, expires_at: expiresAt, address, user_agent: userAgent, is_current: id === currentId };
+export function presentSession(
+  { id, createdAt, lastSeenAt, expiresAt, address, userAgent }: Session,
+  currentId: string,
+): Schemas['Session'] {
+  return {
+    id,
+    created_at: createdAt,
+    last_seen_at: lastSeenAt,
+    expires_at: expiresAt,
+    address,
+    user_agent: userAgent,
+    is_current: id === currentId,
+  };
 }

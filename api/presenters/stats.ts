@@ -11,31 +11,67 @@ type Schemas = components['schemas'];
 type Counted = Pick<Tally, 'up' | 'degraded' | 'down' | 'none' | 'latency'>;
 
 /** What the seconds of a window and of the last hour and day before its end say of a target. */
-export function presentSla(slaTarget: number | null, { window, hour, day }: { window: StateSeconds; hour: StateSeconds; day: StateSeconds }): Schemas['Sla'] {
+export function presentSla(
+  slaTarget: number | null,
+  { window, hour, day }: { window: StateSeconds; hour: StateSeconds; day: StateSeconds },
+): Schemas['Sla'] {
   const { slaMet, budget } = judgeSla(window, slaTarget);
   return {
     target: slaTarget,
     met: slaMet,
-    budget: budget && { total_seconds: budget.totalSeconds, used_seconds: budget.usedSeconds, left_seconds: budget.leftSeconds },
+    budget: budget && {
+      total_seconds: budget.totalSeconds,
+      used_seconds: budget.usedSeconds,
+      left_seconds: budget.leftSeconds,
+    },
     burn_rate: { hour: thousandths(burnRate(hour, slaTarget)), day: thousandths(burnRate(day, slaTarget)) },
   };
 }
 
 /** The whole window. */
-export function presentTotals(tally: Tally, seconds: StateSeconds, sla: Schemas['Sla']): Schemas['MonitorStats']['totals'] {
-  return { uptime_percent: judgeSla(seconds, null).uptimePercent, sla, seconds, ...presentCounted(tally), phases: presentPhases(tally.phases) };
+export function presentTotals(
+  tally: Tally,
+  seconds: StateSeconds,
+  sla: Schemas['Sla'],
+): Schemas['MonitorStats']['totals'] {
+  return {
+    uptime_percent: judgeSla(seconds, null).uptimePercent,
+    sla,
+    seconds,
+    ...presentCounted(tally),
+    phases: presentPhases(tally.phases),
+  };
 }
 
 /** What each source measured, all of its points together, in the order of their names. */
-export function presentSources(points: readonly SeriesPoint[], agents: ReadonlyMap<number, NamedAgent>, { withPhases }: { withPhases: boolean }): Schemas['SourceStats'][] {
+export function presentSources(
+  points: readonly SeriesPoint[],
+  agents: ReadonlyMap<number, NamedAgent>,
+  { withPhases }: { withPhases: boolean },
+): Schemas['SourceStats'][] {
   return [...Map.groupBy(points, ({ agentNo }) => agentNo)]
-    .map(([agentNo, ofSource]) => ({ id: agents.get(agentNo)?.id ?? null, name: agents.get(agentNo)?.name ?? null, ...presentCounted(addUp(ofSource)), ...(withPhases && phasesOf(ofSource)) }))
+    .map(([agentNo, ofSource]) => ({
+      id: agents.get(agentNo)?.id ?? null,
+      name: agents.get(agentNo)?.name ?? null,
+      ...presentCounted(addUp(ofSource)),
+      ...(withPhases && phasesOf(ofSource)),
+    }))
     .toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
 }
 
 /** One step: what all sources measured in it, and for how much of it the monitor was up. */
-export function presentPoint(step: { at: number; points: readonly SeriesPoint[]; seconds: StateSeconds; withPhases: boolean }): Schemas['StatsPoint'] {
-  return { at: step.at, uptime_percent: judgeSla(step.seconds, null).uptimePercent, ...presentCounted(addUp(step.points)), ...(step.withPhases && phasesOf(step.points)) };
+export function presentPoint(step: {
+  at: number;
+  points: readonly SeriesPoint[];
+  seconds: StateSeconds;
+  withPhases: boolean;
+}): Schemas['StatsPoint'] {
+  return {
+    at: step.at,
+    uptime_percent: judgeSla(step.seconds, null).uptimePercent,
+    ...presentCounted(addUp(step.points)),
+    ...(step.withPhases && phasesOf(step.points)),
+  };
 }
 
 /** A stretch in which the service stood still, in whole seconds as the SLA takes it. */
@@ -44,10 +80,25 @@ export function presentServiceGap({ kind, startMs, endMs }: ServiceGap): Schemas
 }
 
 /** The worst first; of a day that has none of them the monitor knows nothing. */
-const WORST_FIRST = ['down', 'degraded', 'unknown', 'up', 'pending', 'paused'] as const satisfies readonly MonitorState[];
+const WORST_FIRST = [
+  'down',
+  'degraded',
+  'unknown',
+  'up',
+  'pending',
+  'paused',
+] as const satisfies readonly MonitorState[];
 
 /** One day; `dayMs` is its first moment. */
-export function presentUptimeDay({ dayMs, seconds, incidents }: { dayMs: number; seconds: StateSeconds; incidents: number }): Schemas['UptimeDay'] {
+export function presentUptimeDay({
+  dayMs,
+  seconds,
+  incidents,
+}: {
+  dayMs: number;
+  seconds: StateSeconds;
+  incidents: number;
+}): Schemas['UptimeDay'] {
   return {
     date: new Date(dayMs).toISOString().slice(0, 10),
     uptime_percent: judgeSla(seconds, null).uptimePercent,
@@ -57,7 +108,10 @@ export function presentUptimeDay({ dayMs, seconds, incidents }: { dayMs: number;
   };
 }
 
-function presentCounted({ up, degraded, down, none, latency }: Counted): { checks: Schemas['CheckCounts']; response_ms: Schemas['ResponseMs'] } {
+function presentCounted({ up, degraded, down, none, latency }: Counted): {
+  checks: Schemas['CheckCounts'];
+  response_ms: Schemas['ResponseMs'];
+} {
   return { checks: { up, degraded, down, none }, response_ms: presentResponse(latency) };
 }
 
@@ -66,9 +120,13 @@ function presentResponse(latency: Histogram): Schemas['ResponseMs'] {
 }
 
 function addUp(points: readonly SeriesPoint[]): Counted {
-  const sum = (name: 'up' | 'degraded' | 'down' | 'none') => points.reduce((total, { tally }) => total + tally[name], 0);
+  const sum = (name: 'up' | 'degraded' | 'down' | 'none') =>
+    points.reduce((total, { tally }) => total + tally[name], 0);
   const [only] = points;
-  const latency = points.length === 1 && only !== undefined ? only.tally.latency : mergeHistograms(points.map(({ tally }) => tally.latency));
+  const latency =
+    points.length === 1 && only !== undefined
+      ? only.tally.latency
+      : mergeHistograms(points.map(({ tally }) => tally.latency));
   return { up: sum('up'), degraded: sum('degraded'), down: sum('down'), none: sum('none'), latency };
 }
 

@@ -4,7 +4,10 @@ import { presentPhases } from './check.ts';
 import { presentSeenAnswer } from './incident-detail.ts';
 
 /** What a trial came to, as it is shown; a null region: the service itself looked. */
-export function presentTrial({ answer, phases, certificate, ...outcome }: TrialOutcome, region: string | null): components['schemas']['Trial'] {
+export function presentTrial(
+  { answer, phases, certificate, ...outcome }: TrialOutcome,
+  region: string | null,
+): components['schemas']['Trial'] {
   return {
     region,
     verdict: outcome.verdict,
@@ -14,7 +17,12 @@ export function presentTrial({ answer, phases, certificate, ...outcome }: TrialO
     http_status: outcome.httpStatus,
     phases: phases && presentPhases(phases),
     answer: answer && presentSeenAnswer(answer),
-    certificate: certificate && { subject: certificate.subject, issuer: certificate.issuer, valid_from: certificate.validFrom, valid_to: certificate.validTo },
+    certificate: certificate && {
+      subject: certificate.subject,
+      issuer: certificate.issuer,
+      valid_from: certificate.validFrom,
+      valid_to: certificate.validTo,
+    },
     conditions: outcome.conditions,
     facts: outcome.facts,
   };

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { ReportContent, ReportDetails, ReportGap, ReportIncident, ReportMonitor } from '../../core/report/content.ts';
+import type {
+  ReportContent,
+  ReportDetails,
+  ReportGap,
+  ReportIncident,
+  ReportMonitor,
+} from '../../core/report/content.ts';
 import { tellPercent } from '../../core/report/percent-text.ts';
 import { tellPeriod, type ReportPeriod } from '../../core/report/periods.ts';
 import { escapeHtml } from '../escape-html.ts';
@@ -8,7 +14,14 @@ import { REPORT_STYLE } from './style.ts';
 
 /** What the page is made of. Without `details` it has no plots and no incidents. */
 export type ReportPage = {
-  report: { period: ReportPeriod; periodStart: number; periodEnd: number; createdAt: number; content: ReportContent; details: ReportDetails | null };
+  report: {
+    period: ReportPeriod;
+    periodStart: number;
+    periodEnd: number;
+    createdAt: number;
+    content: ReportContent;
+    details: ReportDetails | null;
+  };
   tenantName: string;
 };
 
@@ -24,7 +37,12 @@ export const REPORT_PAGE_POLICY = [
 const TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportPeriod, string>;
 
 /** What stood still, in words. */
-const GAPS = { clock: 'The clock', checks: 'Checks', evaluation: 'Evaluation', overload: 'Overload' } as const satisfies Record<ReportGap['kind'], string>;
+const GAPS = {
+  clock: 'The clock',
+  checks: 'Checks',
+  evaluation: 'Evaluation',
+  overload: 'Overload',
+} as const satisfies Record<ReportGap['kind'], string>;
 
 /** Incidents that a monitor's part shows: it has to fit a page. */
 const MOST_INCIDENTS = 12;
@@ -37,7 +55,10 @@ const LEGEND = [
   ['absent', 'not there yet'],
 ] as const;
 
-/** A report as a complete page to read and to print: well-formed, without scripts, and loading nothing. All foreign text is escaped. */
+/**
+ * A report as a complete page to read and to print: well-formed, without scripts, and loading nothing. All foreign text
+ * is escaped.
+ */
 export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
   const title = `${TITLES[period]}: ${tellPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
@@ -84,14 +105,31 @@ function renderSummary({ summary }: ReportContent): string {
 
 function renderGaps(gaps: readonly ReportGap[]): string {
   if (gaps.length === 0) return '<p class="soft small">The service itself was at work all the time.</p>';
-  const rows = gaps.map(({ kind, from: start, to: end }) => `<tr><td>${GAPS[kind]}</td><td class="when">${tellMoment(start)}</td><td class="when">${tellMoment(end)}</td><td class="number">${tellLength(end - start)}</td></tr>`);
+  const rows = gaps.map(
+    ({ kind, from: start, to: end }) =>
+      `<tr><td>${GAPS[kind]}</td><td class="when">${tellMoment(start)}</td><td ` +
+      `class="when">${tellMoment(end)}</td><td class="number">${tellLength(end - start)}</td></tr>`,
+  );
   return `<section class="gaps"><h2>When the service itself stood still</h2>
 <p class="soft small">This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than we could run: it counts for the monitors alone that were not checked in time.</p>
 <table><thead><tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`;
 }
 
 function renderTable(monitors: readonly ReportMonitor[]): string {
-  const head = ['Uptime', 'Target', 'Budget left', 'Down', 'Degraded', 'Unknown', 'Incidents', 'Longest', 'MTTR', 'p50, ms', 'p95, ms', 'p99, ms'];
+  const head = [
+    'Uptime',
+    'Target',
+    'Budget left',
+    'Down',
+    'Degraded',
+    'Unknown',
+    'Incidents',
+    'Longest',
+    'MTTR',
+    'p50, ms',
+    'p95, ms',
+    'p99, ms',
+  ];
   const rows = monitors.map((monitor) => {
     const missed = monitor.sla_met === false ? ' missed' : '';
     const cells = [
@@ -104,9 +142,14 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
       String(monitor.incidents),
       tellLength(monitor.longest_incident_seconds),
       monitor.mttr_seconds === null ? '–' : tellLength(monitor.mttr_seconds),
-      ...[monitor.response_ms.p50, monitor.response_ms.p95, monitor.response_ms.p99].map((ms) => (ms === null ? '–' : String(ms < 10 ? ms : Math.round(ms)))),
+      ...[monitor.response_ms.p50, monitor.response_ms.p95, monitor.response_ms.p99].map((ms) =>
+        ms === null ? '–' : String(ms < 10 ? ms : Math.round(ms)),
+      ),
     ];
-    return `<tr><td class="name">${isolated(monitor.name)} <span class="soft">${monitor.type}</span></td>${cells.map((cell, column) => `<td class="number${column < 3 ? missed : ''}">${cell}</td>`).join('')}</tr>`;
+    return (
+      `<tr><td class="name">${isolated(monitor.name)} <span ` +
+      `class="soft">${monitor.type}</span></td>${cells.map((cell, column) => `<td class="number${column < 3 ? missed : ''}">${cell}</td>`).join('')}</tr>`
+    );
   });
   return `<div class="wide"><table class="monitors"><thead><tr><th>Monitor</th>${head.map((label) => `<th class="number">${label}</th>`).join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
 }
@@ -116,7 +159,11 @@ function renderLegend(): string {
   return `<ul class="legend small soft">${items.join('')}</ul>`;
 }
 
-function renderMonitor(monitor: ReportMonitor, days: ReportDetails['days'][string], incidents: readonly ReportIncident[]): string {
+function renderMonitor(
+  monitor: ReportMonitor,
+  days: ReportDetails['days'][string],
+  incidents: readonly ReportIncident[],
+): string {
   const verdict = monitor.sla_met === null ? '' : monitor.sla_met ? ', target met' : ', target missed';
   const checks = monitor.checks === 0 ? 'no checks' : `${monitor.checks} checks`;
   return `<section class="monitor">
@@ -131,11 +178,24 @@ function renderIncidents(incidents: readonly ReportIncident[]): string {
   if (incidents.length === 0) return '';
   // At most one of a monitor is still open.
   const lengthOf = ({ duration_seconds: seconds }: ReportIncident) => seconds ?? Number.POSITIVE_INFINITY;
-  const shown = incidents.length <= MOST_INCIDENTS ? incidents : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MOST_INCIDENTS).sort((a, b) => a.started_at - b.started_at);
-  const rows = shown.map(({ started_at: start, duration_seconds: seconds, state, reason }) =>
-    `<tr><td class="when">${tellMoment(start)}</td><td class="number">${seconds === null ? 'beyond the end' : tellLength(seconds)}</td><td>${state}</td><td class="name">${isolated(reason)}</td></tr>`);
+  const shown =
+    incidents.length <= MOST_INCIDENTS
+      ? incidents
+      : incidents
+          .toSorted((a, b) => lengthOf(b) - lengthOf(a))
+          .slice(0, MOST_INCIDENTS)
+          .sort((a, b) => a.started_at - b.started_at);
+  const rows = shown.map(
+    ({ started_at: start, duration_seconds: seconds, state, reason }) =>
+      `<tr><td class="when">${tellMoment(start)}</td><td ` +
+      `class="number">${seconds === null ? 'beyond the end' : tellLength(seconds)}</td><td>${state}</td><td ` +
+      `class="name">${isolated(reason)}</td></tr>`,
+  );
   const rest = incidents.length - shown.length;
-  return `<table class="incidents"><thead><tr><th>Incident</th><th class="number">Length</th><th>State</th><th>Reason</th></tr></thead><tbody>${rows.join('')}</tbody></table>${rest > 0 ? `<p class="soft small">and ${rest} shorter ones</p>` : ''}`;
+  return (
+    '<table class="incidents"><thead><tr><th>Incident</th><th ' +
+    `class="number">Length</th><th>State</th><th>Reason</th></tr></thead><tbody>${rows.join('')}</tbody></table>${rest > 0 ? `<p class="soft small">and ${rest} shorter ones</p>` : ''}`
+  );
 }
 
 /** A foreign text, kept from rearranging the line around it. */
@@ -150,7 +210,12 @@ function tellBudget(seconds: number | null): string {
 
 /** `2 d 3 h`, `5 min 20 s`, `0 s`: the greatest unit and the one below it, rounded down. */
 function tellLength(seconds: number): string {
-  const units = [['d', 86_400], ['h', 3600], ['min', 60], ['s', 1]] as const;
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['min', 60],
+    ['s', 1],
+  ] as const;
   const first = units.findIndex(([, size]) => seconds >= size);
   if (first === -1) return '0 s';
   let left = seconds;

@@ -19,17 +19,29 @@ export function drawStrip(days: readonly ReportDay[]): string {
     const x = PLOT.left + day * step;
     const said = `${date}: ${tellPercent(uptime, 'no time counted')}, ${state ?? 'not there yet'}`;
     const sign = SIGNS[state ?? ''];
-    const mark = sign === undefined ? '' : `<text class="sign sign-${state}" x="${round(x + step / 2)}" y="${STRIP.bar / 2 + 3.5}">${sign}</text>`;
-    return `<rect class="${state ?? 'absent'}" x="${round(x + 1)}" y="0" width="${round(step - 2)}" height="${STRIP.bar}" rx="2"><title>${said}</title></rect>${mark}`;
+    const mark =
+      sign === undefined
+        ? ''
+        : `<text class="sign sign-${state}" x="${round(x + step / 2)}" y="${STRIP.bar / 2 + 3.5}">${sign}</text>`;
+    return (
+      `<rect class="${state ?? 'absent'}" x="${round(x + 1)}" y="0" width="${round(step - 2)}" ` +
+      `height="${STRIP.bar}" rx="2"><title>${said}</title></rect>${mark}`
+    );
   });
-  return `<svg class="strip" viewBox="0 0 ${PLOT.width} ${STRIP.height}" role="img" aria-label="Uptime by day">${bars.join('')}${drawDates(days, STRIP.labels)}</svg>`;
+  return (
+    `<svg class="strip" viewBox="0 0 ${PLOT.width} ${STRIP.height}" role="img" aria-label="Uptime by ` +
+    `day">${bars.join('')}${drawDates(days, STRIP.labels)}</svg>`
+  );
 }
 
 /** One bar of the strip by itself, for the legend. */
 export function drawKey(state: string): string {
   const sign = SIGNS[state];
   const mark = sign === undefined ? '' : `<text class="sign sign-${state}" x="7" y="10.5">${sign}</text>`;
-  return `<svg viewBox="0 0 14 14" aria-hidden="true"><rect class="${state}" width="14" height="14" rx="2"/>${mark}</svg>`;
+  return (
+    `<svg viewBox="0 0 14 14" aria-hidden="true"><rect class="${state}" width="14" height="14" ` +
+    `rx="2"/>${mark}</svg>`
+  );
 }
 
 /** The percentiles of each day as three lines; a day without any interrupts them. Empty where no day has one. */
@@ -39,16 +51,29 @@ export function drawLatency(days: readonly ReportDay[]): string {
   const topMs = roundUp(highest);
   const step = (PLOT.right - PLOT.left) / days.length;
   const yOf = (ms: number) => round(CHART.bottom - (ms / topMs) * (CHART.bottom - CHART.top));
-  const axes = [0, topMs / 2, topMs].map((ms) => `<path class="axis" d="M${PLOT.left} ${yOf(ms)}H${PLOT.right}"/><text class="end" x="${PLOT.left - 4}" y="${yOf(ms) + 3}">${tellMs(ms)}</text>`);
+  const axes = [0, topMs / 2, topMs].map(
+    (ms) =>
+      `<path class="axis" d="M${PLOT.left} ${yOf(ms)}H${PLOT.right}"/><text class="end" x="${PLOT.left - 4}" ` +
+      `y="${yOf(ms) + 3}">${tellMs(ms)}</text>`,
+  );
   const lines = PERCENTILES.map((name) => {
-    const points = days.map(({ response_ms: ms }, day) => (ms[name] === null ? null : { x: round(PLOT.left + (day + 0.5) * step), y: yOf(ms[name]) }));
-    return runsOf(points).map((run) => drawRun(name, run)).join('');
+    const points = days.map(({ response_ms: ms }, day) =>
+      ms[name] === null ? null : { x: round(PLOT.left + (day + 0.5) * step), y: yOf(ms[name]) },
+    );
+    return runsOf(points)
+      .map((run) => drawRun(name, run))
+      .join('');
   });
-  const ends = placeLabels(PERCENTILES.flatMap((name) => {
-    const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name];
-    return last === undefined || last === null ? [] : [{ name, y: yOf(last) }];
-  })).map(({ name, y }) => `<text x="${PLOT.right + 4}" y="${round(y + 3)}">${name}</text>`);
-  return `<svg class="latency" viewBox="0 0 ${PLOT.width} ${CHART.height}" role="img" aria-label="Response time by day: percentiles in milliseconds">${axes.join('')}${lines.join('')}${ends.join('')}${drawDates(days, CHART.labels)}</svg>`;
+  const ends = placeLabels(
+    PERCENTILES.flatMap((name) => {
+      const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name];
+      return last === undefined || last === null ? [] : [{ name, y: yOf(last) }];
+    }),
+  ).map(({ name, y }) => `<text x="${PLOT.right + 4}" y="${round(y + 3)}">${name}</text>`);
+  return (
+    `<svg class="latency" viewBox="0 0 ${PLOT.width} ${CHART.height}" role="img" aria-label="Response time by day: ` +
+    `percentiles in milliseconds">${axes.join('')}${lines.join('')}${ends.join('')}${drawDates(days, CHART.labels)}</svg>`
+  );
 }
 
 type Point = { x: number; y: number };
@@ -56,7 +81,8 @@ type Point = { x: number; y: number };
 /** A day between two without measurements is a dot: a line of one point shows nothing. */
 function drawRun(name: string, run: readonly Point[]): string {
   const [only] = run;
-  if (run.length === 1 && only !== undefined) return `<circle class="${name} dot" cx="${only.x}" cy="${only.y}" r="2"/>`;
+  if (run.length === 1 && only !== undefined)
+    return `<circle class="${name} dot" cx="${only.x}" cy="${only.y}" r="2"/>`;
   return `<polyline class="${name}" points="${run.map(({ x, y }) => `${x},${y}`).join(' ')}"/>`;
 }
 
@@ -85,7 +111,13 @@ function placeLabels<Label extends { y: number }>(labels: readonly Label[]): Lab
 function drawDates(days: readonly ReportDay[], y: number): string {
   const step = (PLOT.right - PLOT.left) / days.length;
   const every = days.length <= 7 ? 1 : 7;
-  return days.map(({ date }, day) => (day % every === 0 ? `<text class="middle" x="${round(PLOT.left + (day + 0.5) * step)}" y="${y}">${date.slice(5)}</text>` : '')).join('');
+  return days
+    .map(({ date }, day) =>
+      day % every === 0
+        ? `<text class="middle" x="${round(PLOT.left + (day + 0.5) * step)}" y="${y}">${date.slice(5)}</text>`
+        : '',
+    )
+    .join('');
 }
 
 /** The next of 1, 2 and 5 times a power of ten. */

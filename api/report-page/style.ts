@@ -1,6 +1,6 @@
 /**
- * The one style of a report's page. Colours differ in lightness too, and states carry a sign: a grey print tells them apart. On paper everything is
- * black on white, and a monitor stays on one page.
+ * The one style of a report's page. Colours differ in lightness too, and states carry a sign: a grey print tells them
+ * apart. On paper everything is black on white, and a monitor stays on one page.
  */
 export const REPORT_STYLE = `
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--paper:#fff;--up:#5cb877;--degraded:#f2c14e;--down:#b3202a;--unknown:#a9b1ba;--none:#eceff2;--on-down:#fff;--on-other:#1b1f24}

@@ -16,9 +16,20 @@ const USER_AGENT_LENGTH = 255;
  * the new one's cookie, and one by which it is known again. Null, and nothing is given, where the person has gone
  * meanwhile or has another password or second factor.
  */
-export async function beginSession({ database, now, makeId, config }: ApiDependencies, { request, response }: Exchange, user: User): Promise<SessionCaller | null> {
+export async function beginSession(
+  { database, now, makeId, config }: ApiDependencies,
+  { request, response }: Exchange,
+  user: User,
+): Promise<SessionCaller | null> {
   const secret = generateSessionSecret();
-  const isCreated = await createSession(database, { id: makeId('ses'), secret, user, address: addressOf(response), userAgent: userAgentOf(request), nowMs: now() });
+  const isCreated = await createSession(database, {
+    id: makeId('ses'),
+    secret,
+    user,
+    address: addressOf(response),
+    userAgent: userAgentOf(request),
+    nowMs: now(),
+  });
   const caller = isCreated ? await callerOfSession({ database, now }, secret) : null;
   if (caller === null) return null;
   const cookie = sessionCookie(config.publicUrl);

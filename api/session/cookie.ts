@@ -38,7 +38,8 @@ export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds
       });
       return others.length === 0 && SECRET.test(secret) ? secret : null;
     },
-    give: (response, secret) => void response.append('Set-Cookie', `${name}=${secret}; Max-Age=${maxAgeSeconds}; ${attributes}`),
+    give: (response, secret) =>
+      void response.append('Set-Cookie', `${name}=${secret}; Max-Age=${maxAgeSeconds}; ${attributes}`),
     take: (response) => void response.append('Set-Cookie', `${name}=; Max-Age=0; ${attributes}`),
   };
 }

@@ -25,11 +25,13 @@ let results = 0;
 
 const server = http.createServer((request, response) => {
   const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-    if (request.url !== '/agent/v1/pull') return takeIn(Buffer.concat(chunks), response);
-    const isKnown = request.headers['if-none-match'] === ETAG;
-    return response.writeHead(isKnown ? 304 : 200, { ETag: ETAG }).end(isKnown ? '' : workAnswer);
-  });
+  request
+    .on('data', (chunk: Buffer) => chunks.push(chunk))
+    .on('end', () => {
+      if (request.url !== '/agent/v1/pull') return takeIn(Buffer.concat(chunks), response);
+      const isKnown = request.headers['if-none-match'] === ETAG;
+      return response.writeHead(isKnown ? 304 : 200, { ETag: ETAG }).end(isKnown ? '' : workAnswer);
+    });
 });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
@@ -40,5 +42,12 @@ ready(`http://127.0.0.1:${address !== null && typeof address === 'object' ? addr
 function takeIn(body: Buffer, response: http.ServerResponse): void {
   const accepted = JSON.parse(body.toString()).results.length;
   results += accepted;
-  response.end(JSON.stringify({ accepted, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 }, recheck: [] }));
+  response.end(
+    JSON.stringify({
+      accepted,
+      dropped: 0,
+      droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 },
+      recheck: [],
+    }),
+  );
 }

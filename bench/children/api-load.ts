@@ -1,7 +1,8 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// Reads monitors one after the other over kept connections for so many seconds, and tells the rate and the answers by status.
+// Reads monitors one after the other over kept connections for so many seconds, and tells the rate and the answers by
+// status.
 type Settings = { tokens: string[]; connections: number; monitors: number };
 
 const { tokens, connections, monitors } = readSettings<Settings>();
@@ -29,10 +30,14 @@ function get(url: string): Promise<number> {
   sent += 1;
   const id = `mon_${String(1 + (sent % monitors)).padStart(26, '0')}`;
   return new Promise((resolve, reject) => {
-    const request = http.get(`${url}${id}`, { agent, headers: { authorization: `Bearer ${tokens[sent % tokens.length]}` } }, (response) => {
-      response.resume();
-      response.once('end', () => resolve(response.statusCode ?? 0));
-    });
+    const request = http.get(
+      `${url}${id}`,
+      { agent, headers: { authorization: `Bearer ${tokens[sent % tokens.length]}` } },
+      (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode ?? 0));
+      },
+    );
     request.once('error', reject);
   });
 }

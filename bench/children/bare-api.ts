@@ -6,9 +6,14 @@ import { findMonitor } from '../../models/monitors.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The limit that the API is held against: Express, the same query, JSON; no token, limit, validation, log or header of ours.
+// The limit that the API is held against: Express, the same query, JSON; no token, limit, validation, log or header of
+// ours.
 const { databaseUrl, tenantId } = readSettings<{ databaseUrl: string; tenantId: string }>();
-const database = openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'bench', key: Buffer.alloc(32) }]), poolSize: 10 });
+const database = openDatabase({
+  databaseUrl,
+  secrets: createSecretBox([{ id: 'bench', key: Buffer.alloc(32) }]),
+  poolSize: 10,
+});
 
 const app = express();
 app.get('/:id', async (request, response) => {

@@ -1,8 +1,9 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The limit that checks are held against: `http.get` without an agent at a given rate, and nothing else. Launched every 10 ms those that
-// are due by then: a timer for each would cost the loop more than half as much again, and flatter whatever is measured against it.
+// The limit that checks are held against: `http.get` without an agent at a given rate, and nothing else. Launched every
+// 10 ms those that are due by then: a timer for each would cost the loop more than half as much again, and flatter
+// whatever is measured against it.
 type Settings = { urls: string[]; perSecond: number };
 
 const BURST_EVERY_MS = 10;
@@ -16,7 +17,8 @@ const gapMs = 1000 / perSecond;
 let launched = 0;
 let answered = 0;
 
-for (let batch = 0; batch < WARM_UP_REQUESTS; batch += WARM_UP_IN_FLIGHT) await Promise.all(Array.from({ length: WARM_UP_IN_FLIGHT }, request));
+for (let batch = 0; batch < WARM_UP_REQUESTS; batch += WARM_UP_IN_FLIGHT)
+  await Promise.all(Array.from({ length: WARM_UP_IN_FLIGHT }, request));
 let dueAt = performance.now();
 setInterval(() => {
   for (const now = performance.now(); dueAt <= now; dueAt += gapMs) void request();

@@ -4,7 +4,9 @@ import net from 'node:net';
 import { ready } from './settings.ts';
 
 // Sends back whatever comes, over tcp and udp.
-const tcp = net.createServer((socket) => socket.on('error', () => undefined).pipe(socket)).listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+const tcp = net
+  .createServer((socket) => socket.on('error', () => undefined).pipe(socket))
+  .listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
 await once(tcp, 'listening');
 
 const udp = dgram.createSocket('udp4');

@@ -12,8 +12,9 @@ const PATIENCE_MS = 30_000;
 export type HttpLine = { exchange: (request: string) => Promise<Answered> };
 
 /**
- * Opens a connection that is made with its first request, and made anew after one that failed. As little as a client needs: customers are
- * other machines, and what they cost is not to be taken from the API's share of this one. Answers need a Content-Length, unless they have no body.
+ * Opens a connection that is made with its first request, and made anew after one that failed. As little as a client
+ * needs: customers are other machines, and what they cost is not to be taken from the API's share of this one. Answers
+ * need a Content-Length, unless they have no body.
  */
 export function openHttpLine({ host, port }: { host: string; port: number }): HttpLine {
   let socket: Socket | null = null;

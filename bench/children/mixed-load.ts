@@ -2,9 +2,9 @@ import { percentile } from '../figures.ts';
 import { openHttpLine } from './http-line.ts';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The API's customers: requests at a steady rate, 10 ms worth of them at a time, reads and writes mixed. Each account asks for its own monitors
-// with its own tokens; what it creates it deletes again. While all of them wait for answers nothing more is sent: what is left unsent in the
-// end is told, for it was not served.
+// The API's customers: requests at a steady rate, 10 ms worth of them at a time, reads and writes mixed. Each account
+// asks for its own monitors with its own tokens; what it creates it deletes again. While all of them wait for answers
+// nothing more is sent: what is left unsent in the end is told, for it was not served.
 type Account = { tokens: string[]; first: number; last: number };
 type Settings = { url: string; accounts: Account[]; perSecond: number; target: string };
 type Sent = { method: string; path: string; token: string; body?: object };
@@ -24,12 +24,23 @@ let sent = 0;
 const KINDS: Readonly<Record<string, Kind>> = {
   'a monitor': { of20: 9, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}`, token }) },
   'fifty monitors': { of20: 3, make: (token) => ({ method: 'GET', path: '/v1/monitors?limit=50', token }) },
-  'incidents of one': { of20: 1, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/incidents?limit=20`, token }) },
+  'incidents of one': {
+    of20: 1,
+    make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/incidents?limit=20`, token }),
+  },
   incidents: { of20: 1, make: (token) => ({ method: 'GET', path: '/v1/incidents?limit=20', token }) },
   checks: { of20: 1, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/checks?limit=50`, token }) },
   uptime: { of20: 1, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/uptime`, token }) },
   channels: { of20: 1, make: (token) => ({ method: 'GET', path: '/v1/channels', token }) },
-  change: { of20: 2, make: (token, id) => ({ method: 'PATCH', path: `/v1/monitors/${id}`, token, body: { sla_target: 90 + (sent % 10) } }) },
+  change: {
+    of20: 2,
+    make: (token, id) => ({
+      method: 'PATCH',
+      path: `/v1/monitors/${id}`,
+      token,
+      body: { sla_target: 90 + (sent % 10) },
+    }),
+  },
   'creation or deletion': { of20: 1, make: createOrDelete },
 };
 const MIX = Object.values(KINDS).flatMap((kind) => Array.from({ length: kind.of20 }, () => kind));
@@ -56,12 +67,23 @@ answer(async ({ seconds, only, perSecond = usualRate }: { seconds: number; only?
   });
   const unsent = Math.round(seconds * perSecond) - (sent - from);
   await Promise.all(underWay);
-  const figures = Object.entries(latencies).map(([kind, times]) => [kind, { count: times.length, p50: percentile(times, 0.5), p99: percentile(times, 0.99), slowest: percentile(times, 1) }]);
+  const figures = Object.entries(latencies).map(([kind, times]) => [
+    kind,
+    { count: times.length, p50: percentile(times, 0.5), p99: percentile(times, 0.99), slowest: percentile(times, 1) },
+  ]);
   return { statuses, unsent, latencies: Object.fromEntries(figures), kinds: Object.keys(KINDS) };
 });
 ready(null);
 
-async function send({ mix, statuses, latencies }: { mix: readonly Kind[]; statuses: Record<string, number>; latencies: { reads: number[]; writes: number[] } }): Promise<void> {
+async function send({
+  mix,
+  statuses,
+  latencies,
+}: {
+  mix: readonly Kind[];
+  statuses: Record<string, number>;
+  latencies: { reads: number[]; writes: number[] };
+}): Promise<void> {
   sent += 1;
   const { tokens, first, last } = accounts[sent % accounts.length] ?? { tokens: [], first: 1, last: 1 };
   const turn = Math.floor(sent / accounts.length);
@@ -82,12 +104,18 @@ async function send({ mix, statuses, latencies }: { mix: readonly Kind[]; status
 function createOrDelete(token: string): Sent {
   const gone = created.length > 0 && sent % 2 === 0 ? created.shift() : undefined;
   if (gone !== undefined) return { method: 'DELETE', path: `/v1/monitors/${gone.id}`, token: gone.token };
-  return { method: 'POST', path: '/v1/monitors', token, body: { name: `Created ${sent}`, target, interval_seconds: 60, timeout_ms: 5000 } };
+  return {
+    method: 'POST',
+    path: '/v1/monitors',
+    token,
+    body: { name: `Created ${sent}`, target, interval_seconds: 60, timeout_ms: 5000 },
+  };
 }
 
 function write({ method, path, token, body }: Sent): string {
   const payload = body === undefined ? '' : JSON.stringify(body);
-  const ofBody = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(payload)}\r\n`;
+  const ofBody =
+    body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(payload)}\r\n`;
   return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n${ofBody}\r\n${payload}`;
 }
 

@@ -8,7 +8,9 @@ type Settings = { letters: number; lines: number };
 
 const { letters, lines } = readSettings<Settings>();
 const hostile = Array.from({ length: letters }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('');
-const page = `<html><body>${'<p class="line">Orders and carts, prices in euro: 12.50 each</p>\n'.repeat(lines)}<b id="version">v4.12.7</b></body></html>`;
+const page =
+  `<html><body>${'<p class="line">Orders and carts, prices in euro: 12.50 each</p>\n'.repeat(lines)}<b ` +
+  'id="version">v4.12.7</b></body></html>';
 let isHostile = false;
 
 const server = http.createServer((request, response) => {

@@ -3,24 +3,27 @@ import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { answer, readSettings, ready } from './settings.ts';
 
-// A receiver that costs as little as it can: keeps when each delivery came first, by path, and how many connections were made. What comes
-// below /hang is answered as late as an asker waits at most.
+// A receiver that costs as little as it can: keeps when each delivery came first, by path, and how many connections
+// were made. What comes below /hang is answered as late as an asker waits at most.
 const HANG_MS = 8000;
 const arrivals: { path: string; id: string; atMs: number }[] = [];
 const known = new Set<string>();
 let connections = 0;
 
-const server = https.createServer({ ...readSettings<{ key: string; cert: string }>(), keepAliveTimeout: 60_000 }, async (request, response) => {
-  const atMs = Date.now();
-  const path = request.url ?? '';
-  const id = String(request.headers['x-service-delivery']);
-  if (!known.has(id)) arrivals.push({ path, id, atMs });
-  known.add(id);
-  await buffer(request);
-  const respond = () => response.writeHead(204).end();
-  if (path.startsWith('/hang')) setTimeout(respond, HANG_MS);
-  else respond();
-});
+const server = https.createServer(
+  { ...readSettings<{ key: string; cert: string }>(), keepAliveTimeout: 60_000 },
+  async (request, response) => {
+    const atMs = Date.now();
+    const path = request.url ?? '';
+    const id = String(request.headers['x-service-delivery']);
+    if (!known.has(id)) arrivals.push({ path, id, atMs });
+    known.add(id);
+    await buffer(request);
+    const respond = () => response.writeHead(204).end();
+    if (path.startsWith('/hang')) setTimeout(respond, HANG_MS);
+    else respond();
+  },
+);
 server.on('secureConnection', () => (connections += 1));
 // A sender that gives up on an answer is what this is for.
 server.on('clientError', (_error, socket) => socket.destroy());

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The target of checks. Told to fail, it answers 503 on every nth path and keeps when it first did so, in Unix milliseconds.
+// The target of checks. Told to fail, it answers 503 on every nth path and keeps when it first did so, in Unix
+// milliseconds.
 type Settings = { addresses: number; bodyBytes: number };
 type Message = { failEvery: number } | { read: 'failures' };
 

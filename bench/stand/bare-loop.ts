@@ -6,7 +6,10 @@ import { startTarget } from './target.ts';
 export type BareLoop = { perSecond: number; warmUpMs: number; measureMs: number };
 
 /** CPU seconds per request of a bare `http.get(agent: false)` loop at a rate. */
-export async function measureBareLoop(withStand: WithStand, { perSecond, warmUpMs, measureMs }: BareLoop): Promise<number> {
+export async function measureBareLoop(
+  withStand: WithStand,
+  { perSecond, warmUpMs, measureMs }: BareLoop,
+): Promise<number> {
   return await withStand(async (stand) => {
     const { urls } = await startTarget(stand);
     const loop = await forkChild<null>(stand, 'bare-loop', { urls, perSecond });

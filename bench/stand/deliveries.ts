@@ -32,16 +32,35 @@ export function openOutbox(stand: Stand, { databaseUrl, redisUrls, database, ten
   return {
     async addChannel(url) {
       const webhook = { url, signingSecret: generateSigningSecret(randomBytes) };
-      const channel = { id: newId('nch'), tenantId, type: 'webhook', name: 'On call', status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: Date.now() } as const;
+      const channel = {
+        id: newId('nch'),
+        tenantId,
+        type: 'webhook',
+        name: 'On call',
+        status: 'connected',
+        allMonitors: true,
+        monitorIds: [],
+        webhook,
+        nowMs: Date.now(),
+      } as const;
       return (await createChannel(database, channel)).id;
     },
     async tell(channelIds, monitors) {
       const atMs = Date.now();
       const told = monitors.flatMap((monitor) =>
-        channelIds.map((channelId) => ({ id: newId('dlv'), tenantId, channelId, monitorId: `mon_${monitor}`, message: template, createdAtMs: atMs })),
+        channelIds.map((channelId) => ({
+          id: newId('dlv'),
+          tenantId,
+          channelId,
+          monitorId: `mon_${monitor}`,
+          message: template,
+          createdAtMs: atMs,
+        })),
       );
       await inPoolTransaction(database, (run) => insertDeliveries(run, told));
-      await queues.enqueueAttempts(told.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })));
+      await queues.enqueueAttempts(
+        told.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })),
+      );
       return told.map(({ id, channelId }) => ({ id, channelId, atMs }));
     },
   };

@@ -1,5 +1,5 @@
-import { REGION } from './monitors.ts';
 import type { Installation } from './installation.ts';
+import { REGION } from './monitors.ts';
 import { startWeb, startWorker, type Service } from './running-service.ts';
 import type { Stand } from './stand.ts';
 

@@ -33,7 +33,10 @@ export async function newDirectory(stand: Stand): Promise<string> {
   return directory;
 }
 
-/** Starts PostgreSQL as `npm start` does, every commit on the disk, and Redis where the queues live there; migrates and bootstraps. */
+/**
+ * Starts PostgreSQL as `npm start` does, every commit on the disk, and Redis where the queues live there; migrates and
+ * bootstraps.
+ */
 export async function startInstallation(stand: Stand, backend: Backend): Promise<Installation> {
   const dataDir = await newDirectory(stand);
   const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined });
@@ -55,11 +58,17 @@ export async function startInstallation(stand: Stand, backend: Backend): Promise
   const [status] = (await startProgram(stand, ['cli/spotcheck.ts', 'migrate'], env).exited) as [number];
   if (status !== 0) throw new Error('The database could not be prepared');
 
-  const database = openDatabase({ databaseUrl: postgres.databaseUrl, secrets: createSecretBox([{ id: 'bench', key }]), poolSize: 10 });
+  const database = openDatabase({
+    databaseUrl: postgres.databaseUrl,
+    secrets: createSecretBox([{ id: 'bench', key }]),
+    poolSize: 10,
+  });
   stand.defer(() => closeDatabase(database));
   await createPartitions(database, Date.now());
   const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM tenants');
-  const postgresPid = Number((await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+  const postgresPid = Number(
+    (await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
+  );
   return {
     databaseUrl: postgres.databaseUrl,
     redisUrls: redis === null ? [] : [redis.url],

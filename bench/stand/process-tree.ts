@@ -11,7 +11,10 @@ export async function cpuSecondsOf(roots: readonly number[]): Promise<number> {
   return tree.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / TICKS_PER_SECOND;
 }
 
-/** Memory of processes and all their descendants in MB (2^20 bytes), shared pages divided among those that share them (PSS). */
+/**
+ * Memory of processes and all their descendants in MB (2^20 bytes), shared pages divided among those that share them
+ * (PSS).
+ */
 export async function memoryMbOf(roots: readonly number[]): Promise<number> {
   const tree = await listTree(roots);
   const sizes = await Promise.all(
@@ -33,11 +36,16 @@ async function listTree(roots: readonly number[]): Promise<Process[]> {
 
 async function listProcesses(): Promise<Process[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const read = await Promise.all(names.map(async (name) => parseStat(Number(name), await readFile(`/proc/${name}/stat`, 'utf8').catch(() => ''))));
+  const read = await Promise.all(
+    names.map(async (name) => parseStat(Number(name), await readFile(`/proc/${name}/stat`, 'utf8').catch(() => ''))),
+  );
   return read.filter((process) => process !== null);
 }
 
-/** Null for a process that has just ended. The name in parentheses may hold anything, so that fields count from the last one. */
+/**
+ * Null for a process that has just ended. The name in parentheses may hold anything, so that fields count from the last
+ * one.
+ */
 function parseStat(pid: number, stat: string): Process | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [parent, ...times] = [fields[1], ...fields.slice(11, 15)].map(Number);

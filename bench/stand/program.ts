@@ -12,12 +12,20 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Longer than any of our programs takes to finish what it is doing. */
 const STOP_WITHIN_MS = 30_000;
 
-/** Starts `node <args>` in the project's root with only the given environment; it is stopped with the stand, as an operator would. */
+/**
+ * Starts `node <args>` in the project's root with only the given environment; it is stopped with the stand, as an
+ * operator would.
+ */
 export function startProgram(stand: Stand, args: readonly string[], env: Record<string, string>): Program {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const output: string[] = [];
   // Only the beginning is of interest, and two minutes of logs are not kept for it.
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.length < 1000 && output.push(text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => output.length < 1000 && output.push(text));
   const exited = once(child, 'exit');
   stand.defer(async () => {
     child.kill('SIGTERM');
@@ -25,7 +33,12 @@ export function startProgram(stand: Stand, args: readonly string[], env: Record<
     await exited;
     clearTimeout(giveUp);
   });
-  return { pid: child.pid ?? 0, output: () => output.join(''), isRunning: () => child.exitCode === null && child.signalCode === null, exited };
+  return {
+    pid: child.pid ?? 0,
+    output: () => output.join(''),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    exited,
+  };
 }
 
 /** A child that is spoken to: it answers each message with one. */
@@ -36,7 +49,10 @@ export async function forkChild<Answer>(stand: Stand, name: string, settings: ob
   const child = fork(new URL(`../children/${name}.ts`, import.meta.url), [JSON.stringify(settings)]);
   const exited = once(child, 'exit');
   const answer = async () => {
-    const [message] = await Promise.race([once(child, 'message'), exited.then(([status]) => Promise.reject(new Error(`${name} ended with ${status}`)))]);
+    const [message] = await Promise.race([
+      once(child, 'message'),
+      exited.then(([status]) => Promise.reject(new Error(`${name} ended with ${status}`))),
+    ]);
     return message;
   };
   const ready: Answer = await answer();

@@ -9,7 +9,10 @@ import type { Stand } from './stand.ts';
 /** When the first `monitor.down` of a target came in at a path, in Unix milliseconds. */
 export type Arrival = { path: string; target: string; atMs: number };
 
-/** An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are never answered. */
+/**
+ * An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are
+ * never answered.
+ */
 export type Receiver = { url: (path: string) => string; caFile: string; arrivals: () => Promise<Arrival[]> };
 
 export async function startReceiver(stand: Stand): Promise<Receiver> {
@@ -27,5 +30,6 @@ export async function addChannel({ token }: Installation, service: Service, url:
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ type: 'webhook', name: 'On call', url }),
   });
-  if (created.status !== 201) throw new Error(`The channel was answered with ${created.status}: ${await created.text()}`);
+  if (created.status !== 201)
+    throw new Error(`The channel was answered with ${created.status}: ${await created.text()}`);
 }

@@ -12,18 +12,30 @@ const KINDS = [
 ] as const;
 
 /**
- * Writes the roll-ups of `days` whole days before `untilMs` (a midnight, UTC) of monitors 1 to n, each watched by one agent once a minute, and says that
- * checks are rolled up until then. An hour's latencies lie in 20 buckets, a day's in 30. Rows lie in the order of their time, as the service
- * writes them; indexes are made when a month is full, without which millions of rows would take an hour.
+ * Writes the roll-ups of `days` whole days before `untilMs` (a midnight, UTC) of monitors 1 to n, each watched by one
+ * agent once a minute, and says that checks are rolled up until then. An hour's latencies lie in 20 buckets, a day's in
+ * 30. Rows lie in the order of their time, as the service writes them; indexes are made when a month is full, without
+ * which millions of rows would take an hour.
  */
-export async function fillWithRollups(database: Database, { monitors, days, untilMs }: { monitors: number; days: number; untilMs: number }): Promise<void> {
+export async function fillWithRollups(
+  database: Database,
+  { monitors, days, untilMs }: { monitors: number; days: number; untilMs: number },
+): Promise<void> {
   const run = runWith(database);
   const fromMs = untilMs - days * DAY_MS;
   for (let atMs = fromMs; atMs < untilMs; atMs += DAY_MS) await createRollupPartitions(database, atMs);
   for (const kind of KINDS) {
     for (const partition of await listPartitions(run, kind.table)) {
       const span = { fromMs: Math.max(fromMs, partition.fromMs), toMs: Math.min(untilMs, partition.toMs) };
-      if (span.fromMs < span.toMs) await withoutIndexes(run, partition, () => run(rollupsOf(partition.name, kind), [span.fromMs, kind.stepMs, (span.toMs - span.fromMs) / kind.stepMs, monitors]));
+      if (span.fromMs < span.toMs)
+        await withoutIndexes(run, partition, () =>
+          run(rollupsOf(partition.name, kind), [
+            span.fromMs,
+            kind.stepMs,
+            (span.toMs - span.fromMs) / kind.stepMs,
+            monitors,
+          ]),
+        );
     }
   }
   await beginRollups(run, untilMs);
@@ -31,7 +43,8 @@ export async function fillWithRollups(database: Database, { monitors, days, unti
 
 async function listPartitions(run: Run, table: string): Promise<Partition[]> {
   const rows = await run<{ name: string; bounds: string }>(
-    `SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = $1::regclass`,
+    `SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits JOIN pg_class c
+     ON c.oid = inhrelid WHERE inhparent = $1::regclass`,
     [table],
   );
   return rows.map(({ name, bounds }) => {
@@ -41,7 +54,11 @@ async function listPartitions(run: Run, table: string): Promise<Partition[]> {
 }
 
 /** Takes an empty partition out while `fill` writes to it, unlogged: it gets its indexes where it comes back. */
-async function withoutIndexes(run: Run, { table, name, bounds }: Partition, fill: () => Promise<unknown>): Promise<void> {
+async function withoutIndexes(
+  run: Run,
+  { table, name, bounds }: Partition,
+  fill: () => Promise<unknown>,
+): Promise<void> {
   await run(`ALTER TABLE ${table} DETACH PARTITION ${name}`);
   await run(`ALTER TABLE ${name} DROP CONSTRAINT ${name}_pkey`);
   await run(`ALTER TABLE ${name} SET UNLOGGED`);
@@ -52,10 +69,12 @@ async function withoutIndexes(run: Run, { table, name, bounds }: Partition, fill
 
 function rollupsOf(name: string, { checks, buckets }: { checks: number; buckets: number }): string {
   return `WITH patterns AS MATERIALIZED (
-            SELECT pattern, ARRAY(SELECT (80 + pattern + bucket)::smallint FROM generate_series(1, ${buckets}) AS bucket) AS buckets FROM generate_series(0, 39) AS pattern
+            SELECT pattern, ARRAY(SELECT (80 + pattern + bucket)::smallint
+              FROM generate_series(1, ${buckets}) AS bucket) AS buckets FROM generate_series(0, 39) AS pattern
           )
           INSERT INTO ${name} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
           SELECT $1::bigint + step * $2::bigint, monitor_no, 2, ${checks} - monitor_no % 2, 0, monitor_no % 2, 0,
                  patterns.buckets, array_fill(${checks / buckets}, ARRAY[${buckets}]), '{12,6,54,6,84,6,186,6,18,6}'
-          FROM generate_series(0, $3::int - 1) AS step, generate_series(1, $4::int) AS monitor_no, patterns WHERE pattern = monitor_no % 40`;
+          FROM generate_series(0, $3::int - 1) AS step, generate_series(1, $4::int) AS monitor_no, patterns
+            WHERE pattern = monitor_no % 40`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
-import { readScrape, type Scrape } from './scrape.ts';
 import { startProgram, type Program } from './program.ts';
+import { readScrape, type Scrape } from './scrape.ts';
 import type { Stand } from './stand.ts';
 
 /** A process of ours that answers over http. */
@@ -35,13 +35,21 @@ async function start(stand: Stand, args: readonly string[], env: Record<string, 
   const startedAt = performance.now();
   const program = startProgram(stand, args, { ...env, PORT: String(port), METRICS_PORT: String(port) });
   await untilReady(url, program);
-  return { program, url, readyAfterMs: performance.now() - startedAt, scrape: async () => readScrape(await (await fetch(`${url}/metrics`)).text()) };
+  return {
+    program,
+    url,
+    readyAfterMs: performance.now() - startedAt,
+    scrape: async () => readScrape(await (await fetch(`${url}/metrics`)).text()),
+  };
 }
 
 async function untilReady(url: string, program: Program): Promise<void> {
   const deadline = performance.now() + READY_WITHIN_MS;
   while (performance.now() < deadline && program.isRunning()) {
-    const isReady = await fetch(`${url}/readyz`).then(({ ok }) => ok, () => false);
+    const isReady = await fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
     if (isReady) return;
     await delay(POLL_MS);
   }

@@ -4,7 +4,9 @@ export type Scrape = ReadonlyMap<string, number>;
 /** Parses the Prometheus text format as far as our own metrics use it. */
 export function readScrape(text: string): Scrape {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
 }
 
 /** How much a counter grew between two scrapes, over all its labels. */
@@ -13,13 +15,16 @@ export function growth(name: string, before: Scrape, after: Scrape): number {
 }
 
 /**
- * A percentile of what a histogram saw between two scrapes, in the unit of its buckets; straight lines inside a bucket. The largest
- * observation (`share` 1) is the upper edge of its bucket.
+ * A percentile of what a histogram saw between two scrapes, in the unit of its buckets; straight lines inside a bucket.
+ * The largest observation (`share` 1) is the upper edge of its bucket.
  */
 export function histogramPercentile(name: string, share: number, [before, after]: readonly [Scrape, Scrape]): number {
   const buckets = [...after.keys()]
     .filter((key) => key.startsWith(`${name}_bucket{`))
-    .map((key) => ({ edge: Number((/le="([^"]+)"/.exec(key)?.[1] ?? '').replace('+Inf', 'Infinity')), count: (after.get(key) ?? 0) - (before.get(key) ?? 0) }))
+    .map((key) => ({
+      edge: Number((/le="([^"]+)"/.exec(key)?.[1] ?? '').replace('+Inf', 'Infinity')),
+      count: (after.get(key) ?? 0) - (before.get(key) ?? 0),
+    }))
     .toSorted((a, b) => a.edge - b.edge);
   const wanted = (buckets.at(-1)?.count ?? 0) * share;
   const index = buckets.findIndex(({ count }) => count >= wanted);
@@ -31,5 +36,7 @@ export function histogramPercentile(name: string, share: number, [before, after]
 }
 
 function totalOf(name: string, scrape: Scrape): number {
-  return [...scrape].filter(([key]) => key === name || key.startsWith(`${name}{`)).reduce((sum, [, value]) => sum + value, 0);
+  return [...scrape]
+    .filter(([key]) => key === name || key.startsWith(`${name}{`))
+    .reduce((sum, [, value]) => sum + value, 0);
 }

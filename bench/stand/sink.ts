@@ -8,8 +8,16 @@ import type { Stand } from './stand.ts';
 /** When a delivery first came in at a path, in Unix milliseconds. */
 export type SinkArrival = { path: string; id: string; atMs: number };
 
-/** An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are answered after 8 s. */
-export type Sink = { pid: number; url: (path: string) => string; caFile: string; read: () => Promise<{ arrivals: SinkArrival[]; connections: number }> };
+/**
+ * An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are
+ * answered after 8 s.
+ */
+export type Sink = {
+  pid: number;
+  url: (path: string) => string;
+  caFile: string;
+  read: () => Promise<{ arrivals: SinkArrival[]; connections: number }>;
+};
 
 export async function startSink(stand: Stand): Promise<Sink> {
   const authority = await TestAuthority.create();

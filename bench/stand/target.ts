@@ -1,7 +1,10 @@
 import { forkChild, type Child } from './program.ts';
 import type { Stand } from './stand.ts';
 
-/** Addresses of the loopback network that the target listens on, so that no pair of address and port comes back while it still lingers. */
+/**
+ * Addresses of the loopback network that the target listens on, so that no pair of address and port comes back while it
+ * still lingers.
+ */
 const ADDRESSES = 8;
 
 /** A Node http server in a process of its own, which nobody's CPU figure includes; each URL ends with `/m/`. */

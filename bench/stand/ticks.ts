@@ -5,11 +5,17 @@ import { monitorId } from './monitors.ts';
 /** Monitors 1 to n over a window of whole intervals, in Unix milliseconds: every one of them is due once in each. */
 export type TickWindow = { monitors: number; intervalSeconds: number; fromMs: number; toMs: number };
 
-/** `missed` counts pairs of a monitor and an interval without a result; `fewest` and `most` are the intervals that one monitor was checked in. */
+/**
+ * `missed` counts pairs of a monitor and an interval without a result; `fewest` and `most` are the intervals that one
+ * monitor was checked in.
+ */
 export type TickCount = { due: number; missed: number; fewest: number; most: number };
 
 /** Counts the stored results of a window by their due times, monitor by monitor and interval by interval. */
-export async function countTicks(database: Database, { monitors, intervalSeconds, fromMs, toMs }: TickWindow): Promise<TickCount> {
+export async function countTicks(
+  database: Database,
+  { monitors, intervalSeconds, fromMs, toMs }: TickWindow,
+): Promise<TickCount> {
   const everyMs = intervalSeconds * 1000;
   const [row] = await runWith(database)<{ kept: number; fewest: number; most: number }>(
     `SELECT sum(kept)::int AS kept, min(kept)::int AS fewest, max(kept)::int AS most FROM (

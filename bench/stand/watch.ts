@@ -1,5 +1,5 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { cpus } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { RunningFleet } from './fleet.ts';
@@ -24,8 +24,14 @@ export type Look = {
   evaluate: Scrape;
 };
 
-/** Looks at everything for so long, at the beginning, at the end and every `everyMs`; `wokeLateMs` is how late an idle process woke up meanwhile (p99). */
-export async function watch(watched: Watched, { forMs, everyMs }: { forMs: number; everyMs: number }): Promise<{ looks: Look[]; wokeLateMs: number }> {
+/**
+ * Looks at everything for so long, at the beginning, at the end and every `everyMs`; `wokeLateMs` is how late an idle
+ * process woke up meanwhile (p99).
+ */
+export async function watch(
+  watched: Watched,
+  { forMs, everyMs }: { forMs: number; everyMs: number },
+): Promise<{ looks: Look[]; wokeLateMs: number }> {
   const untilMs = Date.now() + forMs;
   const witness = monitorEventLoopDelay({ resolution: WITNESS_MS });
   witness.enable();
@@ -40,7 +46,10 @@ export async function watch(watched: Watched, { forMs, everyMs }: { forMs: numbe
 
 /** Takes one look. */
 export async function look({ processes, fleet, redis }: Watched): Promise<Look> {
-  const ofEach = async (read: (pid: number) => Promise<number>) => Object.fromEntries(await Promise.all(Object.entries(processes).map(async ([name, pid]) => [name, await read(pid)])));
+  const ofEach = async (read: (pid: number) => Promise<number>) =>
+    Object.fromEntries(
+      await Promise.all(Object.entries(processes).map(async ([name, pid]) => [name, await read(pid)])),
+    );
   const [memoryMb, cpuSeconds, info, check, evaluate] = await Promise.all([
     ofEach((pid) => memoryMbOf([pid])),
     ofEach((pid) => cpuSecondsOf([pid])),
@@ -48,7 +57,15 @@ export async function look({ processes, fleet, redis }: Watched): Promise<Look> 
     fleet.check.scrape(),
     fleet.evaluate.scrape(),
   ]);
-  return { atMs: Date.now(), memoryMb, cpuSeconds, machineSeconds: machineSeconds(), redisMb: Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0) / 2 ** 20, check, evaluate };
+  return {
+    atMs: Date.now(),
+    memoryMb,
+    cpuSeconds,
+    machineSeconds: machineSeconds(),
+    redisMb: Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0) / 2 ** 20,
+    check,
+    evaluate,
+  };
 }
 
 function machineSeconds(): number {

@@ -1,7 +1,7 @@
 import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
+import type { DecidedMonitor } from '../../core/decided-monitor.ts';
 import { phaseCount } from '../../core/phases.ts';
 import { freshnessMs } from '../../core/quorum.ts';
-import type { DecidedMonitor } from '../../core/decided-monitor.ts';
 import { createPlace, type Place } from './place.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Script, Spell } from './script.ts';
@@ -16,7 +16,10 @@ export type Stretch = { startMs: number; endMs: number };
 const ANSWER_MS = 80;
 const ANSWER_STEP_MS = 35;
 
-/** The sweep is awake this long around the moments at which an absence may begin or end to count, in milliseconds, beside an interval and a timeout. */
+/**
+ * The sweep is awake this long around the moments at which an absence may begin or end to count, in milliseconds,
+ * beside an interval and a timeout.
+ */
 const SWEEP_MARGIN_MS = 30_000;
 
 /** The monitor as it is created. */
@@ -30,7 +33,13 @@ export function createMonitor(setting: Setting, startMs: number): DecidedMonitor
     quorum,
     downAfterFailures,
     upAfterSuccesses,
-    sources: Array.from({ length: setting.sources }, (_, agentNo) => ({ agentNo, name: `place ${agentNo + 1}`, online: true, newestAtMs: null, state: null })),
+    sources: Array.from({ length: setting.sources }, (_, agentNo) => ({
+      agentNo,
+      name: `place ${agentNo + 1}`,
+      online: true,
+      newestAtMs: null,
+      state: null,
+    })),
   };
 }
 
@@ -45,17 +54,30 @@ export function createPlaces({ startMs, scripts }: History, setting: Setting, ra
     const turn = setting.phasing === 'in turn' ? Math.floor((index * count) / scripts.length) : 0;
     const phase = ((drawn[setting.phasing === 'apart' ? index : 0] ?? 0) + turn) % count;
     const answerMs = ANSWER_MS + index * ANSWER_STEP_MS;
-    return createPlace({ tick: { intervalSeconds, phase, monitorNo }, script, random: createRandom([seed, index]), answerMs, timeoutMs: timeoutMs(setting), startMs });
+    return createPlace({
+      tick: { intervalSeconds, phase, monitorNo },
+      script,
+      random: createRandom([seed, index]),
+      answerMs,
+      timeoutMs: timeoutMs(setting),
+      startMs,
+    });
   });
 }
 
-/** When a sweep may find something, in order: around the moments at which a place that goes away is offline, at which its last result is too old, and at which it is back. */
+/**
+ * When a sweep may find something, in order: around the moments at which a place that goes away is offline, at which
+ * its last result is too old, and at which it is back.
+ */
 export function listSweptStretches(places: readonly Place[], setting: Setting): Stretch[] {
   const { intervalSeconds } = setting;
   const marginMs = intervalSeconds * 1000 + timeoutMs(setting) + SWEEP_MARGIN_MS;
   const around = ({ startMs, endMs }: Spell) => [
     { startMs: startMs + OFFLINE_AFTER_MS, endMs: startMs + OFFLINE_AFTER_MS + marginMs },
-    { startMs: startMs + freshnessMs(intervalSeconds) - marginMs, endMs: startMs + freshnessMs(intervalSeconds) + marginMs },
+    {
+      startMs: startMs + freshnessMs(intervalSeconds) - marginMs,
+      endMs: startMs + freshnessMs(intervalSeconds) + marginMs,
+    },
     { startMs: endMs, endMs: endMs + marginMs },
   ];
   return places.flatMap(({ absences }) => absences.flatMap(around)).toSorted((a, b) => a.startMs - b.startMs);

@@ -14,7 +14,10 @@ const HOUR_MS = 3_600_000;
 /** The beginning of every history, Unix milliseconds; any whole day would do. */
 const START_MS = 1_700_006_400_000;
 
-/** Simulates a world under a setting, week by week, until its hours are full. What happens depends on the seed, the world and the number of places only: settings see the same outages. */
+/**
+ * Simulates a world under a setting, week by week, until its hours are full. What happens depends on the seed, the
+ * world and the number of places only: settings see the same outages.
+ */
 export function simulateCell({ seed, world, stream, scale, ...cell }: Cell): Score {
   const { hours, unfold, phasing = 'together' }: World = WORLDS[world];
   const setting = { ...cell.setting, phasing };

@@ -7,7 +7,10 @@ import type { Score } from './score.ts';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
-/** Simulates cells on all processors at once and returns their scores in the cells' order, whoever finished first; `onScore` hears of each. */
+/**
+ * Simulates cells on all processors at once and returns their scores in the cells' order, whoever finished first;
+ * `onScore` hears of each.
+ */
 export async function simulateCells(cells: readonly Cell[], onScore: (done: number) => void): Promise<Score[]> {
   const scores: Score[] = [];
   let taken = 0;

@@ -6,10 +6,19 @@ import { DEFAULT_SETTING, INTERVALS, SETTINGS, type Setting } from './setting.ts
 import { printFlapping, printTable, TABLES, type Row } from './table.ts';
 import { WORLDS, type World, type WorldName } from './world.ts';
 
-const { values } = parseArgs({ options: { seed: { type: 'string', default: '1' }, scale: { type: 'string', default: '1' }, defaults: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    scale: { type: 'string', default: '1' },
+    defaults: { type: 'boolean', default: false },
+  },
+});
 const [seed, scale] = [Number(values.seed), Number(values.scale)];
 if (!Number.isSafeInteger(seed) || !(scale > 0)) {
-  process.stderr.write('npm run truth -- --seed <whole number> --scale <so many times the usual hours, such as 0.1> --defaults (these only)\n');
+  process.stderr.write(
+    'npm run truth -- --seed <whole number> --scale <so many times the usual hours, such as 0.1> --defaults ' +
+      '(these only)\n',
+  );
   process.exit(2);
 }
 
@@ -25,7 +34,9 @@ const asked: readonly { setting: Setting; worlds: readonly WorldName[] }[] = [
   ...measured.map((setting) => ({ setting, worlds: WORLD_NAMES.filter((world) => tellsOf(world, setting)) })),
   ...FLAPPING.map((setting) => ({ setting, worlds: ['flapping'] as const })),
 ];
-const cells: Cell[] = asked.flatMap(({ setting, worlds }, stream) => worlds.map((world) => ({ seed, world, setting, stream, scale })));
+const cells: Cell[] = asked.flatMap(({ setting, worlds }, stream) =>
+  worlds.map((world) => ({ seed, world, setting, stream, scale })),
+);
 
 const startedAtMs = Date.now();
 const scores = await simulateCells(cells, (done) => {
@@ -34,17 +45,32 @@ const scores = await simulateCells(cells, (done) => {
 
 const rows: Row[] = asked.map(({ setting, worlds }, stream) => ({
   setting,
-  scores: Object.fromEntries(worlds.map((world) => [world, scores[cells.findIndex((cell) => cell.stream === stream && cell.world === world)]])),
+  scores: Object.fromEntries(
+    worlds.map((world) => [world, scores[cells.findIndex((cell) => cell.stream === stream && cell.world === world)]]),
+  ),
 }));
 
 const print = (text: string): void => void process.stdout.write(`${text}\n\n`);
 const hours = scores.reduce((sum, score) => sum + score.hours, 0);
 const minutes = (Date.now() - startedAtMs) / 60_000;
-print(`Seed ${seed}, scale ${scale}: ${(hours / 1e6).toFixed(1)} million monitor-hours in ${minutes.toFixed(1)} minutes on ${availableParallelism()} processors.`);
+print(
+  `Seed ${seed}, scale ${scale}: ${(hours / 1e6).toFixed(1)} million monitor-hours in ${minutes.toFixed(1)} ` +
+    `minutes on ${availableParallelism()} processors.`,
+);
 const worlds: [string, World][] = Object.entries(WORLDS);
-print(['| world | what is assumed | hours a setting |', '| --- | --- | --- |', ...worlds.map(([, world]) => `| ${world.name} | ${world.assumes} | ${(world.hours * scale).toLocaleString('en')} |`)].join('\n'));
+print(
+  [
+    '| world | what is assumed | hours a setting |',
+    '| --- | --- | --- |',
+    ...worlds.map(
+      ([, world]) => `| ${world.name} | ${world.assumes} | ${(world.hours * scale).toLocaleString('en')} |`,
+    ),
+  ].join('\n'),
+);
 for (const intervalSeconds of INTERVALS) {
-  const ofInterval = rows.slice(0, measured.length).filter(({ setting }) => setting.intervalSeconds === intervalSeconds);
+  const ofInterval = rows
+    .slice(0, measured.length)
+    .filter(({ setting }) => setting.intervalSeconds === intervalSeconds);
   if (ofInterval.length === 0) continue;
   print(`## ${intervalSeconds} s`);
   for (const { title, columns } of TABLES) {

@@ -7,7 +7,10 @@ import type { Script, Spell } from './script.ts';
 /** One check of a place: when it was due, what it said, and when it had come to that (Unix milliseconds). */
 export type Check = { dueAtMs: number; verdict: Verdict; finishedAtMs: number };
 
-/** Where a place stands in its script. `strayIn`: so many checks of this spell come before the next stray one; infinite where none does. */
+/**
+ * Where a place stands in its script. `strayIn`: so many checks of this spell come before the next stray one; infinite
+ * where none does.
+ */
 export type Place = {
   tick: TickMoment;
   script: Script;
@@ -58,20 +61,30 @@ export function makeCheck(place: Place): Check | null {
   return { dueAtMs, verdict, finishedAtMs: dueAtMs + (isStray ? place.timeoutMs : usualMs(place, spell)) };
 }
 
-/** When the next check is due that needs a look of its own, given that results of `steady` verdicts change nothing: one of another verdict, a stray one, or the first of a spell. */
+/**
+ * When the next check is due that needs a look of its own, given that results of `steady` verdicts change nothing: one
+ * of another verdict, a stray one, or the first of a spell.
+ */
 export function nextNewsMs(place: Place, isSteady: (verdict: Verdict) => boolean): number {
   return Math.min(place.lookMs, endOfRun(place, isSteady));
 }
 
 /**
- * Makes, all at once, the ticks that come before the next news and have finished and been decided by `nowMs`, `decideMs` after their end; returns when
- * the newest of them was due, null where there was none.
+ * Makes, all at once, the ticks that come before the next news and have finished and been decided by `nowMs`,
+ * `decideMs` after their end; returns when the newest of them was due, null where there was none.
  */
-export function passRun(place: Place, isSteady: (verdict: Verdict) => boolean, { nowMs, decideMs }: { nowMs: number; decideMs: number }): number | null {
+export function passRun(
+  place: Place,
+  isSteady: (verdict: Verdict) => boolean,
+  { nowMs, decideMs }: { nowMs: number; decideMs: number },
+): number | null {
   const { spell, tick } = place;
   if (spell === null) return null;
   const intervalMs = tick.intervalSeconds * 1000;
-  const untilMs = Math.min(nowMs - (spell.silent ? 0 : usualMs(place, spell) + decideMs) + 1, endOfRun(place, isSteady));
+  const untilMs = Math.min(
+    nowMs - (spell.silent ? 0 : usualMs(place, spell) + decideMs) + 1,
+    endOfRun(place, isSteady),
+  );
   const ticks = Math.ceil((untilMs - place.nextTickMs) / intervalMs);
   if (ticks <= 0) return null;
   place.nextTickMs += ticks * intervalMs;
@@ -80,7 +93,10 @@ export function passRun(place: Place, isSteady: (verdict: Verdict) => boolean, {
   return place.nextTickMs - intervalMs;
 }
 
-/** Whether the place's agent counts as online: it is there, or has not been missed for long enough (D-56). Ask in the order of time. */
+/**
+ * Whether the place's agent counts as online: it is there, or has not been missed for long enough (D-56). Ask in the
+ * order of time.
+ */
 export function isOnline(place: Place, nowMs: number): boolean {
   let absence = place.absences[place.absenceIndex];
   while (absence !== undefined && absence.endMs <= nowMs) absence = place.absences[(place.absenceIndex += 1)];

@@ -10,7 +10,10 @@ export type Random = {
   failuresBefore: (chance: number) => number;
 };
 
-/** Makes the stream of some seeds: sfc32, begun with what a mixing of the seeds yields. The same seeds give the same stream on every machine. */
+/**
+ * Makes the stream of some seeds: sfc32, begun with what a mixing of the seeds yields. The same seeds give the same
+ * stream on every machine.
+ */
 export function createRandom(seeds: readonly number[]): Random {
   let mixed = 0x9e3779b9;
   const mix = (value: number): number => {

@@ -4,24 +4,37 @@ import type { Told } from './simulation.ts';
 import type { Happening } from './world.ts';
 
 /**
- * What came of the happenings of one kind: how many there were, how many of them the monitor was down in, how many downs were told in all, and how
- * long after the beginning the first of them was (milliseconds; null = there was none).
+ * What came of the happenings of one kind: how many there were, how many of them the monitor was down in, how many
+ * downs were told in all, and how long after the beginning the first of them was (milliseconds; null = there was none).
  */
-export type KindScore = { count: number; found: number; alerts: number; delaysMs: { p50: number; p95: number; max: number } | null };
+export type KindScore = {
+  count: number;
+  found: number;
+  alerts: number;
+  delaysMs: { p50: number; p95: number; max: number } | null;
+};
 
 /** What came of a world under a setting. `falseDowns`: downs while nothing happened that could explain them. */
-export type Score = { hours: number; falseDowns: number; unknownMs: number; kinds: Readonly<Record<string, KindScore>> };
+export type Score = {
+  hours: number;
+  falseDowns: number;
+  unknownMs: number;
+  kinds: Readonly<Record<string, KindScore>>;
+};
 
 type KindTally = { count: number; found: number; alerts: number; delaysMs: number[] };
 
 /** Takes in histories and what was told of them. */
-export type Scorer = { add: (history: Stretch & { happenings: readonly Happening[] }, told: readonly Told[]) => void; score: () => Score };
+export type Scorer = {
+  add: (history: Stretch & { happenings: readonly Happening[] }, told: readonly Told[]) => void;
+  score: () => Score;
+};
 
 const HOUR_MS = 3_600_000;
 
 /**
- * Makes a scorer. A down belongs to the happening that overlaps the stretch between the moment from which it dates (`at`) and that of its
- * decision; one that overlaps none is false.
+ * Makes a scorer. A down belongs to the happening that overlaps the stretch between the moment from which it dates
+ * (`at`) and that of its decision; one that overlaps none is false.
  */
 export function createScorer(): Scorer {
   const total = { hours: 0, falseDowns: 0, unknownMs: 0 };
@@ -60,9 +73,18 @@ function tallyOf(kinds: Map<string, KindTally>, kind: string): KindTally {
 
 function summarise({ count, found, alerts, delaysMs }: KindTally): KindScore {
   if (delaysMs.length === 0) return { count, found, alerts, delaysMs: null };
-  return { count, found, alerts, delaysMs: { p50: percentile(delaysMs, 0.5), p95: percentile(delaysMs, 0.95), max: percentile(delaysMs, 1) } };
+  return {
+    count,
+    found,
+    alerts,
+    delaysMs: { p50: percentile(delaysMs, 0.5), p95: percentile(delaysMs, 0.95), max: percentile(delaysMs, 1) },
+  };
 }
 
 function unknownMs(told: readonly Told[], endMs: number): number {
-  return told.reduce((sum, { to, detectedAtMs }, index) => sum + (to === 'unknown' ? (told[index + 1]?.detectedAtMs ?? endMs) - detectedAtMs : 0), 0);
+  return told.reduce(
+    (sum, { to, detectedAtMs }, index) =>
+      sum + (to === 'unknown' ? (told[index + 1]?.detectedAtMs ?? endMs) - detectedAtMs : 0),
+    0,
+  );
 }

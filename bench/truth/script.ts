@@ -1,8 +1,8 @@
 import type { Verdict } from '../../core/verdict.ts';
 
 /**
- * How a place sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by timeout. `hangs`: what is
- * down does not refuse but never answers. `silent`: the place makes no checks at all.
+ * How a place sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by
+ * timeout. `hangs`: what is down does not refuse but never answers. `silent`: the place makes no checks at all.
  */
 export type Sight = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
 
@@ -23,7 +23,9 @@ export function layOver(base: Sight, spells: readonly Spell[], span: { startMs: 
     .map((spell, rank) => ({ spell, rank }))
     .filter(({ spell: { startMs, endMs } }) => startMs < span.endMs && endMs > span.startMs)
     .toSorted((a, b) => b.spell.startMs - a.spell.startMs);
-  const inside = waiting.flatMap(({ spell: { startMs, endMs } }) => [startMs, endMs]).filter((edge) => edge > span.startMs && edge < span.endMs);
+  const inside = waiting
+    .flatMap(({ spell: { startMs, endMs } }) => [startMs, endMs])
+    .filter((edge) => edge > span.startMs && edge < span.endMs);
   const edges = [...new Set([span.startMs, ...inside, span.endMs])].toSorted((a, b) => a - b);
   let current: typeof waiting = [];
   return edges.slice(0, -1).map((startMs, index) => {

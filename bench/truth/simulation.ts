@@ -13,7 +13,9 @@ import type { Setting } from './setting.ts';
 /** A change of state, as far as it is counted. */
 export type Told = { from: MonitorState; to: MonitorState; atMs: number; detectedAtMs: number };
 
-/** `everyStep`: no result and no sweep is passed over, however steady; that costs many times as much and tells the same. */
+/**
+ * `everyStep`: no result and no sweep is passed over, however steady; that costs many times as much and tells the same.
+ */
 type SimulationOptions = { setting: Setting; random: Random; everyStep: boolean };
 
 /** From the end of a check to its decision, in milliseconds: what is news waits for others for at most this long. */
@@ -28,14 +30,21 @@ type Seat = { place: Place; index: number; isSteady: (monitor: DecidedMonitor) =
 type Arriving = Check & { seat: Seat; decidedAtMs: number };
 
 /**
- * Plays one monitor's history through the rules of core as the evaluator and the sweep apply them, rechecks included, and returns every change.
- * Results of which core itself says that they change nothing are passed over, a whole run of them at once; what they leave behind is kept:
- * when the newest of them was due.
+ * Plays one monitor's history through the rules of core as the evaluator and the sweep apply them, rechecks included,
+ * and returns every change. Results of which core itself says that they change nothing are passed over, a whole run of
+ * them at once; what they leave behind is kept: when the newest of them was due.
  */
 export function simulateMonitor(history: History, { setting, random, everyStep }: SimulationOptions): Told[] {
   const { startMs, endMs } = history;
-  const seats = createPlaces(history, setting, random).map((place, index) => createSeat(place, { index, setting, everyStep }));
-  const stretches = everyStep ? [{ startMs, endMs }] : listSweptStretches(seats.map(({ place }) => place), setting);
+  const seats = createPlaces(history, setting, random).map((place, index) =>
+    createSeat(place, { index, setting, everyStep }),
+  );
+  const stretches = everyStep
+    ? [{ startMs, endMs }]
+    : listSweptStretches(
+        seats.map(({ place }) => place),
+        setting,
+      );
   const arriving: Arriving[] = [];
   const told: Told[] = [];
   let monitor = createMonitor(setting, startMs);
@@ -103,10 +112,14 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
   }
 }
 
-function createSeat(place: Place, { index, setting, everyStep }: { index: number; setting: Setting; everyStep: boolean }): Seat {
+function createSeat(
+  place: Place,
+  { index, setting, everyStep }: { index: number; setting: Setting; everyStep: boolean },
+): Seat {
   const leaves = createSteadiness(setting);
   // A monitor that is not decided hears every result.
-  const isSteady = (monitor: DecidedMonitor) => (verdict: Verdict) => !everyStep && isDecided(monitor.state) && leaves(sourceAt(monitor, index).state, verdict);
+  const isSteady = (monitor: DecidedMonitor) => (verdict: Verdict) =>
+    !everyStep && isDecided(monitor.state) && leaves(sourceAt(monitor, index).state, verdict);
   return { place, index, isSteady };
 }
 
@@ -139,5 +152,15 @@ function createSteadiness(rule: StreakRule): (state: SourceState | null, verdict
 
 function resultOf(dueAtMs: number, verdict: Verdict): VotedResult {
   const cause = verdict === 'up' ? null : 'timeout';
-  return { dueAtMs, checksVersion: 1, verdict, cause, reason: cause, httpStatus: null, latencyMs: null, phases: null, answer: null };
+  return {
+    dueAtMs,
+    checksVersion: 1,
+    verdict,
+    cause,
+    reason: cause,
+    httpStatus: null,
+    latencyMs: null,
+    phases: null,
+    answer: null,
+  };
 }

@@ -40,7 +40,10 @@ export const TABLES: readonly Table[] = [
     )
       .map(([world, head]): Column => ({ head, cell: ({ scores }) => falseDowns(scores[world]) }))
       // Whom one place suffices is told once, and wrongly for ever.
-      .concat({ head: 'a liar', cell: ({ setting, scores }) => (setting.quorum === 1 ? 'always down' : falseDowns(scores.liar)) }),
+      .concat({
+        head: 'a liar',
+        cell: ({ setting, scores }) => (setting.quorum === 1 ? 'always down' : falseDowns(scores.liar)),
+      }),
   },
   {
     title: 'Outages told as down, %, by their length',
@@ -62,7 +65,10 @@ export const TABLES: readonly Table[] = [
   {
     title: 'What is no outage for all, or one again and again',
     columns: [
-      ...[1, 2, 3, 4].map((places) => ({ head: `seen by ${places}, told, %`, cell: ({ scores }: Row) => found(scores.partial?.kinds[`seen by ${places}`]) })),
+      ...[1, 2, 3, 4].map((places) => ({
+        head: `seen by ${places}, told, %`,
+        cell: ({ scores }: Row) => found(scores.partial?.kinds[`seen by ${places}`]),
+      })),
       { head: 'slow spells told, %', cell: ({ scores }) => found(scores.slow?.kinds['slow']) },
       { head: 'alerts in 30 min of flapping', cell: ({ scores }) => alerts(scores.flapping?.kinds['flapping']) },
       { head: 'unknown, s a day, places go away', cell: ({ scores }) => unknownTime(scores.away) },
@@ -74,20 +80,28 @@ export const TABLES: readonly Table[] = [
 /** A table in Markdown, a line for each row. */
 export function printTable(columns: readonly Column[], rows: readonly Row[]): string {
   const all = [...SETTING_COLUMNS, ...columns];
-  const lines = [all.map(({ head }) => head), all.map(() => '---'), ...rows.map((row) => all.map(({ cell }) => cell(row)))];
+  const lines = [
+    all.map(({ head }) => head),
+    all.map(() => '---'),
+    ...rows.map((row) => all.map(({ cell }) => cell(row))),
+  ];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** What flapping costs by how many successes in a row end a down. */
 export function printFlapping(rows: readonly Row[]): string {
-  const cells = rows.map(({ setting, scores }) => `| ${setting.upAfterSuccesses} | ${alerts(scores.flapping?.kinds['flapping'])} |`);
+  const cells = rows.map(
+    ({ setting, scores }) => `| ${setting.upAfterSuccesses} | ${alerts(scores.flapping?.kinds['flapping'])} |`,
+  );
   return ['| `up_after_successes` | alerts in 30 min of flapping |', '| --- | --- |', ...cells].join('\n');
 }
 
 function falseDowns(score: Score | undefined): string {
   if (score === undefined) return NOTHING;
   const perCount = (1000 * HOURS_A_YEAR) / score.hours;
-  return score.falseDowns === 0 ? `< ${rounded(NONE_SEEN * perCount)} (0)` : `${rounded(score.falseDowns * perCount)} (${score.falseDowns.toLocaleString('en')})`;
+  return score.falseDowns === 0
+    ? `< ${rounded(NONE_SEEN * perCount)} (0)`
+    : `${rounded(score.falseDowns * perCount)} (${score.falseDowns.toLocaleString('en')})`;
 }
 
 /** Two digits are what the counts carry. */
@@ -99,7 +113,11 @@ function found(score: KindScore | undefined): string {
   if (score === undefined) return NOTHING;
   const percent = (100 * score.found) / score.count;
   // What was missed once is not all, and what was found once is not nothing.
-  return percent > 99.9 && percent < 100 ? '> 99.9' : percent > 0 && percent < 0.1 ? '< 0.1' : String(Number(percent.toFixed(1)));
+  return percent > 99.9 && percent < 100
+    ? '> 99.9'
+    : percent > 0 && percent < 0.1
+      ? '< 0.1'
+      : String(Number(percent.toFixed(1)));
 }
 
 function delays(score: KindScore | undefined): string {

@@ -1,6 +1,6 @@
+import type { Stretch } from './beginning.ts';
 import type { Random } from './random.ts';
 import { layOver, sound, type Script, type Sight, type Spell } from './script.ts';
-import type { Stretch } from './beginning.ts';
 import type { Phasing, Setting } from './setting.ts';
 
 /** Something that happens to the target, or to its way to some places; figures are told by `kind`. */
@@ -9,8 +9,17 @@ export type Happening = Stretch & { kind: string };
 /** What is so in one monitor's history: what each place sees, and what happened. */
 export type Truth = { scripts: readonly Script[]; happenings: readonly Happening[] };
 
-/** One kind of surroundings; `hours` are simulated for each setting, together where `phasing` says nothing else. `assumes` says what they are, as a cell of a table. */
-export type World = { name: string; assumes: string; hours: number; phasing?: Phasing; unfold: (setting: Setting, random: Random, span: Stretch) => Truth };
+/**
+ * One kind of surroundings; `hours` are simulated for each setting, together where `phasing` says nothing else.
+ * `assumes` says what they are, as a cell of a table.
+ */
+export type World = {
+  name: string;
+  assumes: string;
+  hours: number;
+  phasing?: Phasing;
+  unfold: (setting: Setting, random: Random, span: Stretch) => Truth;
+};
 
 /** Loss of single checks that is there in every world, but where it says otherwise. */
 const USUAL_LOSS = 0.001;
@@ -35,32 +44,49 @@ const AWAY: Sight = { ...sound(0), silent: true };
 function healthy(name: string, { share, hours }: { share: number; hours: number }): World {
   return {
     name,
-    assumes: `The target works; each check of each place is lost (timeout) with a chance of ${share * 100} %, independently`,
+    assumes:
+      `The target works; each check of each place is lost (timeout) with a chance of ${share * 100} %, ` +
+      'independently',
     hours,
     unfold: (setting, _, span) => truthOf({ setting, span, sightAt: () => sound(share) }),
   };
 }
 
 /** The target goes away and comes back, in lengths at random, one to two hours apart. */
-function outages(name: string, { assumes, sight, sightAt = () => sound(USUAL_LOSS), seenAt = () => true }: OutageWorld): World {
+function outages(
+  name: string,
+  { assumes, sight, sightAt = () => sound(USUAL_LOSS), seenAt = () => true }: OutageWorld,
+): World {
   return {
     name,
     assumes,
     hours: 5000,
     unfold(setting, random, span) {
       const happenings: Happening[] = [];
-      for (let startMs = span.startMs + gap(random); startMs < span.endMs - 4 * HOUR; ) {
-        const seconds = [...SHORT_OUTAGES, ...LONG_OUTAGES][random.below(SHORT_OUTAGES.length + LONG_OUTAGES.length)] ?? 600;
+      for (let startMs = span.startMs + gap(random); startMs < span.endMs - 4 * HOUR;) {
+        const seconds =
+          [...SHORT_OUTAGES, ...LONG_OUTAGES][random.below(SHORT_OUTAGES.length + LONG_OUTAGES.length)] ?? 600;
         const endMs = startMs + seconds * SECOND;
         happenings.push({ startMs, endMs, kind: seconds < LONG_OUTAGES[0] ? kindOfLength(seconds) : LONG_KIND });
         startMs = endMs + gap(random);
       }
-      return truthOf({ setting, span, happenings, sightAt, spellsAt: (place) => (seenAt(place) ? happenings.map((happening) => ({ ...sight, ...happening })) : []) });
+      return truthOf({
+        setting,
+        span,
+        happenings,
+        sightAt,
+        spellsAt: (place) => (seenAt(place) ? happenings.map((happening) => ({ ...sight, ...happening })) : []),
+      });
     },
   };
 }
 
-type OutageWorld = { assumes: string; sight: Sight; sightAt?: (place: number) => Sight; seenAt?: (place: number) => boolean };
+type OutageWorld = {
+  assumes: string;
+  sight: Sight;
+  sightAt?: (place: number) => Sight;
+  seenAt?: (place: number) => boolean;
+};
 
 /** Every world: first those in which no down is right, then those in which the target has troubles. */
 export const WORLDS = {
@@ -69,55 +95,104 @@ export const WORLDS = {
   'loss-5': healthy('Loss 5 %', { share: 0.05, hours: 5000 }),
   bursts: {
     name: 'Bursts',
-    assumes: 'The target works; each place, on its own, loses half of its checks for 2 minutes on average, once a day on average',
+    assumes:
+      'The target works; each place, on its own, loses half of its checks for 2 minutes on average, once a day ' +
+      'on average',
     hours: 37_500,
     unfold: (setting, random, span) =>
-      truthOf({ setting, span, spellsAt: () => spread(random, span, { everyMs: 24 * HOUR, lastingMs: 2 * MINUTE }).map((stretch) => ({ ...sound(0.5), ...stretch })) }),
+      truthOf({
+        setting,
+        span,
+        spellsAt: () =>
+          spread(random, span, { everyMs: 24 * HOUR, lastingMs: 2 * MINUTE }).map((stretch) => ({
+            ...sound(0.5),
+            ...stretch,
+          })),
+      }),
   },
   liar: {
     name: 'A liar',
     assumes: 'The target works; one place always says that it is down',
     hours: 37_500,
-    unfold: (setting, _, span) => truthOf({ setting, span, sightAt: (place) => (place === 0 ? DOWN : sound(USUAL_LOSS)) }),
+    unfold: (setting, _, span) =>
+      truthOf({ setting, span, sightAt: (place) => (place === 0 ? DOWN : sound(USUAL_LOSS)) }),
   },
   'half-liar': {
     name: 'Half a liar',
     assumes: 'The target works; one place says of every other check, at random, that it is down',
     hours: 2000,
-    unfold: (setting, _, span) => truthOf({ setting, span, sightAt: (place) => (place === 0 ? sound(0.5) : sound(USUAL_LOSS)) }),
+    unfold: (setting, _, span) =>
+      truthOf({ setting, span, sightAt: (place) => (place === 0 ? sound(0.5) : sound(USUAL_LOSS)) }),
   },
   away: {
     name: 'Places go away',
-    assumes: 'The target works; each place, on its own, is away (no checks, agent offline) for an hour on average, once in five days on average',
+    assumes:
+      'The target works; each place, on its own, is away (no checks, agent offline) for an hour on average, once ' +
+      'in five days on average',
     hours: 37_500,
     unfold: (setting, random, span) =>
-      truthOf({ setting, span, spellsAt: () => spread(random, span, { everyMs: 120 * HOUR, lastingMs: HOUR }).map((stretch) => ({ ...AWAY, ...stretch })) }),
+      truthOf({
+        setting,
+        span,
+        spellsAt: () =>
+          spread(random, span, { everyMs: 120 * HOUR, lastingMs: HOUR }).map((stretch) => ({ ...AWAY, ...stretch })),
+      }),
   },
   'most-away': {
     name: 'Most places go away',
-    assumes: 'The target works; more than half of the places are away together for an hour on average, once in two days on average',
+    assumes:
+      'The target works; more than half of the places are away together for an hour on average, once in two days ' +
+      'on average',
     hours: 7500,
     unfold(setting, random, span) {
       const stretches = spread(random, span, { everyMs: 48 * HOUR, lastingMs: HOUR });
-      return truthOf({ setting, span, spellsAt: (place) => (place * 2 <= setting.sources ? stretches.map((stretch) => ({ ...AWAY, ...stretch })) : []) });
+      return truthOf({
+        setting,
+        span,
+        spellsAt: (place) =>
+          place * 2 <= setting.sources ? stretches.map((stretch) => ({ ...AWAY, ...stretch })) : [],
+      });
     },
   },
   slow: {
     name: 'A slow target',
-    assumes: 'For 10 minutes on average, twice a day on average, 30 % of the checks of every place take longer than the timeout',
+    assumes:
+      'For 10 minutes on average, twice a day on average, 30 % of the checks of every place take longer than the ' +
+      'timeout',
     hours: 7500,
     unfold(setting, random, span) {
-      const happenings = spread(random, span, { everyMs: 12 * HOUR, lastingMs: 10 * MINUTE }).map((stretch) => ({ ...stretch, kind: 'slow' }));
-      return truthOf({ setting, span, happenings, spellsAt: () => happenings.map((happening) => ({ ...sound(0.3), ...happening })) });
+      const happenings = spread(random, span, { everyMs: 12 * HOUR, lastingMs: 10 * MINUTE }).map((stretch) => ({
+        ...stretch,
+        kind: 'slow',
+      }));
+      return truthOf({
+        setting,
+        span,
+        happenings,
+        spellsAt: () => happenings.map((happening) => ({ ...sound(0.3), ...happening })),
+      });
     },
   },
-  refused: outages('Outages, refusing', { assumes: 'The target refuses connections for 5 s to 2 h, one to two hours apart', sight: DOWN }),
+  refused: outages('Outages, refusing', {
+    assumes: 'The target refuses connections for 5 s to 2 h, one to two hours apart',
+    sight: DOWN,
+  }),
   apart: {
-    ...outages('Outages, places apart', { assumes: 'The target refuses; each place looks at a moment of its own, at random', sight: DOWN }),
+    ...outages('Outages, places apart', {
+      assumes: 'The target refuses; each place looks at a moment of its own, at random',
+      sight: DOWN,
+    }),
     phasing: 'apart',
   },
-  hanging: outages('Outages, hanging', { assumes: 'The same, but nobody answers: each check lasts until the timeout', sight: HANGING }),
-  blind: outages('Outages, one place blind', { assumes: 'The target refuses; one place sees it up all the time', sight: DOWN, seenAt: (place) => place > 0 }),
+  hanging: outages('Outages, hanging', {
+    assumes: 'The same, but nobody answers: each check lasts until the timeout',
+    sight: HANGING,
+  }),
+  blind: outages('Outages, one place blind', {
+    assumes: 'The target refuses; one place sees it up all the time',
+    sight: DOWN,
+    seenAt: (place) => place > 0,
+  }),
   'one-away': outages('Outages, one place away', {
     assumes: 'The target refuses; one place is away all the time',
     sight: DOWN,
@@ -131,11 +206,16 @@ export const WORLDS = {
     unfold(setting, random, span) {
       const spells: Spell[][] = Array.from({ length: setting.sources }, () => []);
       const happenings: Happening[] = [];
-      for (let startMs = span.startMs + gap(random); startMs < span.endMs - HOUR; startMs += 10 * MINUTE + gap(random)) {
+      for (
+        let startMs = span.startMs + gap(random);
+        startMs < span.endMs - HOUR;
+        startMs += 10 * MINUTE + gap(random)
+      ) {
         const stretch = { startMs, endMs: startMs + 10 * MINUTE };
         const seenBy = 1 + random.below(Math.max(1, setting.sources - 1));
         const first = random.below(setting.sources);
-        for (let index = 0; index < seenBy; index += 1) spells[(first + index) % setting.sources]?.push({ ...DOWN, ...stretch });
+        for (let index = 0; index < seenBy; index += 1)
+          spells[(first + index) % setting.sources]?.push({ ...DOWN, ...stretch });
         happenings.push({ ...stretch, kind: `seen by ${seenBy}` });
       }
       return truthOf({ setting, span, happenings, spellsAt: (place) => spells[place] ?? [] });
@@ -148,7 +228,11 @@ export const WORLDS = {
     unfold(setting, random, span) {
       const happenings: Happening[] = [];
       const downs: Stretch[] = [];
-      for (let startMs = span.startMs + gap(random); startMs < span.endMs - HOUR; startMs += 30 * MINUTE + gap(random)) {
+      for (
+        let startMs = span.startMs + gap(random);
+        startMs < span.endMs - HOUR;
+        startMs += 30 * MINUTE + gap(random)
+      ) {
         const endMs = startMs + 30 * MINUTE;
         happenings.push({ startMs, endMs, kind: 'flapping' });
         for (let atMs = startMs; atMs < endMs; atMs += random.exponential(80 * SECOND)) {
@@ -161,23 +245,45 @@ export const WORLDS = {
     },
   },
   'in-turn': {
-    ...outages('Outages, places in turn', { assumes: 'The target refuses; the places look one after the other, evenly over the interval', sight: DOWN }),
+    ...outages('Outages, places in turn', {
+      assumes: 'The target refuses; the places look one after the other, evenly over the interval',
+      sight: DOWN,
+    }),
     phasing: 'in turn',
   },
 } satisfies Readonly<Record<string, World>>;
 
 export type WorldName = keyof typeof WORLDS;
 
-type Told = { setting: Setting; span: Stretch; happenings?: readonly Happening[]; sightAt?: (place: number) => Sight; spellsAt?: (place: number) => readonly Spell[] };
+type Told = {
+  setting: Setting;
+  span: Stretch;
+  happenings?: readonly Happening[];
+  sightAt?: (place: number) => Sight;
+  spellsAt?: (place: number) => readonly Spell[];
+};
 
-function truthOf({ setting, span, happenings = [], sightAt = () => sound(USUAL_LOSS), spellsAt = () => [] }: Told): Truth {
-  return { happenings, scripts: Array.from({ length: setting.sources }, (_, place) => layOver(sightAt(place), spellsAt(place), span)) };
+function truthOf({
+  setting,
+  span,
+  happenings = [],
+  sightAt = () => sound(USUAL_LOSS),
+  spellsAt = () => [],
+}: Told): Truth {
+  return {
+    happenings,
+    scripts: Array.from({ length: setting.sources }, (_, place) => layOver(sightAt(place), spellsAt(place), span)),
+  };
 }
 
 /** Stretches at random that do not touch one another. */
-function spread(random: Random, span: Stretch, { everyMs, lastingMs }: { everyMs: number; lastingMs: number }): Stretch[] {
+function spread(
+  random: Random,
+  span: Stretch,
+  { everyMs, lastingMs }: { everyMs: number; lastingMs: number },
+): Stretch[] {
   const stretches: Stretch[] = [];
-  for (let startMs = span.startMs + random.exponential(everyMs); startMs < span.endMs; ) {
+  for (let startMs = span.startMs + random.exponential(everyMs); startMs < span.endMs;) {
     const endMs = startMs + random.exponential(lastingMs);
     stretches.push({ startMs: Math.floor(startMs), endMs: Math.ceil(endMs) });
     startMs = endMs + 1 + random.exponential(everyMs);

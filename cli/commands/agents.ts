@@ -31,8 +31,13 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--tenant <id>', 'whose agents')
     .option('--json', 'print JSON')
     .action(async (options: { tenant: string; json?: boolean }) => {
-      const agents = await withDatabase(async ({ database }) => listAgents(database, { tenantId: (await getTenant(database, options.tenant)).id }));
-      print(agents.map(({ id, kind, name, region, lastSeenAt }) => ({ id, kind, name, region, last_seen_at: lastSeenAt })), options);
+      const agents = await withDatabase(async ({ database }) =>
+        listAgents(database, { tenantId: (await getTenant(database, options.tenant)).id }),
+      );
+      print(
+        agents.map(({ id, kind, name, region, lastSeenAt }) => ({ id, kind, name, region, last_seen_at: lastSeenAt })),
+        options,
+      );
     });
   agent
     .command('revoke')
@@ -40,18 +45,25 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--id <id>', 'the agent')
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
-      const revoked = await withDatabase(({ recordedAs, nowMs }) => revokeAgent(recordedAs('agent.revoked'), options.id, nowMs));
+      const revoked = await withDatabase(({ recordedAs, nowMs }) =>
+        revokeAgent(recordedAs('agent.revoked'), options.id, nowMs),
+      );
       if (!revoked) throw new Refusal(`There is no customer's agent ${options.id} with a token that is still good`);
       print({ id: options.id, revoked: true }, options);
     });
   agent
     .command('rotate')
-    .description('give an agent a new token, shown once; the old one ends at once, and the key that secrets were sealed to is forgotten')
+    .description(
+      'give an agent a new token, shown once; the old one ends at once, and the key that secrets were sealed to ' +
+        'is forgotten',
+    )
     .requiredOption('--id <id>', 'the agent')
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
       const token = generateToken('spa');
-      const rotated = await withDatabase(({ recordedAs }) => rotateAgentToken(recordedAs('agent.token_rotated'), options.id, fingerprintOf(token)));
+      const rotated = await withDatabase(({ recordedAs }) =>
+        rotateAgentToken(recordedAs('agent.token_rotated'), options.id, fingerprintOf(token)),
+      );
       if (!rotated) throw new Refusal(`There is no customer's agent ${options.id}`);
       print({ id: options.id, token }, options);
     });
@@ -59,7 +71,10 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .command('retire')
     .description('give up the region of a shared agent: prints what that does to its monitors, and does it with --yes')
     .requiredOption('--region <region>', 'which region')
-    .option('--move-to <region>', 'the region that its monitors get instead; without it those that have no other go to one that is alive')
+    .option(
+      '--move-to <region>',
+      'the region that its monitors get instead; without it those that have no other go to one that is alive',
+    )
     .option('--yes', 'do it')
     .option('--json', 'print JSON')
     .action(async (options: RetireOptions) => {
@@ -78,11 +93,19 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
 }
 
 /** The running service brings the queue in line with the database within seconds. */
-async function retire({ region, moveTo: target, yes = false }: RetireOptions, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+async function retire(
+  { region, moveTo: target, yes = false }: RetireOptions,
+  withDatabase: WithDatabase,
+): Promise<Record<string, unknown>> {
   const moveTo = target ?? null;
   return await withDatabase(async ({ database, newId, nowMs }) => {
     const plan = granted(await planRetirement(database, { region, moveTo, nowMs }), { region, moveTo });
-    const done = yes ? granted(await retireRegion(database, { region, moveTo, nowMs, newId, limit: Number.POSITIVE_INFINITY }), { region, moveTo }) : null;
+    const done = yes
+      ? granted(await retireRegion(database, { region, moveTo, nowMs, newId, limit: Number.POSITIVE_INFINITY }), {
+          region,
+          moveTo,
+        })
+      : null;
     const isRetired = done !== null || (plan.isGivenUp && plan.monitors === 0);
     return {
       region,
@@ -97,24 +120,42 @@ async function retire({ region, moveTo: target, yes = false }: RetireOptions, wi
   });
 }
 
-function granted<Result extends object>(outcome: Result | RetirementObstacle, { region, moveTo }: { region: string; moveTo: string | null }): Result {
+function granted<Result extends object>(
+  outcome: Result | RetirementObstacle,
+  { region, moveTo }: { region: string; moveTo: string | null },
+): Result {
   if (typeof outcome !== 'string') return outcome;
   const reasons = {
     'no such region': `There is no shared agent of the region ${region}`,
     'no such target': `--move-to must be another region of a shared agent that is not given up, got ${moveTo}`,
-    'target is away': `No check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start one first`,
-    'nowhere to go': `Some monitors are watched from ${region} alone, and there is no other region alive that they could go to: start a check process of one first`,
+    'target is away':
+      `No check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start one ` +
+      'first',
+    'nowhere to go':
+      `Some monitors are watched from ${region} alone, and there is no other region alive that they could go to: ` +
+      'start a check process of one first',
   } as const satisfies Record<RetirementObstacle, string>;
   throw new Refusal(reasons[outcome]);
 }
 
-async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+async function makeAgent(
+  { tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null },
+  withDatabase: WithDatabase,
+): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, recordedAs, environment, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const limit = PLAN_LIMITS[tenant.plan].ownAgents;
     const token = generateToken('spa');
-    const agent = await createAgentWithin(recordedAs('agent.created'), { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs }, environment.planCountLimits ? limit : null);
-    if (agent === null) throw new Refusal(`The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ${tenantId} has as many: delete one first`);
+    const agent = await createAgentWithin(
+      recordedAs('agent.created'),
+      { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs },
+      environment.planCountLimits ? limit : null,
+    );
+    if (agent === null)
+      throw new Refusal(
+        `The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ` +
+          `${tenantId} has as many: delete one first`,
+      );
     return { id: agent.id, token, name, region };
   });
 }

@@ -19,7 +19,8 @@ export function addBackupCommand(program: Command, readEnvironment: () => Enviro
     .option('--json', 'print JSON')
     .action(async (options: { to: string; json?: boolean }) => {
       const environment = readEnvironment();
-      if (environment.databaseUrl !== null) throw new Refusal('DATABASE_URL is set: back that server up with its own programs, such as pg_dump');
+      if (environment.databaseUrl !== null)
+        throw new Refusal('DATABASE_URL is set: back that server up with its own programs, such as pg_dump');
       const databaseUrl = await findDatabase(environment);
       const to = resolve(options.to);
       if (await isThere(to)) throw new Refusal(`${to} exists: name a folder that does not`);
@@ -36,5 +37,8 @@ export function addBackupCommand(program: Command, readEnvironment: () => Enviro
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(() => true, () => false);
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
 }

@@ -29,7 +29,10 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .action(async (options: { json?: boolean }) => {
       const rotation = await withDatabase(async ({ database, recordedAs, nowMs }) => {
         await refuseBesideOtherRings(database);
-        return await rotateKeys(recordedAs('account.keys_rotated'), { nowMs, onProgress: (text) => void process.stderr.write(`${text}\n`) });
+        return await rotateKeys(recordedAs('account.keys_rotated'), {
+          nowMs,
+          onProgress: (text) => void process.stderr.write(`${text}\n`),
+        });
       });
       print(shown(rotation), options);
       const problem = problemOf(rotation);
@@ -40,17 +43,40 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
 async function refuseBesideOtherRings(database: Database): Promise<void> {
   const [key] = database.secrets.keyIds;
   const { lackKey, sealWithOther } = await countForeignSessions(database);
-  if (lackKey > 0) throw new Refusal(`A running process does not have the key "${key}", and could not open what it seals: add it to SECRET_KEYS of every process and restart them first`);
-  if (sealWithOther > 0) throw new Refusal(`A running process has the key "${key}" but seals with another one: put it first in SECRET_KEYS of every process and restart them first`);
+  if (lackKey > 0)
+    throw new Refusal(
+      `A running process does not have the key "${key}", and could not open what it seals: add it to SECRET_KEYS ` +
+        'of every process and restart them first',
+    );
+  if (sealWithOther > 0)
+    throw new Refusal(
+      `A running process has the key "${key}" but seals with another one: put it first in SECRET_KEYS of every ` +
+        'process and restart them first',
+    );
 }
 
 function shown({ key, resealed, sealed, unopened, needed, notNeeded }: Rotation): Record<string, unknown> {
-  return { key, resealed, sealed, unopened: unopened.map(({ kind, id, keyId }) => ({ kind, id, key: keyId })), needed, not_needed: notNeeded };
+  return {
+    key,
+    resealed,
+    sealed,
+    unopened: unopened.map(({ kind, id, keyId }) => ({ kind, id, key: keyId })),
+    needed,
+    not_needed: notNeeded,
+  };
 }
 
 function problemOf({ key, isComplete, unopened }: Rotation): string | null {
-  if (!isComplete) return `Secrets were sealed with another key than "${key}" all the while: put it first in SECRET_KEYS of every process, restart them and run this again`;
+  if (!isComplete)
+    return (
+      `Secrets were sealed with another key than "${key}" all the while: put it first in SECRET_KEYS of every ` +
+      'process, restart them and run this again'
+    );
   if (unopened.length === 0) return null;
   const ids = [...new Set(unopened.map(({ keyId }) => `"${keyId}"`))].join(', ');
-  return `${unopened.length === 1 ? '1 secret stays as it is' : `${unopened.length} secrets stay as they are`}, because no key of SECRET_KEYS opens what was sealed with ${ids}: bring the key back and run this again, or set them anew`;
+  return (
+    `${unopened.length === 1 ? '1 secret stays as it is' : `${unopened.length} secrets stay as they are`}, because ` +
+    `no key of SECRET_KEYS opens what was sealed with ${ids}: bring the key back and run this again, or set them ` +
+    'anew'
+  );
 }

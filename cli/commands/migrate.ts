@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import type { Environment } from '../../config/environment.ts';
 import { bootstrap } from '../bootstrap.ts';
+import { findDatabase } from '../database-place.ts';
 import { print } from '../output.ts';
 import { databaseAccess } from '../with-database.ts';
-import { findDatabase } from '../database-place.ts';
-import type { Environment } from '../../config/environment.ts';
 
 /** Adds `migrate`: the schema and the queue's own, brought up to date once per deploy. */
 export function addMigrateCommand(program: Command, readEnvironment: () => Environment): void {
@@ -14,13 +14,19 @@ export function addMigrateCommand(program: Command, readEnvironment: () => Envir
     .action(async (options: { json?: boolean }) => {
       const environment = readEnvironment();
       // No other command needs these, and they take as long to load as all the rest.
-      const [{ migrate }, { migrateQueues }] = await Promise.all([import('../../models/migrate.ts'), import('../../queues/migrate.ts')]);
+      const [{ migrate }, { migrateQueues }] = await Promise.all([
+        import('../../models/migrate.ts'),
+        import('../../queues/migrate.ts'),
+      ]);
       const databaseUrl = await findDatabase(environment);
       const applied: string[] = [];
       await migrate(databaseUrl, (text) => applied.push(text));
       await migrateQueues(databaseUrl);
       const { bootstrapToken: token, bootstrapPassword: password } = environment;
-      if (token !== null) await databaseAccess(() => environment)(({ database, newId, nowMs }) => bootstrap(database, { newId, nowMs, token, password }));
+      if (token !== null)
+        await databaseAccess(() => environment)(({ database, newId, nowMs }) =>
+          bootstrap(database, { newId, nowMs, token, password }),
+        );
       print({ applied }, options);
     });
 }

@@ -4,7 +4,10 @@ import type { RunningService } from '../start.ts';
 import { awaitStopRequest } from '../stop-request.ts';
 
 /** Adds `start`: the whole service in one process, until a signal ends it or npm, where that runs it, is gone. */
-export function addStartCommand(program: Command, { readEnvironment, isRunByNpm }: { readEnvironment: () => Environment; isRunByNpm: boolean }): void {
+export function addStartCommand(
+  program: Command,
+  { readEnvironment, isRunByNpm }: { readEnvironment: () => Environment; isRunByNpm: boolean },
+): void {
   program
     .command('start')
     .description('run the whole service in this process')
@@ -36,7 +39,9 @@ function greet({ url, firstStart }: RunningService, say: (text: string) => void)
     const isShown = firstStart.token !== null || firstStart.password !== null;
     say(`This is the first start.${isShown ? ' Keep these, they are not shown again:' : ''}`);
     say(`  API token   ${firstStart.token ?? 'the one of BOOTSTRAP_TOKEN'}`);
-    say(`  Console     ${firstStart.email}, ${firstStart.password === null ? 'the password of BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`}`);
+    say(
+      `  Console     ${firstStart.email}, ${firstStart.password === null ? 'the password of BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`}`,
+    );
     say('');
   }
   say(`Spotcheck is ready at ${url}`);

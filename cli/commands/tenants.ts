@@ -27,11 +27,17 @@ export function addTenantCommands(program: Command, withDatabase: WithDatabase):
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
       const tenants = await withDatabase(({ database }) => listTenants(database));
-      print(tenants.map(({ id, name, plan, createdAt }) => ({ id, name, plan, created_at: createdAt })), options);
+      print(
+        tenants.map(({ id, name, plan, createdAt }) => ({ id, name, plan, created_at: createdAt })),
+        options,
+      );
     });
 }
 
-async function makeTenant(options: { name: string; plan: Plan; email?: string }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+async function makeTenant(
+  options: { name: string; plan: Plan; email?: string },
+  withDatabase: WithDatabase,
+): Promise<Record<string, unknown>> {
   const { name, plan } = options;
   if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
   if (/\p{Cc}/u.test(name)) throw new Refusal('--name must be one line without control characters');
@@ -39,11 +45,20 @@ async function makeTenant(options: { name: string; plan: Plan; email?: string },
   return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
     if ((await listTenants(database)).some((tenant) => tenant.name === name)) throw isThere(name);
     // An account that nobody can sign in to would be of no use.
-    if ((await findUserByEmail(database, email)) !== null) throw new Refusal(`${email} has an account already: name somebody else with --email`);
+    if ((await findUserByEmail(database, email)) !== null)
+      throw new Refusal(`${email} has an account already: name somebody else with --email`);
     const created = await createTenant(recordedAs('account.created'), { id: newId('ten'), name, plan, nowMs });
     if (created === null) throw isThere(name);
     const password = randomBytes(12).toString('base64url');
-    const user = await createUser(recordedAs('member.created'), { id: newId('usr'), tenantId: created.id, email, role: 'owner', passwordHash: await hashPassword(password), isOperator: false, nowMs });
+    const user = await createUser(recordedAs('member.created'), {
+      id: newId('usr'),
+      tenantId: created.id,
+      email,
+      role: 'owner',
+      passwordHash: await hashPassword(password),
+      isOperator: false,
+      nowMs,
+    });
     return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
   });
 }
@@ -54,6 +69,7 @@ function isThere(name: string): Refusal {
 
 /** Reads an e-mail address as the API takes one for an invitation. */
 function parseEmail(text: string): string {
-  if (text.length > 320 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text)) throw new InvalidArgumentError('Expected an e-mail address.');
+  if (text.length > 320 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text))
+    throw new InvalidArgumentError('Expected an e-mail address.');
   return text;
 }

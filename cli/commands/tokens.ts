@@ -34,7 +34,9 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--tenant <id>', 'whose tokens')
     .option('--json', 'print JSON')
     .action(async (options: { tenant: string; json?: boolean }) => {
-      const tokens = await withDatabase(async ({ database }) => listApiTokens(database, (await getTenant(database, options.tenant)).id));
+      const tokens = await withDatabase(async ({ database }) =>
+        listApiTokens(database, (await getTenant(database, options.tenant)).id),
+      );
       print(
         tokens.map(({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
           id,
@@ -54,27 +56,40 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--id <id>', 'the token')
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
-      const revoked = await withDatabase(({ recordedAs, nowMs }) => revokeApiToken(recordedAs('token.revoked'), options.id, nowMs));
+      const revoked = await withDatabase(({ recordedAs, nowMs }) =>
+        revokeApiToken(recordedAs('token.revoked'), options.id, nowMs),
+      );
       if (!revoked) throw new Refusal(`There is no usable token ${options.id}`);
       print({ id: options.id, revoked: true }, options);
     });
 }
 
-async function makeToken({ tenant: tenantId, scopes, expires, name }: CreateOptions, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+async function makeToken(
+  { tenant: tenantId, scopes, expires, name }: CreateOptions,
+  withDatabase: WithDatabase,
+): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const token = generateToken('spk');
     const expiresAt = expires === 'never' ? null : Math.floor(nowMs / 1000) + expires;
     const limit = PLAN_LIMITS[tenant.plan].tokens;
-    const created = await createApiToken(recordedAs('token.created'), { id: newId('tok'), tenantId, name, token, scopes, expiresAt, nowMs }, limit);
-    if (created === null) throw new Refusal(`The plan ${tenant.plan} allows ${limit} API tokens, and ${tenantId} has as many: revoke one first`);
+    const created = await createApiToken(
+      recordedAs('token.created'),
+      { id: newId('tok'), tenantId, name, token, scopes, expiresAt, nowMs },
+      limit,
+    );
+    if (created === null)
+      throw new Refusal(
+        `The plan ${tenant.plan} allows ${limit} API tokens, and ${tenantId} has as many: revoke one first`,
+      );
     return { id: created.id, token, scopes, expires_at: expiresAt };
   });
 }
 
 function parseScopes(text: string): TokenScope[] {
   const scopes = [...new Set(text.split(',').map((scope) => scope.trim()))].toSorted();
-  if (scopes.join(',') !== 'read' && scopes.join(',') !== 'read,write') throw new InvalidArgumentError('A token has read, or read,write.');
+  if (scopes.join(',') !== 'read' && scopes.join(',') !== 'read,write')
+    throw new InvalidArgumentError('A token has read, or read,write.');
   return scopes as TokenScope[];
 }
 

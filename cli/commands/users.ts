@@ -33,13 +33,24 @@ async function resetUser(email: string, withDatabase: WithDatabase): Promise<Rec
   return await withDatabase(async ({ database, recordedAs }) => {
     const user = await findUserByEmail(database, email);
     const password = randomBytes(12).toString('base64url');
-    const reset = user === null ? null : await resetAccess(recordedAs('member.reset'), user.id, await hashPassword(password));
+    const reset =
+      user === null ? null : await resetAccess(recordedAs('member.reset'), user.id, await hashPassword(password));
     if (user === null || reset === null) throw unknownUser(email);
-    return { id: user.id, email: user.email, password, second_factor_removed: reset.secondFactorRemoved, ended_sessions: reset.endedSessions };
+    return {
+      id: user.id,
+      email: user.email,
+      password,
+      second_factor_removed: reset.secondFactorRemoved,
+      ended_sessions: reset.endedSessions,
+    };
   });
 }
 
-async function changeOperator(email: string, isOperator: boolean, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+async function changeOperator(
+  email: string,
+  isOperator: boolean,
+  withDatabase: WithDatabase,
+): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, recordedAs }) => {
     const user = await findUserByEmail(database, email);
     const changed = user === null ? null : await setOperator(recordedAs('member.changed'), user.id, isOperator);

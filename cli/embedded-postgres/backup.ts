@@ -3,11 +3,24 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import { withClient } from './connection.ts';
 
-/** Folders of a cluster whose content belongs to a running server or to one session; the log that is needed comes by itself. */
-const LEFT_EMPTY = new Set(['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp', 'pg_subtrans']);
+/**
+ * Folders of a cluster whose content belongs to a running server or to one session; the log that is needed comes by
+ * itself.
+ */
+const LEFT_EMPTY = new Set([
+  'pg_wal',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
+]);
 
 /** Files of a running server, and of sessions, that a copy must not have. */
-const LEFT_OUT = /^(postmaster\.(pid|opts)|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?|pgsql_tmp.*)$/;
+const LEFT_OUT =
+  /^(postmaster\.(pid|opts)|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?|pgsql_tmp.*)$/;
 
 /** What says where the server stands is copied last, and by one read. */
 const CONTROL = join('global', 'pg_control');
@@ -15,8 +28,10 @@ const CONTROL = join('global', 'pg_control');
 type BackupOptions = { databaseUrl: string; dataDir: string; to: string };
 
 /**
- * Copies the running embedded PostgreSQL of a data directory, with its password, so that the copy is a data directory's `postgres` as of the
- * end of the copying (PostgreSQL manual, "Making a Base Backup Using the Low Level API"). Nothing waits meanwhile. `to` must not exist. Rejects where the server was started by a release that could not be copied while it runs.
+ * Copies the running embedded PostgreSQL of a data directory, with its password, so that the copy is a data directory's
+ * `postgres` as of the end of the copying (PostgreSQL manual, "Making a Base Backup Using the Low Level API"). Nothing
+ * waits meanwhile. `to` must not exist. Rejects where the server was started by a release that could not be copied
+ * while it runs.
  */
 export async function backUpCluster({ databaseUrl, dataDir, to }: BackupOptions): Promise<void> {
   const from = join(dataDir, 'postgres');
@@ -27,16 +42,31 @@ export async function backUpCluster({ databaseUrl, dataDir, to }: BackupOptions)
 
 async function copyCluster(client: Client, from: string, to: string): Promise<void> {
   const { rows: settings } = await client.query<{ wal_level: string }>('SHOW wal_level');
-  if (settings[0]?.wal_level === 'minimal') throw new Error('The database was started by an older release: stop the service, start it again, and then make the backup');
+  if (settings[0]?.wal_level === 'minimal')
+    throw new Error(
+      'The database was started by an older release: stop the service, start it again, and then make the backup',
+    );
   // Ends with this session, however that ends; until then no log is removed that the copy needs.
   await client.query(`SELECT pg_create_physical_replication_slot('spotcheck_backup_' || pg_backend_pid(), true, true)`);
-  const { rows: [began] } = await client.query<{ file: string }>(`SELECT pg_walfile_name(pg_backup_start('spotcheck', fast => true)) AS file`);
+  const {
+    rows: [began],
+  } = await client.query<{ file: string }>(
+    `SELECT pg_walfile_name(pg_backup_start('spotcheck', fast => true)) AS file`,
+  );
   await copyTree(from, to);
   await copyEntry(join(from, CONTROL), join(to, CONTROL));
-  const { rows: [ended] } = await client.query<{ file: string; labelfile: string }>('SELECT pg_walfile_name(lsn) AS file, labelfile FROM pg_backup_stop(wait_for_archive => false)');
-  if (began === undefined || ended === undefined) throw new Error('PostgreSQL did not say where the backup begins and ends');
-  const log = (await readdir(join(from, 'pg_wal'))).filter((name) => /^[0-9A-F]{24}$/.test(name) && name >= began.file && name <= ended.file);
-  if (!log.includes(began.file) || !log.includes(ended.file)) throw new Error('PostgreSQL has removed a part of its log that the backup needs');
+  const {
+    rows: [ended],
+  } = await client.query<{ file: string; labelfile: string }>(
+    'SELECT pg_walfile_name(lsn) AS file, labelfile FROM pg_backup_stop(wait_for_archive => false)',
+  );
+  if (began === undefined || ended === undefined)
+    throw new Error('PostgreSQL did not say where the backup begins and ends');
+  const log = (await readdir(join(from, 'pg_wal'))).filter(
+    (name) => /^[0-9A-F]{24}$/.test(name) && name >= began.file && name <= ended.file,
+  );
+  if (!log.includes(began.file) || !log.includes(ended.file))
+    throw new Error('PostgreSQL has removed a part of its log that the backup needs');
   for (const name of log) await copyEntry(join(from, 'pg_wal', name), join(to, 'pg_wal', name));
   const label = join(to, 'backup_label');
   await writeFile(label, ended.labelfile, { mode: 0o600 });

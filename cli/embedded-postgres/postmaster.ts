@@ -12,10 +12,16 @@ export type Postmaster = { pid: number; identity: string; port: number };
 
 /** Crash recovery replays at most `max_wal_size`; this is generous on a slow disk. */
 const START_TIMEOUT_MS = 120_000;
-/** A fast shutdown writes a checkpoint; past this the server is told to leave without one and recovers at its next start. */
+/**
+ * A fast shutdown writes a checkpoint; past this the server is told to leave without one and recovers at its next
+ * start.
+ */
 const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
-/** What passes in an instant: sessions of a killed server that still hold its shared memory, a connection that happens to use our port. */
+/**
+ * What passes in an instant: sessions of a killed server that still hold its shared memory, a connection that happens
+ * to use our port.
+ */
 const NOT_YET = /pre-existing shared memory block|Address already in use/;
 const NOT_YET_ATTEMPTS = 50;
 const NOT_YET_DELAY_MS = 200;
@@ -26,8 +32,9 @@ export function databaseUrlOf(cluster: Cluster, port: number, database: string):
 }
 
 /**
- * Finds a server that still runs on the cluster because its last owner was killed; null when there is none and one can be launched.
- * Removes the pid file of a dead server whose number another program has by now, which PostgreSQL would take for a living server.
+ * Finds a server that still runs on the cluster because its last owner was killed; null when there is none and one can
+ * be launched. Removes the pid file of a dead server whose number another program has by now, which PostgreSQL would
+ * take for a living server.
  */
 export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | null> {
   const path = join(cluster.directory, 'postmaster.pid');
@@ -41,15 +48,28 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
     return null;
   }
   // A session with our password is the proof; a pid and a port alone could be anybody's.
-  const isReady = port > 0 && (await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), { timeoutMs: START_TIMEOUT_MS, isAlive: () => isRunning(pid) }));
+  const isReady =
+    port > 0 &&
+    (await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), {
+      timeoutMs: START_TIMEOUT_MS,
+      isAlive: () => isRunning(pid),
+    }));
   const identity = await identifyProcess(pid);
   if (identity === null) return null;
-  if (!isReady) throw new Error(`process ${pid} holds the database in ${cluster.directory} and does not answer; end it, then start again`);
+  if (!isReady)
+    throw new Error(
+      `process ${pid} holds the database in ${cluster.directory} and does not answer; end it, then start again`,
+    );
   return { pid, identity, port };
 }
 
 /** `env` is what the server finds in its environment beside what all of PostgreSQL's programs do. */
-export type LaunchOptions = { port: number; isDurable: boolean; logPath: string; env?: Readonly<Record<string, string>> };
+export type LaunchOptions = {
+  port: number;
+  isDurable: boolean;
+  logPath: string;
+  env?: Readonly<Record<string, string>>;
+};
 
 /** Launches a server and waits until it accepts sessions; throws with the end of the server's log when it does not. */
 export async function launchPostmaster(cluster: Cluster, options: LaunchOptions): Promise<Postmaster> {
@@ -58,7 +78,9 @@ export async function launchPostmaster(cluster: Cluster, options: LaunchOptions)
     if (postmaster !== null) return postmaster;
     const log = await readFile(options.logPath, 'utf8').catch(() => '');
     if (!NOT_YET.test(log) || attempt === NOT_YET_ATTEMPTS) {
-      throw new Error(`PostgreSQL did not start in ${cluster.directory}:\n${log.trim().split('\n').slice(-5).join('\n')}`);
+      throw new Error(
+        `PostgreSQL did not start in ${cluster.directory}:\n${log.trim().split('\n').slice(-5).join('\n')}`,
+      );
     }
     await delay(NOT_YET_DELAY_MS);
   }
@@ -69,19 +91,39 @@ function markOf({ directory }: Cluster): string {
   return `spotcheck.cluster=${directory}`;
 }
 
-async function tryLaunch(cluster: Cluster, { port, isDurable, logPath, env }: LaunchOptions): Promise<Postmaster | null> {
+async function tryLaunch(
+  cluster: Cluster,
+  { port, isDurable, logPath, env }: LaunchOptions,
+): Promise<Postmaster | null> {
   const { postgres, directory, account } = cluster;
   const log = await open(logPath, 'w', 0o600);
   const own = programEnvironment();
-  const args = [...dataDirectoryArguments(directory, account), '-p', `${port}`, '-c', markOf(cluster), ...settingArguments(isDurable)];
-  // Detached: a Ctrl-C in the terminal goes to its whole process group, and workers that finish their work still need the database.
-  const child = spawn(postgres, args, { ...account, cwd: directory, env: own && { ...own, ...env }, detached: true, stdio: ['ignore', log.fd, log.fd] });
+  const args = [
+    ...dataDirectoryArguments(directory, account),
+    '-p',
+    `${port}`,
+    '-c',
+    markOf(cluster),
+    ...settingArguments(isDurable),
+  ];
+  // Detached: a Ctrl-C in the terminal goes to its whole process group, and workers that finish their work still need
+  // the database.
+  const child = spawn(postgres, args, {
+    ...account,
+    cwd: directory,
+    env: own && { ...own, ...env },
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  });
   let isAlive = true;
   child.once('exit', () => (isAlive = false));
   child.once('error', () => (isAlive = false));
   child.unref();
   await log.close();
-  const isReady = await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), { timeoutMs: START_TIMEOUT_MS, isAlive: () => isAlive });
+  const isReady = await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), {
+    timeoutMs: START_TIMEOUT_MS,
+    isAlive: () => isAlive,
+  });
   const identity = child.pid === undefined ? null : await identifyProcess(child.pid);
   if (isReady && child.pid !== undefined && identity !== null) return { pid: child.pid, identity, port };
   child.kill('SIGQUIT');
@@ -92,7 +134,9 @@ export async function isPostmasterAlive(postmaster: Postmaster): Promise<boolean
   return (await identifyProcess(postmaster.pid)) === postmaster.identity;
 }
 
-/** Stops a server: open transactions are rolled back, what was committed is on disk. Returns when the process is gone. */
+/**
+ * Stops a server: open transactions are rolled back, what was committed is on disk. Returns when the process is gone.
+ */
 export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     if (!(await isPostmasterAlive(postmaster))) return;

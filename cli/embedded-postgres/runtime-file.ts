@@ -5,7 +5,10 @@ import { canConnect } from './connection.ts';
 /** There from a start to the clean stop after it; outlives a kill, and so does the server. */
 const NAME = 'runtime.json';
 
-/** Tells other commands on the same data directory where the database runs; only its owner may read it, the URL holds the password. */
+/**
+ * Tells other commands on the same data directory where the database runs; only its owner may read it, the URL holds
+ * the password.
+ */
 export async function writeRuntime(dataDir: string, runtime: { databaseUrl: string }): Promise<void> {
   const draft = join(dataDir, `${NAME}.${process.pid}`);
   await writeFile(draft, JSON.stringify(runtime), { mode: 0o600 });

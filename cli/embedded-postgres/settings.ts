@@ -1,6 +1,6 @@
 /**
- * Settings for one service on one machine, given on the command line so that a new release brings its own. Small rather than fast: the
- * operating system's cache does most of the caching, and an idle installation should not be felt.
+ * Settings for one service on one machine, given on the command line so that a new release brings its own. Small rather
+ * than fast: the operating system's cache does most of the caching, and an idle installation should not be felt.
  */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -12,7 +12,8 @@ const SETTINGS = {
   shared_buffers: '64MB',
   work_mem: '4MB',
   maintenance_work_mem: '32MB',
-  // What a backup of a running server needs; one machine and no replicas: no processes that wait for work which never comes.
+  // What a backup of a running server needs; one machine and no replicas: no processes that wait for work which never
+  // comes.
   wal_level: 'replica',
   max_wal_senders: 0,
   max_logical_replication_workers: 0,
@@ -33,10 +34,16 @@ const SETTINGS = {
   log_checkpoints: 'off',
 } as const satisfies Record<string, string | number>;
 
-/** For databases that live as long as one test run, and serve many services at once: a killed server still recovers, a power cut is not survived. */
+/**
+ * For databases that live as long as one test run, and serve many services at once: a killed server still recovers, a
+ * power cut is not survived.
+ */
 const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_connections: 400 } as const;
 
 /** The command-line arguments that carry the settings. */
 export function settingArguments(isDurable: boolean): readonly string[] {
-  return Object.entries({ ...SETTINGS, ...(isDurable ? {} : FORGETFUL) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return Object.entries({ ...SETTINGS, ...(isDurable ? {} : FORGETFUL) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
 }

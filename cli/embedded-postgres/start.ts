@@ -4,7 +4,14 @@ import { openCluster, type Cluster } from './cluster.ts';
 import { withClient } from './connection.ts';
 import { findFreePort } from './free-port.ts';
 import { lockDataDir } from './owner-lock.ts';
-import { adoptPostmaster, databaseUrlOf, isPostmasterAlive, launchPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
+import {
+  adoptPostmaster,
+  databaseUrlOf,
+  isPostmasterAlive,
+  launchPostmaster,
+  stopPostmaster,
+  type Postmaster,
+} from './postmaster.ts';
 import { removeRuntime, writeRuntime } from './runtime-file.ts';
 
 export type EmbeddedPostgres = {
@@ -30,8 +37,9 @@ const WATCH_INTERVAL_MS = 1000;
 const REPORT_EVERY_MS = 60_000;
 
 /**
- * Runs PostgreSQL on a data directory: prepares it on the first start, adopts the server that a killed process left behind, and launches it again
- * when it dies. Throws when another living process owns the directory, or when this platform has no PostgreSQL programs.
+ * Runs PostgreSQL on a data directory: prepares it on the first start, adopts the server that a killed process left
+ * behind, and launches it again when it dies. Throws when another living process owns the directory, or when this
+ * platform has no PostgreSQL programs.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   await mkdir(options.dataDir, { recursive: true });
@@ -45,10 +53,15 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function supervise({ dataDir, onProgress, isDurable = true, env = {} }: EmbeddedPostgresOptions, unlock: () => Promise<void>): Promise<EmbeddedPostgres> {
+async function supervise(
+  { dataDir, onProgress, isDurable = true, env = {} }: EmbeddedPostgresOptions,
+  unlock: () => Promise<void>,
+): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(dataDir, onProgress);
   const logPath = join(dataDir, 'postgres.log');
-  let postmaster = (await adoptPostmaster(cluster)) ?? (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath, env }));
+  let postmaster =
+    (await adoptPostmaster(cluster)) ??
+    (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath, env }));
   const databaseUrl = databaseUrlOf(cluster, postmaster.port, DATABASE);
 
   let reportedAtMs = Number.NEGATIVE_INFINITY;
@@ -89,7 +102,9 @@ async function supervise({ dataDir, onProgress, isDurable = true, env = {} }: Em
 async function describeStandstill(error: unknown, dataDir: string): Promise<string> {
   const text = error instanceof Error ? error.message : String(error);
   const { bavail } = await statfs(dataDir);
-  return bavail === 0 ? `${text}\nThere is no room left on the disk of ${dataDir}: the database starts again by itself once there is` : text;
+  return bavail === 0
+    ? `${text}\nThere is no room left on the disk of ${dataDir}: the database starts again by itself once there is`
+    : text;
 }
 
 async function createDatabase(cluster: Cluster, { port }: Postmaster): Promise<void> {
@@ -99,14 +114,19 @@ async function createDatabase(cluster: Cluster, { port }: Postmaster): Promise<v
   });
 }
 
-/** Runs a task again and again, one at a time, without keeping the process alive. The returned stop waits for a run under way. */
+/**
+ * Runs a task again and again, one at a time, without keeping the process alive. The returned stop waits for a run
+ * under way.
+ */
 function repeat(task: () => Promise<void>, onError: (error: Error) => void): () => Promise<void> {
   let running = Promise.resolve();
   let isIdle = true;
   const timer = setInterval(() => {
     if (!isIdle) return;
     isIdle = false;
-    running = task().catch(onError).finally(() => (isIdle = true));
+    running = task()
+      .catch(onError)
+      .finally(() => (isIdle = true));
   }, WATCH_INTERVAL_MS);
   timer.unref();
   return async () => {

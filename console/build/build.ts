@@ -8,15 +8,19 @@ import { DIST, stampSources } from './stamp.ts';
 
 const CONSOLE = fileURLToPath(new URL('..', import.meta.url));
 
-/** What a person's browser loads before the first page shows, at most, in bytes of gzip: twice what phones take in a second of 3G. */
+/**
+ * What a person's browser loads before the first page shows, at most, in bytes of gzip: twice what phones take in a
+ * second of 3G.
+ */
 const FIRST_LOAD_LIMIT = 200_000;
 
 /** What was built: all files, and those that a first visit needs. */
 export type Built = { files: readonly FileSize[]; firstLoad: readonly FileSize[] };
 
 /**
- * Builds the console into `console/dist`, in one step for who reads it, so that several may do so at a time. Null where the bundler cannot be
- * loaded, as in an install without development dependencies. Rejects where the sources do not compile, or a first visit would load too much.
+ * Builds the console into `console/dist`, in one step for who reads it, so that several may do so at a time. Null where
+ * the bundler cannot be loaded, as in an install without development dependencies. Rejects where the sources do not
+ * compile, or a first visit would load too much.
  */
 export async function buildConsole(): Promise<Built | null> {
   const bundle = await loadBundler();
@@ -30,7 +34,8 @@ export async function buildConsole(): Promise<Built | null> {
     const files = await compressFiles(outDir);
     const firstLoad = await listFirstLoad(outDir, files);
     const size = firstLoad.reduce((sum, { gzip }) => sum + gzip, 0);
-    if (size > FIRST_LOAD_LIMIT) throw new Error(`a first visit would load ${size} bytes, more than ${FIRST_LOAD_LIMIT}`);
+    if (size > FIRST_LOAD_LIMIT)
+      throw new Error(`a first visit would load ${size} bytes, more than ${FIRST_LOAD_LIMIT}`);
     await writeFile(join(outDir, 'paths.json'), JSON.stringify(Object.values(PATHS)));
     await writeFile(join(outDir, 'stamp'), stamp);
     await replaceFolder(outDir, DIST);

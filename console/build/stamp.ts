@@ -8,7 +8,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Where the built console lies. */
 export const DIST = join(ROOT, 'console', 'dist');
 
-/** What a build is made of: the console itself, and what is installed. Of the API it has types alone, which leave no trace. */
+/**
+ * What a build is made of: the console itself, and what is installed. Of the API it has types alone, which leave no
+ * trace.
+ */
 const SOURCES = ['console/**/*.{ts,tsx,css,html,js,svg,json}', 'console/samples/*', 'package-lock.json'];
 const MADE = ['console/dist/**', 'console/.dist-*/**'];
 
@@ -23,6 +26,10 @@ export async function stampSources(): Promise<string> {
   const paths: string[] = [];
   for await (const path of glob(SOURCES, { cwd: ROOT, exclude: MADE })) paths.push(path);
   const hash = createHash('sha256');
-  for (const path of paths.toSorted()) hash.update(`${path}\0`).update(await readFile(join(ROOT, path))).update('\0');
+  for (const path of paths.toSorted())
+    hash
+      .update(`${path}\0`)
+      .update(await readFile(join(ROOT, path)))
+      .update('\0');
   return hash.digest('hex');
 }

@@ -11,25 +11,39 @@ type Operation<M extends Method, P extends PathsWith<M>> = paths[P][M];
 type JsonOf<R> = R extends { content: { 'application/json': infer Json } } ? Json : undefined;
 type Good = 200 | 201 | 202 | 204;
 /** What a good answer of an operation holds; undefined where it is empty. */
-export type Answer<O> = O extends { responses: infer R } ? { [S in keyof R & Good]: JsonOf<R[S]> }[keyof R & Good] : never;
+export type Answer<O> = O extends { responses: infer R }
+  ? { [S in keyof R & Good]: JsonOf<R[S]> }[keyof R & Good]
+  : never;
 /** What an operation is sent. */
 export type Body<O> = O extends { requestBody?: { content: { 'application/json': infer Json } } } ? Json : never;
 type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? (Q extends object ? Q : never) : never;
 
 /** `path` has what stands in braces in the path. */
-export type Options<O> = { path?: Readonly<Record<string, string>>; query?: QueryOf<O>; body?: Body<O>; signal?: AbortSignal };
+export type Options<O> = {
+  path?: Readonly<Record<string, string>>;
+  query?: QueryOf<O>;
+  body?: Body<O>;
+  signal?: AbortSignal;
+};
 
 /**
- * The API below `/v1`, by the description: `api.get('/monitors/{id}', { path: { id } })`. Rejects with a `Failure` at every answer that is no good one;
- * one that says that nobody is signed in any more leads to the sign-in page as well.
+ * The API below `/v1`, by the description: `api.get('/monitors/{id}', { path: { id } })`. Rejects with a `Failure` at
+ * every answer that is no good one; one that says that nobody is signed in any more leads to the sign-in page as well.
  */
 export const api = {
-  get: <P extends PathsWith<'get'>>(path: P, options?: Options<Operation<'get', P>>) => send<Answer<Operation<'get', P>>>('GET', path, options),
+  get: <P extends PathsWith<'get'>>(path: P, options?: Options<Operation<'get', P>>) =>
+    send<Answer<Operation<'get', P>>>('GET', path, options),
   /** A page of a list, with the cursor of the next one. */
-  page: <P extends PathsWith<'get'>>(path: P, options: Options<Operation<'get', P>> = {}): Promise<Page<Answer<Operation<'get', P>>>> => requestPage('GET', fill(path, options.path), sentOf(options)),
-  post: <P extends PathsWith<'post'>>(path: P, options?: Options<Operation<'post', P>>) => send<Answer<Operation<'post', P>>>('POST', path, options),
-  patch: <P extends PathsWith<'patch'>>(path: P, options?: Options<Operation<'patch', P>>) => send<Answer<Operation<'patch', P>>>('PATCH', path, options),
-  delete: <P extends PathsWith<'delete'>>(path: P, options?: Options<Operation<'delete', P>>) => send<Answer<Operation<'delete', P>>>('DELETE', path, options),
+  page: <P extends PathsWith<'get'>>(
+    path: P,
+    options: Options<Operation<'get', P>> = {},
+  ): Promise<Page<Answer<Operation<'get', P>>>> => requestPage('GET', fill(path, options.path), sentOf(options)),
+  post: <P extends PathsWith<'post'>>(path: P, options?: Options<Operation<'post', P>>) =>
+    send<Answer<Operation<'post', P>>>('POST', path, options),
+  patch: <P extends PathsWith<'patch'>>(path: P, options?: Options<Operation<'patch', P>>) =>
+    send<Answer<Operation<'patch', P>>>('PATCH', path, options),
+  delete: <P extends PathsWith<'delete'>>(path: P, options?: Options<Operation<'delete', P>>) =>
+    send<Answer<Operation<'delete', P>>>('DELETE', path, options),
 };
 
 type Sent = { path?: Readonly<Record<string, string>>; query?: object; body?: unknown; signal?: AbortSignal };
@@ -44,5 +58,9 @@ function fill(path: string, places: Readonly<Record<string, string>> = {}): stri
 
 function sentOf({ query, body, signal }: Sent): RequestOptions {
   // The description's types of queries are objects of texts, numbers and truth values.
-  return { ...(query !== undefined && { query: query as Query }), ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) };
+  return {
+    ...(query !== undefined && { query: query as Query }),
+    ...(body !== undefined && { body }),
+    ...(signal !== undefined && { signal }),
+  };
 }

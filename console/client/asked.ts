@@ -3,7 +3,9 @@ declare global {
   var spotcheckAsked: Map<string, Promise<Response>> | undefined;
 }
 
-/** The answer to what was asked for before the console was there; undefined where it was not, or somebody has taken it. */
+/**
+ * The answer to what was asked for before the console was there; undefined where it was not, or somebody has taken it.
+ */
 export function takeAsked(url: string): Promise<Response> | undefined {
   const answer = globalThis.spotcheckAsked?.get(url);
   globalThis.spotcheckAsked?.delete(url);

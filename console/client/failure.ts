@@ -10,7 +10,10 @@ export class Failure extends Error {
   /** The whole answer, for those that say more than a sentence. */
   readonly body: Readonly<Record<string, unknown>>;
 
-  constructor(message: string, answer: { status: number; requestId?: string | null; retryAfter?: number | null; body?: Record<string, unknown> }) {
+  constructor(
+    message: string,
+    answer: { status: number; requestId?: string | null; retryAfter?: number | null; body?: Record<string, unknown> },
+  ) {
     super(message);
     this.status = answer.status;
     this.requestId = answer.requestId ?? null;
@@ -26,16 +29,23 @@ export function sentenceOf(error: unknown): string {
 }
 
 /**
- * The API's complaints by the field that each begins with, and the rest in one. Fields are written as the API writes them: `check_spec.ping.count`,
- * `monitor_ids[2]`. A complaint about a part of a field that is asked for belongs to that field.
+ * The API's complaints by the field that each begins with, and the rest in one. Fields are written as the API writes
+ * them: `check_spec.ping.count`, `monitor_ids[2]`. A complaint about a part of a field that is asked for belongs to
+ * that field.
  */
-export function problemsByField(error: unknown, fields: readonly string[]): { byField: Readonly<Record<string, string>>; rest: string | null } {
-  if (!(error instanceof Failure) || error.status !== 400) return { byField: {}, rest: error === null || error === undefined ? null : sentenceOf(error) };
+export function problemsByField(
+  error: unknown,
+  fields: readonly string[],
+): { byField: Readonly<Record<string, string>>; rest: string | null } {
+  if (!(error instanceof Failure) || error.status !== 400)
+    return { byField: {}, rest: error === null || error === undefined ? null : sentenceOf(error) };
   const byField: Record<string, string> = {};
   const rest: string[] = [];
   for (const sentence of error.message.split('; ')) {
     const subject = /^[\w.[\]-]+/.exec(sentence)?.[0] ?? '';
-    const field = fields.filter((name) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`)).toSorted((a, b) => b.length - a.length)[0];
+    const field = fields
+      .filter((name) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`))
+      .toSorted((a, b) => b.length - a.length)[0];
     if (field === undefined) rest.push(sentence);
     else byField[field] = byField[field] === undefined ? capitalise(sentence) : `${byField[field]}; ${sentence}`;
   }

@@ -17,10 +17,16 @@ const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
 const RETRY_MS = 30_000;
 /** A page that nobody looks at for so long needs no stream. */
 const HIDDEN_MS = 60_000;
-/** A single change is told within a frame; in a storm so long passes from one telling to the next, for each draws the page anew. */
+/**
+ * A single change is told within a frame; in a storm so long passes from one telling to the next, for each draws the
+ * page anew.
+ */
 const GATHER_MS = { first: 16, next: 250 } as const;
 
-/** The stream of changes, for as long as somebody looks: browsers have six connections for all tabs of a host that speaks HTTP/1.1. */
+/**
+ * The stream of changes, for as long as somebody looks: browsers have six connections for all tabs of a host that
+ * speaks HTTP/1.1.
+ */
 export function openStream({ onLive, onReset, onChanges }: StreamEvents): { close: () => void } {
   const changes = gatherChanges(onChanges);
   const timers = new Set<ReturnType<typeof setTimeout>>();
@@ -55,7 +61,8 @@ export function openStream({ onLive, onReset, onChanges }: StreamEvents): { clos
       // The browser comes back by itself, unless the answer was no stream.
       if (opened.readyState === EventSource.CLOSED) later(connect, RETRY_MS);
     });
-    for (const kind of KINDS) opened.addEventListener(kind, ({ data }) => changes.add({ kind, data: JSON.parse(data) }));
+    for (const kind of KINDS)
+      opened.addEventListener(kind, ({ data }) => changes.add({ kind, data: JSON.parse(data) }));
   };
   const follow = () => {
     if (document.hidden) later(() => document.hidden && disconnect(), HIDDEN_MS);
@@ -89,7 +96,8 @@ function gatherChanges(onChanges: StreamEvents['onChanges']): { add: (change: Ch
     add(change) {
       gathered.push(change);
       // By a timer: a page that nobody looks at is given no frames.
-      if (gathered.length === 1) timer = setTimeout(tell, Math.max(GATHER_MS.first, toldAtMs + GATHER_MS.next - performance.now()));
+      if (gathered.length === 1)
+        timer = setTimeout(tell, Math.max(GATHER_MS.first, toldAtMs + GATHER_MS.next - performance.now()));
     },
     stop() {
       clearTimeout(timer);

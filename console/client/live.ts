@@ -11,7 +11,10 @@ export type { Incident, Monitor } from './shapes.ts';
 /** Whether what is shown is what is: by the stream, asked every few seconds, or not at all at the moment. */
 export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
 
-/** All monitors, in the order of the API; null until they are there. A new list at every change: its rows are the same where they did not change. */
+/**
+ * All monitors, in the order of the API; null until they are there. A new list at every change: its rows are the same
+ * where they did not change.
+ */
 export const monitors = signal<readonly Monitor[] | null>(null);
 
 /** The open incident of each monitor that has one, by the monitor's id. */
@@ -24,23 +27,32 @@ type Listener = (kind: LiveKind, data: Change['data']) => void;
 
 const listeners = new Set<Listener>();
 
-/** Questions for everything that are under way, the oldest first, each with what the stream has told since: an answer may be older than that. */
+/**
+ * Questions for everything that are under way, the oldest first, each with what the stream has told since: an answer
+ * may be older than that.
+ */
 const underWay = new Set<Change[]>();
 
 /** Without a stream everything is asked for again after so long. */
 const POLL_MS = 10_000;
 
-/** Hears of every change while a page is shown; gives back how to stop. While there is no stream nothing is heard: pages ask anew by themselves where it matters. */
+/**
+ * Hears of every change while a page is shown; gives back how to stop. While there is no stream nothing is heard: pages
+ * ask anew by themselves where it matters.
+ */
 export function onChange(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
-/** Keeps the monitors as they are until it is told to stop; then they are forgotten, for the next may be somebody else. */
+/**
+ * Keeps the monitors as they are until it is told to stop; then they are forgotten, for the next may be somebody else.
+ */
 export function startLive(): () => void {
   const controller = new AbortController();
   const reload = () => void loadAll(controller.signal);
-  // Of the first two, what is asked for at once and what the stream begins with, the second waits: rows are to be there, and it finds little that is new.
+  // Of the first two, what is asked for at once and what the stream begins with, the second waits: rows are to be
+  // there, and it finds little that is new.
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
     first = null;
   });
@@ -96,14 +108,21 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
 type Everything = [Schemas['Overview'], readonly Incident[]];
 
 function askForAll(options: RequestOptions): Promise<Everything> {
-  const askIncidents = (page: Query) => requestPage<Schemas['IncidentList']>('GET', '/incidents', { ...options, query: { status: 'open', ...page } });
-  return Promise.all([request<Schemas['Overview']>('GET', '/overview', options), listAll(askIncidents, ({ incidents }) => incidents)]);
+  const askIncidents = (page: Query) =>
+    requestPage<Schemas['IncidentList']>('GET', '/incidents', { ...options, query: { status: 'open', ...page } });
+  return Promise.all([
+    request<Schemas['Overview']>('GET', '/overview', options),
+    listAll(askIncidents, ({ incidents }) => incidents),
+  ]);
 }
 
 /** What was asked for before anybody was known to be signed in; null once it is taken. */
 const early: { answers: Promise<Everything> | null } = { answers: null };
 
-/** Asks for what the first page needs while it is still asked who is there: of a stranger nothing is told, and nothing is lost. */
+/**
+ * Asks for what the first page needs while it is still asked who is there: of a stranger nothing is told, and nothing
+ * is lost.
+ */
 export function askEarly(): void {
   early.answers = askForAll({ answersOwn401: true });
   early.answers.catch(() => undefined);
@@ -144,7 +163,11 @@ function take(changes: readonly Change[]): void {
   const incidents = changes.filter(({ kind }) => kind === 'incident').map(({ data }) => data as Incident);
   batch(() => {
     // The stream's rows are the overview's (watchLive in the API's description).
-    if (rows.length > 0) putMonitors(rows.filter(({ deleted }) => deleted !== true).map((row) => row as Monitor), rows.filter(({ deleted }) => deleted === true).map(({ id }) => id));
+    if (rows.length > 0)
+      putMonitors(
+        rows.filter(({ deleted }) => deleted !== true).map((row) => row as Monitor),
+        rows.filter(({ deleted }) => deleted === true).map(({ id }) => id),
+      );
     if (incidents.length > 0) putIncidents(incidents);
   });
 }

@@ -11,9 +11,12 @@ export function nextCursor(link: string | null): string | null {
 }
 
 /** All rows of a list, page by page. */
-export async function listAll<Answer, Row>(ask: (query: { limit: number; cursor?: string }) => Promise<Page<Answer>>, rowsOf: (answer: Answer) => readonly Row[]): Promise<Row[]> {
+export async function listAll<Answer, Row>(
+  ask: (query: { limit: number; cursor?: string }) => Promise<Page<Answer>>,
+  rowsOf: (answer: Answer) => readonly Row[],
+): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const { answer, next } = await ask({ limit: MOST_AT_ONCE, ...(cursor !== undefined && { cursor }) });
     rows.push(...rowsOf(answer));
     if (next === null) return rows;

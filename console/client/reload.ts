@@ -6,8 +6,15 @@ const GATHER_MS = 300;
 /** Without a stream what is shown is asked for again after so long. */
 const POLL_MS = 10_000;
 
-/** Asks anew when something of a kind changes, when the stream is back, and every few seconds while there is none; `concerns` says which changes matter. */
-export function useReload(load: { reload: () => Promise<void> }, kinds: readonly LiveKind[], concerns: (id: string) => boolean = () => true): void {
+/**
+ * Asks anew when something of a kind changes, when the stream is back, and every few seconds while there is none;
+ * `concerns` says which changes matter.
+ */
+export function useReload(
+  load: { reload: () => Promise<void> },
+  kinds: readonly LiveKind[],
+  concerns: (id: string) => boolean = () => true,
+): void {
   const latest = useRef({ load, concerns });
   latest.current = { load, concerns };
   useEffect(() => {

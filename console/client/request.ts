@@ -17,14 +17,23 @@ export async function request<T>(method: string, path: string, options: RequestO
 }
 
 /** The same, with the cursor of the page after this one, where the answer is a page of a list. */
-export async function requestPage<T>(method: string, path: string, { query, body, signal, answersOwn401 = false }: RequestOptions = {}): Promise<Page<T>> {
+export async function requestPage<T>(
+  method: string,
+  path: string,
+  { query, body, signal, answersOwn401 = false }: RequestOptions = {},
+): Promise<Page<T>> {
   const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
     method,
-    headers: { Accept: 'application/json', ...(body !== undefined && { 'Content-Type': 'application/json' }), ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }) },
+    headers: {
+      Accept: 'application/json',
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
   });
-  const json = response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
+  const json =
+    response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
   if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
   if (response.status === 401 && !answersOwn401) endSession();
   throw failureOf(response, json ?? {});
@@ -37,7 +46,12 @@ async function reach(url: string, init: RequestInit): Promise<{ response: Respon
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Failure(navigator.onLine ? 'the service does not answer: try again in a moment' : 'this device is offline: it will work again with the connection', { status: 0 });
+    throw new Failure(
+      navigator.onLine
+        ? 'the service does not answer: try again in a moment'
+        : 'this device is offline: it will work again with the connection',
+      { status: 0 },
+    );
   }
 }
 
@@ -45,12 +59,15 @@ function failureOf(response: Response, body: Record<string, unknown>): Failure {
   const message = typeof body['error'] === 'string' ? body['error'] : `the service answered with ${response.status}`;
   const requestId = response.headers.get('x-request-id');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
-  return new Failure(response.status === 429 && !Number.isNaN(retryAfter) ? `${message}: wait ${retryAfter} s` : message, {
-    status: response.status,
-    requestId,
-    retryAfter: Number.isNaN(retryAfter) ? null : retryAfter,
-    body,
-  });
+  return new Failure(
+    response.status === 429 && !Number.isNaN(retryAfter) ? `${message}: wait ${retryAfter} s` : message,
+    {
+      status: response.status,
+      requestId,
+      retryAfter: Number.isNaN(retryAfter) ? null : retryAfter,
+      body,
+    },
+  );
 }
 
 function queryText(query: Query = {}): string {

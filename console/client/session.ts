@@ -22,7 +22,13 @@ export async function signIn(credentials: { email: string; password: string; cod
     session.value = await request<Session>('POST', '/session', { body: credentials, answersOwn401: true });
     return 'signed-in';
   } catch (error) {
-    if (error instanceof Failure && error.status === 401 && error.body['code_required'] === true && credentials.code === undefined) return 'code-required';
+    if (
+      error instanceof Failure &&
+      error.status === 401 &&
+      error.body['code_required'] === true &&
+      credentials.code === undefined
+    )
+      return 'code-required';
     throw error;
   }
 }

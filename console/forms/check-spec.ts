@@ -1,10 +1,13 @@
 import type { components } from '../../api/schema.generated.ts';
-import { numberOf } from './number.ts';
 import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, TransportDraft } from './monitor-draft.ts';
+import { numberOf } from './number.ts';
 
 type Input = components['schemas']['CheckSpecInput'];
 
-/** `check_spec` of a draft: what the service has and shows to nobody is asked to be kept. Types without settings of their own have none. */
+/**
+ * `check_spec` of a draft: what the service has and shows to nobody is asked to be kept. Types without settings of
+ * their own have none.
+ */
 export function checkSpecOf(draft: Draft): Input {
   return PARTS[draft.type](draft);
 }
@@ -15,28 +18,48 @@ export function isEmptySpec(spec: Input): boolean {
 }
 
 const PARTS = {
-  http: ({ request, assertions }) => ({ ...part('request', requestOf(request)), ...(assertions.length > 0 && { assertions: assertions.map(assertionOf) }) }),
+  http: ({ request, assertions }) => ({
+    ...part('request', requestOf(request)),
+    ...(assertions.length > 0 && { assertions: assertions.map(assertionOf) }),
+  }),
   tcp: ({ transport }) => part('transport', transportOf(transport)),
   udp: ({ transport }) => part('transport', transportOf(transport)),
-  icmp: ({ ping }) => part('ping', numbers({ count: ping.count, lossDegradedPct: ping.lossDegradedPct, rttDegradedMs: ping.rttDegradedMs })),
+  icmp: ({ ping }) =>
+    part(
+      'ping',
+      numbers({ count: ping.count, lossDegradedPct: ping.lossDegradedPct, rttDegradedMs: ping.rttDegradedMs }),
+    ),
   heartbeat: ({ heartbeat }) =>
-    part('heartbeat', { ...(heartbeat.failEnabled !== null && { failEnabled: heartbeat.failEnabled }), ...numbers({ maxDurationSeconds: heartbeat.maxDuration }) }),
-  dns: ({ dns }) => part('dns', { ...(dns.records.length > 0 && { records: dns.records.map(recordOf) }), ...(dns.crossCheck !== null && { crossCheck: dns.crossCheck }) }),
+    part('heartbeat', {
+      ...(heartbeat.failEnabled !== null && { failEnabled: heartbeat.failEnabled }),
+      ...numbers({ maxDurationSeconds: heartbeat.maxDuration }),
+    }),
+  dns: ({ dns }) =>
+    part('dns', {
+      ...(dns.records.length > 0 && { records: dns.records.map(recordOf) }),
+      ...(dns.crossCheck !== null && { crossCheck: dns.crossCheck }),
+    }),
   // Their settings are fields of the monitor itself.
   domain: () => ({}),
   vendor: () => ({}),
 } as const satisfies Record<MonitorType, (draft: Draft) => Input>;
 
 function requestOf({ headers, auth, body, contentType }: RequestDraft): NonNullable<Input['request']> {
-  const named = headers.filter(({ name, value, kind }) => kind !== 'kept' && kind !== 'removed' && (name !== '' || value !== ''));
-  const mapOf = (kind: 'plain' | 'secret') => Object.fromEntries(named.filter((header) => header.kind === kind).map(({ name, value }) => [name.trim(), value]));
+  const named = headers.filter(
+    ({ name, value, kind }) => kind !== 'kept' && kind !== 'removed' && (name !== '' || value !== ''),
+  );
+  const mapOf = (kind: 'plain' | 'secret') =>
+    Object.fromEntries(named.filter((header) => header.kind === kind).map(({ name, value }) => [name.trim(), value]));
   const removed = headers.flatMap(({ name, kind }) => (kind === 'removed' ? [name] : []));
   const plain = mapOf('plain');
   const secret = mapOf('secret');
   return {
     ...part('headers', plain),
     ...part('secretHeaders', secret),
-    ...(headers.some(({ kind }) => kind === 'kept') && { preserveSecretHeaders: true, ...(removed.length > 0 && { removeSecretHeaders: removed }) }),
+    ...(headers.some(({ kind }) => kind === 'kept') && {
+      preserveSecretHeaders: true,
+      ...(removed.length > 0 && { removeSecretHeaders: removed }),
+    }),
     ...(auth.type !== '' && { auth: { type: auth.type, ...(!auth.isKept && CREDENTIALS[auth.type](auth)) } }),
     ...secretOf(body, { value: 'body', secret: 'bodySecret', preserve: 'preserveBody' }),
     ...(contentType !== '' && { contentType }),
@@ -57,7 +80,10 @@ function transportOf({ payload, encoding, expect, expectMode }: TransportDraft):
   };
 }
 
-function secretOf({ kind, text }: SecretText, keys: { value: string; secret: string; preserve: string }): Record<string, string | boolean> {
+function secretOf(
+  { kind, text }: SecretText,
+  keys: { value: string; secret: string; preserve: string },
+): Record<string, string | boolean> {
   if (kind === 'none') return {};
   if (kind === 'kept') return { [keys.secret]: true, [keys.preserve]: true };
   return { [keys.value]: text, ...(kind === 'secret' && { [keys.secret]: true }) };
@@ -74,7 +100,11 @@ function assertionOf({ source, op, value, path, name }: AssertionDraft): NonNull
   };
 }
 
-function recordOf({ type, mode, expected }: Draft['dns']['records'][number]): NonNullable<NonNullable<Input['dns']>['records']>[number] {
+function recordOf({
+  type,
+  mode,
+  expected,
+}: Draft['dns']['records'][number]): NonNullable<NonNullable<Input['dns']>['records']>[number] {
   const values = expected.filter((value) => value !== '');
   return { type, mode, ...(mode !== 'exists' && mode !== 'absent' && { expected: values }) };
 }

@@ -13,7 +13,10 @@ export function isWatched({ id, name }: Component, watched: readonly string[]): 
 }
 
 /** The watched ones with the component, or without it. */
-export function withComponent(component: Component, { listed, watched, isOn }: { listed: readonly Component[]; watched: readonly string[]; isOn: boolean }): readonly string[] {
+export function withComponent(
+  component: Component,
+  { listed, watched, isOn }: { listed: readonly Component[]; watched: readonly string[]; isOn: boolean },
+): readonly string[] {
   const others = watched.filter((text) => text.trim() !== '' && !isWatched(component, [text]));
   return isOn ? [...others, watchName(component, listed)] : others;
 }

@@ -9,19 +9,35 @@ const UNITS = [
   { value: '1', label: 'seconds' },
 ] as const;
 
-type Props = { label: string; seconds: string; onSeconds: (seconds: string) => void; standard: number | null; hint?: string; error?: string | undefined };
+type Props = {
+  label: string;
+  seconds: string;
+  onSeconds: (seconds: string) => void;
+  standard: number | null;
+  hint?: string;
+  error?: string | undefined;
+};
 
-/** A time of which the draft keeps seconds, in the unit that suits it. `standard`: what empty stands for, in seconds; null = nothing. */
+/**
+ * A time of which the draft keeps seconds, in the unit that suits it. `standard`: what empty stands for, in seconds;
+ * null = nothing.
+ */
 export function DurationField({ label, seconds, onSeconds, standard, hint, error }: Props) {
   const unit = useSignal(unitOf(seconds === '' ? (standard ?? 60) : Number(seconds)));
   const factor = Number(unit.value);
   const amount = seconds === '' || Number.isNaN(Number(seconds)) ? seconds : String(round(Number(seconds) / factor));
-  const toSeconds = (text: string, times: number) => (text.trim() === '' || Number.isNaN(Number(text)) ? text : String(round(Number(text) * times)));
+  const toSeconds = (text: string, times: number) =>
+    text.trim() === '' || Number.isNaN(Number(text)) ? text : String(round(Number(text) * times));
   return (
     <Field {...{ label, hint, error }}>
       {(input) => (
         <div class="flex gap-2">
-          <NumberInput {...input} value={amount} placeholder={standard === null ? 'none' : String(round(standard / factor))} onValue={(text) => onSeconds(toSeconds(text, factor))} />
+          <NumberInput
+            {...input}
+            value={amount}
+            placeholder={standard === null ? 'none' : String(round(standard / factor))}
+            onValue={(text) => onSeconds(toSeconds(text, factor))}
+          />
           <SelectField
             label={`Unit of ${label.toLowerCase()}`}
             hideLabel

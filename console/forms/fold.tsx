@@ -2,8 +2,21 @@ import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Icon } from '../parts/icon.tsx';
 
-/** What most people do not need, behind its title; `note` says what is set in there, and what is set when it appears opens it. */
-export function Fold({ title, note, isOpen = false, children }: { title: string; note: string; isOpen?: boolean; children: ComponentChildren }) {
+/**
+ * What most people do not need, behind its title; `note` says what is set in there, and what is set when it appears
+ * opens it.
+ */
+export function Fold({
+  title,
+  note,
+  isOpen = false,
+  children,
+}: {
+  title: string;
+  note: string;
+  isOpen?: boolean;
+  children: ComponentChildren;
+}) {
   const isOpenAtFirst = useMemo(() => isOpen, []);
   return (
     <details open={isOpenAtFirst} class="group border-t border-line last:border-b">

@@ -16,12 +16,18 @@ export function createBody(draft: Draft): Schemas['MonitorCreate'] {
 }
 
 /**
- * What makes the monitor that was read, as `original`, into the draft. Fields that stay are left out, so that neither somebody else's change is undone
- * nor a value judged that a plan would not take any more; `check_spec` goes whole, for an http monitor would lose its settings without.
+ * What makes the monitor that was read, as `original`, into the draft. Fields that stay are left out, so that neither
+ * somebody else's change is undone nor a value judged that a plan would not take any more; `check_spec` goes whole, for
+ * an http monitor would lose its settings without.
  */
-export function patchBody(draft: Draft, { original, surroundings }: { original: Draft; surroundings: Surroundings }): Schemas['MonitorPatch'] {
+export function patchBody(
+  draft: Draft,
+  { original, surroundings }: { original: Draft; surroundings: Surroundings },
+): Schemas['MonitorPatch'] {
   const before = new Map(Object.entries(effective(original, surroundings)));
-  const changed = Object.entries(effective(draft, surroundings)).filter(([key, value]) => !isSame(value, before.get(key)));
+  const changed = Object.entries(effective(draft, surroundings)).filter(
+    ([key, value]) => !isSame(value, before.get(key)),
+  );
   const spec = checkSpecOf(draft);
   const sendsSpec = draft.type === 'http' || !isSame(spec, checkSpecOf(original));
   return {
@@ -43,7 +49,16 @@ function isQuorumAsked({ type }: Draft): boolean {
 
 /** Types whose settings are kept when they are left out are sent empty ones where nothing is left of them. */
 function withCleared(spec: Schemas['CheckSpecInput'], type: MonitorType): Schemas['CheckSpecInput'] {
-  const cleared = { tcp: { transport: {} }, udp: { transport: {} }, icmp: { ping: {} }, heartbeat: { heartbeat: {} }, dns: { dns: {} }, http: {}, domain: {}, vendor: {} } as const satisfies Record<MonitorType, object>;
+  const cleared = {
+    tcp: { transport: {} },
+    udp: { transport: {} },
+    icmp: { ping: {} },
+    heartbeat: { heartbeat: {} },
+    dns: { dns: {} },
+    http: {},
+    domain: {},
+    vendor: {},
+  } as const satisfies Record<MonitorType, object>;
   return isEmptySpec(spec) ? cleared[type] : spec;
 }
 
@@ -57,16 +72,33 @@ function fieldsOf(draft: Draft): Fields {
     sla_target: number(draft.slaTarget),
     ...(type !== 'heartbeat' && { target: text(draft.target) }),
     ...(type !== 'vendor' && { dependencies: draft.dependencies.length > 0 ? [...draft.dependencies] : undefined }),
-    ...(type !== 'heartbeat' && { timeout_ms: number(draft.timeout), down_after_failures: number(draft.failures), up_after_successes: number(draft.successes) }),
-    ...(isAgentChecked && { down_min_sources: number(draft.quorum), agent_sources: draft.sources.length > 0 ? draft.sources.toSorted() : undefined }),
-    ...(type === 'http' && { method: text(draft.method), expected_status: text(draft.expectedStatus), body_match: draft.bodyMatch === '' ? undefined : draft.bodyMatch, follow_redirects: draft.followRedirects ? undefined : false }),
+    ...(type !== 'heartbeat' && {
+      timeout_ms: number(draft.timeout),
+      down_after_failures: number(draft.failures),
+      up_after_successes: number(draft.successes),
+    }),
+    ...(isAgentChecked && {
+      down_min_sources: number(draft.quorum),
+      agent_sources: draft.sources.length > 0 ? draft.sources.toSorted() : undefined,
+    }),
+    ...(type === 'http' && {
+      method: text(draft.method),
+      expected_status: text(draft.expectedStatus),
+      body_match: draft.bodyMatch === '' ? undefined : draft.bodyMatch,
+      follow_redirects: draft.followRedirects ? undefined : false,
+    }),
     ...((type === 'http' || type === 'domain') && { warn_days: number(draft.warnDays) }),
     ...(type === 'heartbeat' && { grace_seconds: number(draft.grace) }),
-    ...(type === 'vendor' && { components: draft.components.length > 0 ? draft.components.filter((name) => name.trim() !== '') : undefined }),
+    ...(type === 'vendor' && {
+      components: draft.components.length > 0 ? draft.components.filter((name) => name.trim() !== '') : undefined,
+    }),
   };
 }
 
-/** The fields that apply, each with what it comes to: what is empty is what the service would choose. The quorum has a rule of its own. */
+/**
+ * The fields that apply, each with what it comes to: what is empty is what the service would choose. The quorum has a
+ * rule of its own.
+ */
 function effective(draft: Draft, surroundings: Surroundings): Fields {
   const defaults = defaultsOf(draft, surroundings);
   const standard: Fields = {

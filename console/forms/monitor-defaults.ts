@@ -1,7 +1,17 @@
 import { AGENT_CHECKED, type Draft, type MonitorType } from './monitor-draft.ts';
 
 /** What a field is where nothing is filled in; the service chooses the same. */
-export type Defaults = { interval: number; timeout: number; method: string; expectedStatus: string; failures: number; successes: number; quorum: number; grace: number; warnDays: number };
+export type Defaults = {
+  interval: number;
+  timeout: number;
+  method: string;
+  expectedStatus: string;
+  failures: number;
+  successes: number;
+  quorum: number;
+  grace: number;
+  warnDays: number;
+};
 
 /** Where a monitor is made: its plan's shortest interval in seconds, and how many shared places there are. */
 export type Surroundings = { minInterval: number; sharedPlaces: number };
@@ -9,7 +19,16 @@ export type Surroundings = { minInterval: number; sharedPlaces: number };
 /** The shortest interval of a plan, in seconds. */
 export const MIN_INTERVAL = { free: 60, solo: 30, pro: 1 } as const;
 
-const INTERVAL = { http: 60, tcp: 60, icmp: 60, udp: 60, domain: 3600, heartbeat: 60, dns: 300, vendor: 120 } as const satisfies Record<MonitorType, number>;
+const INTERVAL = {
+  http: 60,
+  tcp: 60,
+  icmp: 60,
+  udp: 60,
+  domain: 3600,
+  heartbeat: 60,
+  dns: 300,
+  vendor: 120,
+} as const satisfies Record<MonitorType, number>;
 
 /** As many shared places look at a monitor whose owner names none, if there are. */
 const PLACES = 3;
@@ -47,5 +66,10 @@ export function positive(text: string): number | null {
 export function withFollowing(draft: Draft, surroundings: Surroundings): Draft {
   const { timeout, quorum, grace } = defaultsOf(draft, surroundings);
   const unlessDefault = (text: string, standard: number) => (text === String(standard) ? '' : text);
-  return { ...draft, timeout: unlessDefault(draft.timeout, timeout), quorum: unlessDefault(draft.quorum, quorum), grace: unlessDefault(draft.grace, grace) };
+  return {
+    ...draft,
+    timeout: unlessDefault(draft.timeout, timeout),
+    quorum: unlessDefault(draft.quorum, quorum),
+    grace: unlessDefault(draft.grace, grace),
+  };
 }

@@ -13,25 +13,53 @@ type Transport = NonNullable<CheckSpec['transport']>;
 export const AGENT_CHECKED: readonly MonitorType[] = ['http', 'tcp', 'icmp', 'udp'];
 
 /**
- * A header as it is filled in. `kept`: a secret one whose value the service has and shows to nobody. `removed`: one that is kept
- * no longer once that is saved. `isStored`: its name is that of a stored secret, also while a new value is filled in.
+ * A header as it is filled in. `kept`: a secret one whose value the service has and shows to nobody. `removed`: one
+ * that is kept no longer once that is saved. `isStored`: its name is that of a stored secret, also while a new value is
+ * filled in.
  */
-export type HeaderDraft = { name: string; value: string; kind: 'plain' | 'secret' | 'kept' | 'removed'; isStored: boolean };
+export type HeaderDraft = {
+  name: string;
+  value: string;
+  kind: 'plain' | 'secret' | 'kept' | 'removed';
+  isStored: boolean;
+};
 
 /** A text that may be secret; `kept`: the service has it and shows it to nobody. */
 export type SecretText = { kind: 'none' | 'plain' | 'secret' | 'kept'; text: string };
 
 /** Credentials; with `isKept` those that the service has. */
-export type AuthDraft = { type: '' | 'bearer' | 'basic'; isKept: boolean; token: string; username: string; password: string };
+export type AuthDraft = {
+  type: '' | 'bearer' | 'basic';
+  isKept: boolean;
+  token: string;
+  username: string;
+  password: string;
+};
 
 export type RequestDraft = { headers: readonly HeaderDraft[]; auth: AuthDraft; body: SecretText; contentType: string };
-export type AssertionDraft = { source: Schemas['AssertionSource']; op: string; value: string; path: string; name: string };
-export type TransportDraft = { payload: SecretText; encoding: '' | NonNullable<Transport['payloadEncoding']>; expect: string; expectMode: '' | NonNullable<Transport['expectMode']> };
-export type DnsRecordDraft = { type: Schemas['DnsRecord']['type']; mode: Schemas['DnsRecord']['mode']; expected: readonly string[] };
+export type AssertionDraft = {
+  source: Schemas['AssertionSource'];
+  op: string;
+  value: string;
+  path: string;
+  name: string;
+};
+export type TransportDraft = {
+  payload: SecretText;
+  encoding: '' | NonNullable<Transport['payloadEncoding']>;
+  expect: string;
+  expectMode: '' | NonNullable<Transport['expectMode']>;
+};
+export type DnsRecordDraft = {
+  type: Schemas['DnsRecord']['type'];
+  mode: Schemas['DnsRecord']['mode'];
+  expected: readonly string[];
+};
 
 /**
- * A monitor as it is filled in, with the parts of all types, so that another type keeps what fits. Numbers are texts as they were written, times in
- * seconds but for the timeout's milliseconds; empty stands for what the service chooses. `null` of a yes or no: nothing was said.
+ * A monitor as it is filled in, with the parts of all types, so that another type keeps what fits. Numbers are texts as
+ * they were written, times in seconds but for the timeout's milliseconds; empty stands for what the service chooses.
+ * `null` of a yes or no: nothing was said.
  */
 export type Draft = {
   type: MonitorType;
@@ -113,10 +141,19 @@ export function draftOf(monitor: MonitorDetail): Draft {
     components: spec.vendor?.components ?? [],
     dependencies: spec.dependencies ?? [],
     request: draftOfRequest(spec.request ?? {}),
-    assertions: (spec.assertions ?? []).map(({ source, op, value = '', path = '', name = '' }) => ({ source, op, value, path, name })),
+    assertions: (spec.assertions ?? []).map(({ source, op, value = '', path = '', name = '' }) => ({
+      source,
+      op,
+      value,
+      path,
+      name,
+    })),
     transport: draftOfTransport(spec.transport ?? {}),
     ping: draftOfPing(spec.ping ?? {}),
-    heartbeat: { failEnabled: spec.heartbeat?.failEnabled ?? null, maxDuration: textOf(spec.heartbeat?.maxDurationSeconds) },
+    heartbeat: {
+      failEnabled: spec.heartbeat?.failEnabled ?? null,
+      maxDuration: textOf(spec.heartbeat?.maxDurationSeconds),
+    },
     dns: {
       records: (spec.dns?.records ?? []).map(({ type, mode, expected = [] }) => ({ type, mode, expected })),
       crossCheck: spec.dns?.crossCheck ?? null,
@@ -124,7 +161,14 @@ export function draftOf(monitor: MonitorDetail): Draft {
   };
 }
 
-function draftOfRequest({ headers = {}, secretHeaderNames = [], auth, body, bodySecret = false, contentType = '' }: Request): RequestDraft {
+function draftOfRequest({
+  headers = {},
+  secretHeaderNames = [],
+  auth,
+  body,
+  bodySecret = false,
+  contentType = '',
+}: Request): RequestDraft {
   return {
     headers: [
       ...Object.entries(headers).map(([name, value]): HeaderDraft => ({ name, value, kind: 'plain', isStored: false })),
@@ -136,8 +180,19 @@ function draftOfRequest({ headers = {}, secretHeaderNames = [], auth, body, body
   };
 }
 
-function draftOfTransport({ payload, payloadEncoding, payloadSecret = false, expect = '', expectMode }: Partial<Transport>): TransportDraft {
-  return { payload: draftOfSecret(payload, payloadSecret), encoding: payloadEncoding ?? '', expect, expectMode: expectMode ?? '' };
+function draftOfTransport({
+  payload,
+  payloadEncoding,
+  payloadSecret = false,
+  expect = '',
+  expectMode,
+}: Partial<Transport>): TransportDraft {
+  return {
+    payload: draftOfSecret(payload, payloadSecret),
+    encoding: payloadEncoding ?? '',
+    expect,
+    expectMode: expectMode ?? '',
+  };
 }
 
 function draftOfPing({ count, lossDegradedPct, rttDegradedMs }: NonNullable<CheckSpec['ping']>): Draft['ping'] {

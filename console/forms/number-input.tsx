@@ -1,6 +1,14 @@
 import { inputLook } from '../parts/field.tsx';
 
-type Props = { id?: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean; 'aria-label'?: string; value: string; placeholder?: string; onValue: (value: string) => void };
+type Props = {
+  id?: string;
+  'aria-describedby'?: string;
+  'aria-invalid'?: boolean;
+  'aria-label'?: string;
+  value: string;
+  placeholder?: string;
+  onValue: (value: string) => void;
+};
 
 /** A number as text: what is no number stays to be seen, and the service says what it wants instead. */
 export function NumberInput({ value, onValue, ...rest }: Props) {

@@ -10,11 +10,40 @@ export const NO_PROBLEMS: Problems = { byField: {}, rest: [] };
 
 /** Fields of the API that the form shows, but for those of lists. */
 const FIELDS = [
-  'name', 'target', 'interval_seconds', 'timeout_ms', 'method', 'expected_status', 'body_match', 'follow_redirects', 'down_after_failures', 'up_after_successes', 'down_min_sources',
-  'sla_target', 'grace_seconds', 'agent_sources', 'warn_days', 'components', 'dependencies', 'check_spec.request.headers', 'check_spec.request.auth', 'check_spec.request.auth.token',
-  'check_spec.request.auth.username', 'check_spec.request.auth.password', 'check_spec.request.body', 'check_spec.request.contentType', 'check_spec.assertions', 'check_spec.transport.payload',
-  'check_spec.transport.payloadEncoding', 'check_spec.transport.expect', 'check_spec.ping.count', 'check_spec.ping.lossDegradedPct', 'check_spec.ping.rttDegradedMs',
-  'check_spec.heartbeat.maxDurationSeconds', 'check_spec.dns.records', 'check_spec.dns.crossCheck',
+  'name',
+  'target',
+  'interval_seconds',
+  'timeout_ms',
+  'method',
+  'expected_status',
+  'body_match',
+  'follow_redirects',
+  'down_after_failures',
+  'up_after_successes',
+  'down_min_sources',
+  'sla_target',
+  'grace_seconds',
+  'agent_sources',
+  'warn_days',
+  'components',
+  'dependencies',
+  'check_spec.request.headers',
+  'check_spec.request.auth',
+  'check_spec.request.auth.token',
+  'check_spec.request.auth.username',
+  'check_spec.request.auth.password',
+  'check_spec.request.body',
+  'check_spec.request.contentType',
+  'check_spec.assertions',
+  'check_spec.transport.payload',
+  'check_spec.transport.payloadEncoding',
+  'check_spec.transport.expect',
+  'check_spec.ping.count',
+  'check_spec.ping.lossDegradedPct',
+  'check_spec.ping.rttDegradedMs',
+  'check_spec.heartbeat.maxDurationSeconds',
+  'check_spec.dns.records',
+  'check_spec.dns.crossCheck',
 ] as const;
 
 /** What a sentence about a field begins with. */
@@ -30,7 +59,10 @@ const SHOWN_AT: Readonly<Record<string, string>> = {
   'check_spec.domain.warnDays': 'warn_days',
 };
 
-/** The service's answer parted by field. Of its sentences, divided by `; `, one that begins with no field goes on with the one before. */
+/**
+ * The service's answer parted by field. Of its sentences, divided by `; `, one that begins with no field goes on with
+ * the one before.
+ */
 export function problemsOf(error: unknown, draft: Draft): Problems {
   if (error === null || error === undefined) return NO_PROBLEMS;
   if (!(error instanceof Failure) || error.status !== 400) return { byField: {}, rest: [withRequest(error)] };
@@ -46,7 +78,10 @@ export function problemsOf(error: unknown, draft: Draft): Problems {
       rest.push(capitalise(piece));
       last = null;
     } else {
-      const said = piece.slice(place.strip.length).replace(/^[.\s]+/, '').replace(/^expected\[(\d+)\]/, (_, index: string) => `record ${Number(index) + 1}`);
+      const said = piece
+        .slice(place.strip.length)
+        .replace(/^[.\s]+/, '')
+        .replace(/^expected\[(\d+)\]/, (_, index: string) => `record ${Number(index) + 1}`);
       byField[place.field] = byField[place.field] === undefined ? capitalise(said) : `${byField[place.field]}; ${said}`;
       last = place.field;
     }
@@ -60,7 +95,10 @@ function subjectOf(piece: string): string | null {
   return ROOTS.has(/^[a-z_]*/.exec(subject)?.[0] ?? '') ? subject : null;
 }
 
-/** Where a complaint is shown, and how much of it that place's label says already. The row of a header is told by the header's name. */
+/**
+ * Where a complaint is shown, and how much of it that place's label says already. The row of a header is told by the
+ * header's name.
+ */
 function placeOf(subject: string, { request }: Draft): { field: string; strip: string } | null {
   const header = /^check_spec\.request\.(?:headers|secretHeaders)\.(.+)$/.exec(subject)?.[1];
   const row = header === undefined ? -1 : request.headers.findIndex(({ name }) => name.trim() === header);
@@ -68,7 +106,9 @@ function placeOf(subject: string, { request }: Draft): { field: string; strip: s
   const item = /^check_spec\.(?:assertions|dns\.records)\[\d+\]/.exec(subject)?.[0];
   if (item !== undefined) return { field: item, strip: item };
   const moved = Object.keys(SHOWN_AT).find((name) => isPartOf(subject, name));
-  const field = SHOWN_AT[moved ?? ''] ?? FIELDS.filter((name) => isPartOf(subject, name)).toSorted((a, b) => b.length - a.length)[0];
+  const field =
+    SHOWN_AT[moved ?? ''] ??
+    FIELDS.filter((name) => isPartOf(subject, name)).toSorted((a, b) => b.length - a.length)[0];
   return field === undefined ? null : { field, strip: subject === field || moved !== undefined ? subject : field };
 }
 

@@ -1,7 +1,11 @@
 /** Leads the keyboard to what takes the place of a button that was pressed, within what has `data-secret`. */
 export function focusInstead(button: HTMLElement): void {
   const place = button.closest('[data-secret]');
-  requestAnimationFrame(() => [...(place?.querySelectorAll<HTMLElement>('input:not([type="checkbox"]), textarea, button[data-first]') ?? [])].at(-1)?.focus());
+  requestAnimationFrame(() =>
+    [...(place?.querySelectorAll<HTMLElement>('input:not([type="checkbox"]), textarea, button[data-first]') ?? [])]
+      .at(-1)
+      ?.focus(),
+  );
 }
 
 /** Leads the keyboard into a row that is about to be added at the end of a list. */

@@ -3,31 +3,89 @@ import { CheckField, TextArea } from '../parts/field.tsx';
 import type { SecretText } from './monitor-draft.ts';
 import { focusInstead } from './rows.ts';
 
-type Props = { label: string; value: SecretText; onValue: (value: SecretText) => void; isStored: boolean; secretHint: string; hint: string; placeholder: string; error?: string | undefined };
+type Props = {
+  label: string;
+  value: SecretText;
+  onValue: (value: SecretText) => void;
+  isStored: boolean;
+  secretHint: string;
+  hint: string;
+  placeholder: string;
+  error?: string | undefined;
+};
 
-/** A text that may be secret; `isStored`: the service has a secret one. It is kept until it is replaced or taken away, each by a button that says so. */
-export function SecretTextField({ label, value: { kind, text }, onValue, isStored, secretHint, hint, placeholder, error }: Props) {
+/**
+ * A text that may be secret; `isStored`: the service has a secret one. It is kept until it is replaced or taken away,
+ * each by a button that says so.
+ */
+export function SecretTextField({
+  label,
+  value: { kind, text },
+  onValue,
+  isStored,
+  secretHint,
+  hint,
+  placeholder,
+  error,
+}: Props) {
   if (kind === 'kept') {
     return (
       <div data-secret>
         <p class="text-sm font-medium">{label}</p>
-        <StoredSecret what={label.toLowerCase()} onReplace={() => onValue({ kind: 'secret', text: '' })} onRemove={() => onValue({ kind: 'none', text: '' })} error={error} />
+        <StoredSecret
+          what={label.toLowerCase()}
+          onReplace={() => onValue({ kind: 'secret', text: '' })}
+          onRemove={() => onValue({ kind: 'none', text: '' })}
+          error={error}
+        />
       </div>
     );
   }
   return (
     <div class="flex flex-col gap-2" data-secret>
-      <TextArea label={label} mono rows={3} value={text} placeholder={placeholder} hint={hint} error={error} autocapitalize="off" spellcheck={false} onValue={(written) => onValue({ kind: kind === 'secret' ? 'secret' : written === '' ? 'none' : 'plain', text: written })} />
-      <CheckField label="Keep it secret" hint={secretHint} checked={kind === 'secret'} onChecked={(isSecret) => onValue({ kind: isSecret ? 'secret' : text === '' ? 'none' : 'plain', text })} />
+      <TextArea
+        label={label}
+        mono
+        rows={3}
+        value={text}
+        placeholder={placeholder}
+        hint={hint}
+        error={error}
+        autocapitalize="off"
+        spellcheck={false}
+        onValue={(written) =>
+          onValue({ kind: kind === 'secret' ? 'secret' : written === '' ? 'none' : 'plain', text: written })
+        }
+      />
+      <CheckField
+        label="Keep it secret"
+        hint={secretHint}
+        checked={kind === 'secret'}
+        onChecked={(isSecret) => onValue({ kind: isSecret ? 'secret' : text === '' ? 'none' : 'plain', text })}
+      />
       {isStored && <KeepStored what={label.toLowerCase()} onKeep={() => onValue({ kind: 'kept', text: '' })} />}
     </div>
   );
 }
 
 /** Says that a secret is there, which nobody can read, and what can be done with it. */
-export function StoredSecret({ what, onReplace, onRemove, error }: { what: string; onReplace: () => void; onRemove?: () => void; error?: string | undefined }) {
+export function StoredSecret({
+  what,
+  onReplace,
+  onRemove,
+  error,
+}: {
+  what: string;
+  onReplace: () => void;
+  onRemove?: () => void;
+  error?: string | undefined;
+}) {
   return (
-    <div class="mt-1 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border border-line bg-sunken px-3 py-2 text-sm">
+    <div
+      class="
+      mt-1 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border border-line bg-sunken px-3 py-2 text-sm
+    "
+    >
       <span class="min-w-0 flex-1 basis-40 text-soft">{error ?? 'Stored and kept as it is. Nobody can read it.'}</span>
       <Button
         size="small"

@@ -2,7 +2,10 @@ import { worstDetectionSeconds } from './detection.ts';
 import { countPlaces, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
 import { AGENT_CHECKED, type Draft } from './monitor-draft.ts';
 
-/** What it takes until the monitor is called down, in a sentence that follows what is filled in; null where something is none that could be. */
+/**
+ * What it takes until the monitor is called down, in a sentence that follows what is filled in; null where something is
+ * none that could be.
+ */
 export function describeDown(draft: Draft, surroundings: Surroundings): string | null {
   const { failures } = numbersOf(draft, surroundings);
   if (failures === null) return null;
@@ -22,7 +25,9 @@ export function latestNotice(draft: Draft, surroundings: Surroundings): number |
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
   if (draft.type === 'domain' || interval === null) return null;
   if (draft.type === 'heartbeat') return grace === null ? null : interval + grace;
-  return timeout === null || failures === null ? null : Math.ceil(worstDetectionSeconds({ type: draft.type, intervalSeconds: interval, timeoutMs: timeout, failures }));
+  return timeout === null || failures === null
+    ? null
+    : Math.ceil(worstDetectionSeconds({ type: draft.type, intervalSeconds: interval, timeoutMs: timeout, failures }));
 }
 
 /** Seconds as people say them, exactly: `1 min 30 s`. */

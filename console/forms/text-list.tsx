@@ -4,7 +4,15 @@ import { TextField } from '../parts/field.tsx';
 import { FieldProblem } from './field-problem.tsx';
 import { focusLastRow } from './rows.ts';
 
-type Props = { label: string; item: string; values: readonly string[]; onValues: (values: readonly string[]) => void; placeholder: string; hint?: string; error?: string | undefined };
+type Props = {
+  label: string;
+  item: string;
+  values: readonly string[];
+  onValues: (values: readonly string[]) => void;
+  placeholder: string;
+  hint?: string;
+  error?: string | undefined;
+};
 
 /** Several texts, each in a line of its own; `item` is what one of them is called. */
 export function TextList({ label, item, values, onValues, placeholder, hint, error }: Props) {
@@ -24,8 +32,21 @@ export function TextList({ label, item, values, onValues, placeholder, hint, err
       <ul ref={list} class="mt-1.5 flex flex-col gap-1.5 empty:hidden">
         {values.map((value, index) => (
           <li key={index} class="flex items-start gap-1">
-            <TextField label={`${item} ${index + 1}`} hideLabel value={value} placeholder={placeholder} autocapitalize="off" spellcheck={false} class="min-w-0 flex-1" onValue={(text) => onValues(values.map((each, at) => (at === index ? text : each)))} />
-            <IconButton icon="close" label={`Remove ${item.toLowerCase()} ${index + 1}`} onClick={() => onValues(values.filter((_, at) => at !== index))} />
+            <TextField
+              label={`${item} ${index + 1}`}
+              hideLabel
+              value={value}
+              placeholder={placeholder}
+              autocapitalize="off"
+              spellcheck={false}
+              class="min-w-0 flex-1"
+              onValue={(text) => onValues(values.map((each, at) => (at === index ? text : each)))}
+            />
+            <IconButton
+              icon="close"
+              label={`Remove ${item.toLowerCase()} ${index + 1}`}
+              onClick={() => onValues(values.filter((_, at) => at !== index))}
+            />
           </li>
         ))}
       </ul>

@@ -20,9 +20,18 @@ const COLUMNS: readonly Column<Agent>[] = [
   { head: 'Name', cell: ({ name }) => <span class="break-words">{name}</span> },
   { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => region ?? <None /> },
-  { head: 'Version', cell: ({ version, arch }) => (version === null ? <None /> : [version, arch].filter(Boolean).join(' · ')), wideOnly: true },
+  {
+    head: 'Version',
+    cell: ({ version, arch }) => (version === null ? <None /> : [version, arch].filter(Boolean).join(' · ')),
+    wideOnly: true,
+  },
   { head: 'Checks', cell: (agent) => capabilitiesOf(agent)?.join(', ') ?? <None />, wideOnly: true },
-  { head: 'Last seen', cell: ({ last_seen_at: at }) => (at === null ? <None /> : <Moment at={at} />), align: 'right', class: 'whitespace-nowrap text-soft' },
+  {
+    head: 'Last seen',
+    cell: ({ last_seen_at: at }) => (at === null ? <None /> : <Moment at={at} />),
+    align: 'right',
+    class: 'whitespace-nowrap text-soft',
+  },
 ];
 
 /** The places that check: the account's own, and those that everybody shares. */
@@ -31,7 +40,11 @@ export function AgentsPage() {
   useReload(load, ['agent']);
   usePoll(load, true, POLL_MS);
   return (
-    <Page title="Agents" lead="The places that your monitors are checked from." {...(canWrite() && { actions: <NewAgent /> })}>
+    <Page
+      title="Agents"
+      lead="The places that your monitors are checked from."
+      {...(canWrite() && { actions: <NewAgent /> })}
+    >
       <Outdated load={load} />
       <Loaded load={load}>
         {({ agents }) => (
@@ -44,7 +57,11 @@ export function AgentsPage() {
               />
             </Section>
             <Section title="Shared" lead="Run by this service, for all accounts.">
-              <Agents caption="Shared agents" agents={agents.filter(({ kind }) => kind === 'first_party')} none="None is set up." />
+              <Agents
+                caption="Shared agents"
+                agents={agents.filter(({ kind }) => kind === 'first_party')}
+                none="None is set up."
+              />
             </Section>
           </>
         )}
@@ -55,7 +72,15 @@ export function AgentsPage() {
 
 function Agents({ caption, agents, none }: { caption: string; agents: readonly Agent[]; none: ComponentChildren }) {
   if (agents.length === 0) return <p class="max-w-prose text-sm text-soft">{none}</p>;
-  return <Table caption={caption} columns={COLUMNS} rows={agents} keyOf={({ id }) => id} hrefOf={({ id }) => `/agents/${id}`} />;
+  return (
+    <Table
+      caption={caption}
+      columns={COLUMNS}
+      rows={agents}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => `/agents/${id}`}
+    />
+  );
 }
 
 function NewAgent() {

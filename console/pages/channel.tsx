@@ -2,6 +2,7 @@ import { api } from '../client/api.ts';
 import { Failure } from '../client/failure.ts';
 import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { PageProps } from '../page-props.ts';
 import { Button } from '../parts/button.tsx';
 import { useDeed } from '../parts/deed.ts';
 import { EmptyPage } from '../parts/empty-page.tsx';
@@ -12,7 +13,6 @@ import { Tabs } from '../parts/tabs.tsx';
 import { Moment } from '../parts/time.tsx';
 import { toast } from '../parts/toast.tsx';
 import { PATHS } from '../paths.ts';
-import type { PageProps } from '../page-props.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { DeliveryLog } from './channel/log.tsx';
 import { ChannelSettings } from './channel/settings.tsx';
@@ -44,10 +44,19 @@ export function ChannelPage({ params, query }: PageProps) {
     { href: `${base}?tab=settings`, label: 'Settings' },
   ];
   return (
-    <Page title={channel.name} back={BACK} lead={<Lead channel={channel} />} actions={canWrite() && <Actions channel={channel} reload={load.reload} />}>
+    <Page
+      title={channel.name}
+      back={BACK}
+      lead={<Lead channel={channel} />}
+      actions={canWrite() && <Actions channel={channel} reload={load.reload} />}
+    >
       <Trouble channel={channel} />
       <Tabs label="Channel" tabs={tabs} current={tab === '' ? base : `${base}?tab=settings`} />
-      {tab === '' ? <DeliveryLog channel={channel} query={query} /> : <ChannelSettings channel={channel} onChanged={load.reload} />}
+      {tab === '' ? (
+        <DeliveryLog channel={channel} query={query} />
+      ) : (
+        <ChannelSettings channel={channel} onChanged={load.reload} />
+      )}
     </Page>
   );
 }
@@ -89,7 +98,11 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
           Send a test
         </Button>
       )}
-      <Button busy={switching.isBusy.value} icon={channel.enabled ? 'pause' : 'play'} onClick={() => void turn(!channel.enabled)}>
+      <Button
+        busy={switching.isBusy.value}
+        icon={channel.enabled ? 'pause' : 'play'}
+        onClick={() => void turn(!channel.enabled)}
+      >
         {channel.enabled ? 'Switch off' : 'Switch on'}
       </Button>
     </>
@@ -101,7 +114,12 @@ function Trouble({ channel }: { channel: Channel }) {
   const { last_error: text, last_error_at: at, status, type } = channel;
   if (text === undefined && status === 'connected') return null;
   return (
-    <div class={`mb-5 flex gap-2.5 rounded-xl border px-4 py-3 text-sm ${text === undefined ? 'border-degraded/30 bg-degraded-tint' : 'border-down/30 bg-down-tint'}`}>
+    <div
+      class={
+        'mb-5 flex gap-2.5 rounded-xl border px-4 py-3 text-sm ' +
+        `${text === undefined ? 'border-degraded/30 bg-degraded-tint' : 'border-down/30 bg-down-tint'}`
+      }
+    >
       <Icon name="warning" class={`mt-0.5 size-4 ${text === undefined ? 'text-degraded' : 'text-down'}`} />
       <div class="min-w-0">
         {text !== undefined && (
@@ -123,9 +141,13 @@ function Trouble({ channel }: { channel: Channel }) {
 }
 
 function remedyOf(type: Channel['type'], wasConnected: boolean): string {
-  if (wasConnected && type === 'telegram') return 'Write /start to the bot in that chat: it is connected again at once.';
+  if (wasConnected && type === 'telegram')
+    return 'Write /start to the bot in that chat: it is connected again at once.';
   if (wasConnected) return 'Make another channel in its place, and delete this one.';
-  return 'No alert goes there before it is connected. Its link was shown when it was made and works for an hour; without it delete this channel and make another.';
+  return (
+    'No alert goes there before it is connected. Its link was shown when it was made and works for an hour; ' +
+    'without it delete this channel and make another.'
+  );
 }
 
 function Missing() {

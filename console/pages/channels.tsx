@@ -24,7 +24,9 @@ export function ChannelsPage() {
   return (
     <Page title="Channels" lead="Where you are told." {...(isAny && canWrite() && { actions: <NewChannel /> })}>
       <Outdated load={load} />
-      <Loaded load={load}>{({ channels }) => (channels.length === 0 ? <NoChannels /> : <Listing channels={channels} />)}</Loaded>
+      <Loaded load={load}>
+        {({ channels }) => (channels.length === 0 ? <NoChannels /> : <Listing channels={channels} />)}
+      </Loaded>
     </Page>
   );
 }
@@ -40,7 +42,8 @@ function NewChannel() {
 function NoChannels() {
   return (
     <Empty icon="channels" title="Nobody is told yet" {...(canWrite() && { action: <NewChannel /> })}>
-      A channel takes alerts to where you see them: a Telegram chat, a Slack channel, or an address of your own. Without one an incident is only shown here.
+      A channel takes alerts to where you see them: a Telegram chat, a Slack channel, or an address of your own. Without
+      one an incident is only shown here.
     </Empty>
   );
 }
@@ -62,12 +65,19 @@ function Listing({ channels }: { channels: readonly Channel[] }) {
 function Row({ channel }: { channel: Channel }) {
   const destination = destinationOf(channel);
   return (
-    <a href={`/channels/${channel.id}`} data-row class="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-ink hover:bg-hover focus-visible:-outline-offset-2">
+    <a
+      href={`/channels/${channel.id}`}
+      data-row
+      class="
+        flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-ink hover:bg-hover focus-visible:-outline-offset-2
+      "
+    >
       <span class="min-w-0 flex-1 basis-48">
         <span class="clipped block text-sm font-medium">{channel.name}</span>
         <span class="clipped block text-xs text-soft">
           {TYPES[channel.type].label}
-          {destination !== null && ` · ${destination}`} · {channel.all_monitors ? 'all monitors' : countMonitors(channel.monitor_ids.length)}
+          {destination !== null && ` · ${destination}`} ·{' '}
+          {channel.all_monitors ? 'all monitors' : countMonitors(channel.monitor_ids.length)}
         </span>
       </span>
       <ChannelState channel={channel} />

@@ -41,8 +41,13 @@ function Docs({ description, first }: { description: Description; first: string 
   const tags = useMemo(() => listOperations(description), [description]);
   const open = useSignal<ReadonlySet<string>>(new Set([first]));
   const wanted = useSignal('');
-  const words = wanted.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  const shown = tags.map((tag) => ({ ...tag, operations: tag.operations.filter((operation) => isFound(operation, words)) })).filter(({ operations }) => operations.length > 0);
+  const words = wanted.value
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  const shown = tags
+    .map((tag) => ({ ...tag, operations: tag.operations.filter((operation) => isFound(operation, words)) }))
+    .filter(({ operations }) => operations.length > 0);
   useEffect(() => {
     document.querySelector(`#operation-${CSS.escape(first)}`)?.scrollIntoView();
   }, []);
@@ -64,14 +69,24 @@ function Docs({ description, first }: { description: Description; first: string 
   };
   return (
     <div class="gap-8 lg:grid lg:grid-cols-[13rem_minmax(0,1fr)]">
-      <nav aria-label="Operations" class="hidden lg:sticky lg:top-4 lg:block lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto">
+      <nav
+        aria-label="Operations"
+        class="hidden lg:sticky lg:top-4 lg:block lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto"
+      >
         {shown.map(({ name, operations }) => (
           <div key={name} class="mb-4">
             <h2 class="mb-1 text-xs font-semibold">{name}</h2>
             <ul>
               {operations.map(({ operationId, summary }) => (
                 <li key={operationId}>
-                  <button type="button" onClick={() => show(operationId)} class="block w-full rounded px-1.5 py-1 text-left text-[0.8125rem] leading-4 text-soft hover:bg-hover hover:text-ink">
+                  <button
+                    type="button"
+                    onClick={() => show(operationId)}
+                    class="
+                      block w-full rounded px-1.5 py-1 text-left text-[0.8125rem] leading-4 text-soft hover:bg-hover
+                      hover:text-ink
+                    "
+                  >
                     {summary}
                   </button>
                 </li>
@@ -81,7 +96,14 @@ function Docs({ description, first }: { description: Description; first: string 
         ))}
       </nav>
       <div class="min-w-0">
-        <TextField label="Find an operation" hideLabel placeholder="Find an operation, such as pause or /incidents" value={wanted.value} onValue={(value) => (wanted.value = value)} class="mb-5" />
+        <TextField
+          label="Find an operation"
+          hideLabel
+          placeholder="Find an operation, such as pause or /incidents"
+          value={wanted.value}
+          onValue={(value) => (wanted.value = value)}
+          class="mb-5"
+        />
         {words.length === 0 && <Prose text={description.info.description} class="mb-8 text-sm" />}
         {shown.map((tag) => (
           <section key={tag.name} class="mb-8">
@@ -90,13 +112,21 @@ function Docs({ description, first }: { description: Description; first: string 
             <Card class="overflow-hidden">
               <ul class="divide-y divide-line">
                 {tag.operations.map((operation) => (
-                  <OperationPart key={operation.operationId} description={description} operation={operation} isOpen={open.value.has(operation.operationId)} onToggle={() => toggle(operation.operationId)} />
+                  <OperationPart
+                    key={operation.operationId}
+                    description={description}
+                    operation={operation}
+                    isOpen={open.value.has(operation.operationId)}
+                    onToggle={() => toggle(operation.operationId)}
+                  />
                 ))}
               </ul>
             </Card>
           </section>
         ))}
-        {shown.length === 0 && <p class="py-10 text-center text-sm text-soft">Nothing in the description has all of these words.</p>}
+        {shown.length === 0 && (
+          <p class="py-10 text-center text-sm text-soft">Nothing in the description has all of these words.</p>
+        )}
       </div>
     </div>
   );

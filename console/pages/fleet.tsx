@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../client/api.ts';
 import { usePoll } from '../client/reload.ts';
 import { signedIn } from '../client/session-state.ts';
+import { Badge } from '../parts/badge.tsx';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Badge } from '../parts/badge.tsx';
 import { Moment, Since } from '../parts/time.tsx';
 import { FleetFigures } from './fleet/figures.tsx';
 import { GiveUp } from './fleet/give-up.tsx';
@@ -23,12 +23,33 @@ const POLL_MS = 10_000;
 
 const PROCESSES: readonly Column<Process>[] = [
   { head: 'Process', cell: ({ kind }) => <span class="font-medium">{kind}</span> },
-  { head: 'Host', cell: ({ host, pid }) => <span class="break-all">{`${host}, ${pid}`}</span>, wideOnly: true, class: 'text-soft' },
+  {
+    head: 'Host',
+    cell: ({ host, pid }) => <span class="break-all">{`${host}, ${pid}`}</span>,
+    wideOnly: true,
+    class: 'text-soft',
+  },
   { head: 'Version', cell: ({ version }) => version, wideOnly: true, class: 'text-soft' },
   { head: 'Up for', cell: ({ started_at: at }) => <Since at={at} />, class: 'whitespace-nowrap', wideOnly: true },
-  { head: 'Lateness', cell: ({ lateness }) => <SpreadCell spread={lateness} kind="lateness" />, align: 'right', class: 'whitespace-nowrap' },
-  { head: 'Evaluation lag', cell: ({ evaluation_lag: lag }) => <SpreadCell spread={lag} kind="lag" />, align: 'right', class: 'whitespace-nowrap' },
-  { head: 'Seen', cell: ({ seen_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+  {
+    head: 'Lateness',
+    cell: ({ lateness }) => <SpreadCell spread={lateness} kind="lateness" />,
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Evaluation lag',
+    cell: ({ evaluation_lag: lag }) => <SpreadCell spread={lag} kind="lag" />,
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Seen',
+    cell: ({ seen_at: at }) => <Moment at={at} />,
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap text-soft',
+  },
 ];
 
 const columnsOfAgents = (giveUp: (region: string) => void): readonly Column<Agent>[] => [
@@ -37,10 +58,27 @@ const columnsOfAgents = (giveUp: (region: string) => void): readonly Column<Agen
   { head: 'Region', cell: ({ region }) => region, wideOnly: true },
   { head: 'Version', cell: ({ version }) => version ?? 'not told', wideOnly: true, class: 'text-soft' },
   { head: 'Monitors', cell: ({ monitors }) => monitors.toLocaleString(), align: 'right' },
-  { head: 'Last seen', cell: ({ last_seen_at: at }) => (at === null ? 'never' : <Moment at={at} />), align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+  {
+    head: 'Last seen',
+    cell: ({ last_seen_at: at }) => (at === null ? 'never' : <Moment at={at} />),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap text-soft',
+  },
   {
     head: 'Action',
-    cell: ({ region, retired_at: retiredAt, monitors }) => (retiredAt === null || monitors > 0) && <Button size="small" tone="danger" aria-label={`Give up ${region}`} onClick={() => giveUp(region)} class="-my-1.5">Give up</Button>,
+    cell: ({ region, retired_at: retiredAt, monitors }) =>
+      (retiredAt === null || monitors > 0) && (
+        <Button
+          size="small"
+          tone="danger"
+          aria-label={`Give up ${region}`}
+          onClick={() => giveUp(region)}
+          class="-my-1.5"
+        >
+          Give up
+        </Button>
+      ),
     align: 'right',
   },
 ];
@@ -50,13 +88,29 @@ const QUEUES: readonly Column<Queue>[] = [
   { head: 'Waiting', cell: ({ waiting }) => <Depth jobs={waiting} />, align: 'right' },
   { head: 'Active', cell: ({ active }) => <Depth jobs={active} />, align: 'right' },
   { head: 'Planned', cell: ({ delayed }) => <Depth jobs={delayed} />, align: 'right', wideOnly: true },
-  { head: 'Failed', cell: ({ failed }) => <span class={failed > 0 ? 'text-down' : ''}><Depth jobs={failed} /></span>, align: 'right' },
+  {
+    head: 'Failed',
+    cell: ({ failed }) => (
+      <span class={failed > 0 ? 'text-down' : ''}>
+        <Depth jobs={failed} />
+      </span>
+    ),
+    align: 'right',
+  },
 ];
 
 /** How the installation is doing, for those who run it. */
 export function FleetPage() {
   return (
-    <Page title="Fleet" lead="How this installation is doing." actions={<ButtonLink icon="queues" href="/queues">Queues</ButtonLink>}>
+    <Page
+      title="Fleet"
+      lead="How this installation is doing."
+      actions={
+        <ButtonLink icon="queues" href="/queues">
+          Queues
+        </ButtonLink>
+      }
+    >
       {signedIn().user.is_operator ? (
         <Shown />
       ) : (
@@ -77,22 +131,47 @@ function Shown() {
       {(fleet) => (
         <>
           <FleetFigures fleet={fleet} />
-          <Section title="Processes" lead="Of the last seconds: half of the checks began, and half of the results were decided, within the first figure, 99 % within the second.">
-            <Table caption="Processes" columns={PROCESSES} rows={fleet.processes.toSorted(byLateness)} keyOf={({ host, pid, started_at: at }) => `${host} ${pid} ${at}`} />
+          <Section
+            title="Processes"
+            lead="Of the last seconds: half of the checks began, and half of the results were decided, within the first figure, 99 % within the second."
+          >
+            <Table
+              caption="Processes"
+              columns={PROCESSES}
+              rows={fleet.processes.toSorted(byLateness)}
+              keyOf={({ host, pid, started_at: at }) => `${host} ${pid} ${at}`}
+            />
           </Section>
           <Section title="Shared agents">
-            {fleet.agents.length === 0 ? <p class="text-sm text-soft">None is set up.</p> : <Table caption="Shared agents" columns={columnsOfAgents((region) => (givenUp.value = region))} rows={fleet.agents} keyOf={({ id }) => id} />}
+            {fleet.agents.length === 0 ? (
+              <p class="text-sm text-soft">None is set up.</p>
+            ) : (
+              <Table
+                caption="Shared agents"
+                columns={columnsOfAgents((region) => (givenUp.value = region))}
+                rows={fleet.agents}
+                keyOf={({ id }) => id}
+              />
+            )}
           </Section>
           {givenUp.value !== null && (
             <GiveUp
               region={givenUp.value}
-              others={fleet.agents.flatMap(({ region, retired_at: retiredAt }) => (retiredAt === null && region !== givenUp.value ? [region] : []))}
+              others={fleet.agents.flatMap(({ region, retired_at: retiredAt }) =>
+                retiredAt === null && region !== givenUp.value ? [region] : [],
+              )}
               onDone={() => void load.reload()}
               onClose={() => (givenUp.value = null)}
             />
           )}
           <Section title="Queues">
-            {fleet.queues === null ? <p role="alert" class="rounded-md bg-down-tint px-3 py-2 text-sm text-down">Redis does not answer: nothing is checked or delivered until it does.</p> : <Table caption="Queues" columns={QUEUES} rows={fleet.queues} keyOf={({ name }) => name} />}
+            {fleet.queues === null ? (
+              <p role="alert" class="rounded-md bg-down-tint px-3 py-2 text-sm text-down">
+                Redis does not answer: nothing is checked or delivered until it does.
+              </p>
+            ) : (
+              <Table caption="Queues" columns={QUEUES} rows={fleet.queues} keyOf={({ name }) => name} />
+            )}
           </Section>
         </>
       )}
@@ -102,12 +181,30 @@ function Shown() {
 
 /** Those that are late come first, then by name. */
 function byLateness(a: Process, b: Process): number {
-  return Number(isLate(b.lateness, 'lateness') || isLate(b.evaluation_lag, 'lag')) - Number(isLate(a.lateness, 'lateness') || isLate(a.evaluation_lag, 'lag')) || a.kind.localeCompare(b.kind) || a.host.localeCompare(b.host) || a.pid - b.pid;
+  return (
+    Number(isLate(b.lateness, 'lateness') || isLate(b.evaluation_lag, 'lag')) -
+      Number(isLate(a.lateness, 'lateness') || isLate(a.evaluation_lag, 'lag')) ||
+    a.kind.localeCompare(b.kind) ||
+    a.host.localeCompare(b.host) ||
+    a.pid - b.pid
+  );
 }
 
-function AgentState({ agent: { offline_since: since, last_seen_at: seenAt, retired_at: retiredAt } }: { agent: Agent }) {
+function AgentState({
+  agent: { offline_since: since, last_seen_at: seenAt, retired_at: retiredAt },
+}: {
+  agent: Agent;
+}) {
   if (retiredAt !== null) return <Badge>Given up</Badge>;
-  if (since !== null) return <span class="inline-flex flex-wrap items-center gap-x-2"><Badge tone="bad">Offline</Badge> <span class="text-xs text-soft">for <Since at={since} /></span></span>;
+  if (since !== null)
+    return (
+      <span class="inline-flex flex-wrap items-center gap-x-2">
+        <Badge tone="bad">Offline</Badge>{' '}
+        <span class="text-xs text-soft">
+          for <Since at={since} />
+        </span>
+      </span>
+    );
   return seenAt === null ? <Badge tone="warning">Never seen</Badge> : <Badge tone="good">Online</Badge>;
 }
 

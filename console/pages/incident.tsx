@@ -3,6 +3,7 @@ import { Failure } from '../client/failure.ts';
 import { monitors } from '../client/live.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { PageProps } from '../page-props.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { useDeed } from '../parts/deed.ts';
 import { EmptyPage } from '../parts/empty-page.tsx';
@@ -11,7 +12,6 @@ import { Outdated } from '../parts/outdated.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { toast } from '../parts/toast.tsx';
 import { PATHS } from '../paths.ts';
-import type { PageProps } from '../page-props.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { IncidentDeliveries } from './incident/deliveries.tsx';
 import { Evidence } from './incident/evidence.tsx';
@@ -59,7 +59,10 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
             <Timeline incident={incident} />
             {isCut('timeline') && <Cut />}
           </Section>
-          <Section title="What was seen" lead={incident.evidence.length > 0 ? 'By each place at its first failure.' : undefined}>
+          <Section
+            title="What was seen"
+            lead={incident.evidence.length > 0 ? 'By each place at its first failure.' : undefined}
+          >
             <Evidence evidence={incident.evidence} />
             {isCut('evidence') && <Cut />}
           </Section>
@@ -82,7 +85,9 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
   const change = () =>
     deed.run(async () => {
       const options = { path: { id: incident.id } };
-      await (isAcknowledged ? api.delete('/incidents/{id}/acknowledge', options) : api.post('/incidents/{id}/acknowledge', options));
+      await (isAcknowledged
+        ? api.delete('/incidents/{id}/acknowledge', options)
+        : api.post('/incidents/{id}/acknowledge', options));
       await reload();
       toast(isAcknowledged ? 'Taken back: nobody looks after it' : 'Acknowledged: others see that you look after it');
     });
@@ -92,7 +97,12 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
     <>
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>Monitor</ButtonLink>}
       {canWrite() && (
-        <Button tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'} icon={isAcknowledged ? 'close' : 'check'} busy={deed.isBusy.value} onClick={() => void change()}>
+        <Button
+          tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'}
+          icon={isAcknowledged ? 'close' : 'check'}
+          busy={deed.isBusy.value}
+          onClick={() => void change()}
+        >
           {isAcknowledged ? 'Take back' : 'Acknowledge'}
         </Button>
       )}

@@ -1,8 +1,9 @@
-import { useRef } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import { monitors, openIncidents } from '../client/live.ts';
-import { canWrite } from '../client/session-state.ts';
 import { useReload } from '../client/reload.ts';
+import { canWrite } from '../client/session-state.ts';
+import type { PageProps } from '../page-props.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { BackToNewest, FurtherBack } from '../parts/further-back.tsx';
@@ -11,7 +12,6 @@ import { Outdated } from '../parts/outdated.tsx';
 import { Page } from '../parts/page.tsx';
 import { useRowKeys } from '../parts/row-keys.ts';
 import { PATHS } from '../paths.ts';
-import type { PageProps } from '../page-props.ts';
 import { navigate } from '../shell/router.ts';
 import { IncidentFilters } from './incidents/filters.tsx';
 import { findIncidents, isNarrow, readFilter, type Filter, type Found, type Incident } from './incidents/questions.ts';
@@ -102,7 +102,11 @@ function groupByDay(incidents: readonly Incident[]): { day: string; incidents: I
 function Nothing({ isNarrow: isFiltered }: { isNarrow: boolean }) {
   if (isFiltered) {
     return (
-      <Empty icon="search" title="No incident matches" action={<Button onClick={() => navigate(PATHS.incidents)}>Show all</Button>}>
+      <Empty
+        icon="search"
+        title="No incident matches"
+        action={<Button onClick={() => navigate(PATHS.incidents)}>Show all</Button>}
+      >
         None of the account’s incidents is what you are looking for.
       </Empty>
     );
@@ -110,7 +114,8 @@ function Nothing({ isNarrow: isFiltered }: { isNarrow: boolean }) {
   const isWatching = (monitors.value ?? []).length > 0;
   return (
     <Empty icon="incidents" title="No incident so far" {...(!isWatching && { action: <FirstMonitor /> })}>
-      When a monitor goes down or is degraded, what happened is told here: since when, from where it was seen, what was answered, and who was alerted.
+      When a monitor goes down or is degraded, what happened is told here: since when, from where it was seen, what was
+      answered, and who was alerted.
       {!isWatching && ' Nothing is watched yet.'}
     </Empty>
   );

@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals';
 import { Failure, problemsByField } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
+import type { PageProps } from '../page-props.ts';
 import { Button } from '../parts/button.tsx';
 import { FormError, TextField } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
-import type { PageProps } from '../page-props.ts';
 import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
 
@@ -18,11 +18,18 @@ const ROLES = { owner: 'as an owner', editor: 'to watch and change things', view
 /** Where the link of an invitation leads: who comes chooses a password, and is in. */
 export function InvitationPage({ params }: PageProps) {
   const token = params['token'] ?? '';
-  const invitation = useLoad((signal) => request<Invitation>('GET', `/invitations/${encodeURIComponent(token)}`, { signal, answersOwn401: true }), [token]);
+  const invitation = useLoad(
+    (signal) =>
+      request<Invitation>('GET', `/invitations/${encodeURIComponent(token)}`, { signal, answersOwn401: true }),
+    [token],
+  );
   useTitle('Invitation');
   if (invitation.error.value instanceof Failure && [404, 410].includes(invitation.error.value.status)) {
     return (
-      <OpenFrame title="This invitation is over" lead="It was used, taken back, or is older than seven days. Ask whoever invited you for a new one.">
+      <OpenFrame
+        title="This invitation is over"
+        lead="It was used, taken back, or is older than seven days. Ask whoever invited you for a new one."
+      >
         <a class="text-sm font-medium text-accent underline underline-offset-2" href="/">
           Sign in
         </a>
@@ -47,7 +54,10 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
     isBusy.value = true;
     error.value = null;
     try {
-      await request('POST', '/invitations/accept', { body: { token, name: name.value.trim(), password: password.value }, answersOwn401: true });
+      await request('POST', '/invitations/accept', {
+        body: { token, name: name.value.trim(), password: password.value },
+        answersOwn401: true,
+      });
       await loadSession();
       navigate('/', { replace: true });
     } catch (failure) {
@@ -66,8 +76,26 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
         }}
       >
         <TextField label="E-mail" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
-        <TextField label="Name" value={name.value} autocomplete="name" required autofocus error={byField['name']} onValue={(value) => (name.value = value)} />
-        <TextField label="Password" type="password" value={password.value} autocomplete="new-password" required minLength={12} hint="Twelve characters or more." error={byField['password']} onValue={(value) => (password.value = value)} />
+        <TextField
+          label="Name"
+          value={name.value}
+          autocomplete="name"
+          required
+          autofocus
+          error={byField['name']}
+          onValue={(value) => (name.value = value)}
+        />
+        <TextField
+          label="Password"
+          type="password"
+          value={password.value}
+          autocomplete="new-password"
+          required
+          minLength={12}
+          hint="Twelve characters or more."
+          error={byField['password']}
+          onValue={(value) => (password.value = value)}
+        />
         <FormError text={rest} />
         <Button type="submit" tone="primary" busy={isBusy.value} class="w-full">
           Join

@@ -1,7 +1,7 @@
 import { api } from '../client/api.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
-import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
 import { MIN_INTERVAL, withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
+import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
 import { TYPES } from '../forms/words.ts';
 import type { PageProps } from '../page-props.ts';
 import { LookOnly } from '../parts/empty-page.tsx';
@@ -24,16 +24,44 @@ export function MonitorFormPage({ params, query }: PageProps) {
     },
     [id],
   );
-  if (!canWrite()) return <LookOnly title={id === undefined ? 'New monitor' : 'Edit monitor'} back={{ label: 'Monitors', href: PATHS.monitors }} icon="monitors" who={id === undefined ? 'make monitors' : 'change monitors'} />;
+  if (!canWrite())
+    return (
+      <LookOnly
+        title={id === undefined ? 'New monitor' : 'Edit monitor'}
+        back={{ label: 'Monitors', href: PATHS.monitors }}
+        icon="monitors"
+        who={id === undefined ? 'make monitors' : 'change monitors'}
+      />
+    );
   const monitor = load.value.value?.monitor ?? null;
-  const back = id === undefined ? { label: 'Monitors', href: PATHS.monitors } : { label: monitor?.name ?? 'Monitor', href: `/monitors/${id}` };
+  const back =
+    id === undefined
+      ? { label: 'Monitors', href: PATHS.monitors }
+      : { label: monitor?.name ?? 'Monitor', href: `/monitors/${id}` };
   return (
-    <Page title={id === undefined ? 'New monitor' : 'Edit monitor'} back={back} lead={monitor === null ? undefined : `${TYPES[monitor.type].label}. What is watched can change, its type cannot.`}>
+    <Page
+      title={id === undefined ? 'New monitor' : 'Edit monitor'}
+      back={back}
+      lead={monitor === null ? undefined : `${TYPES[monitor.type].label}. What is watched can change, its type cannot.`}
+    >
       <Loaded load={load}>
         {(loaded) => {
-          const surroundings: Surroundings = { minInterval: MIN_INTERVAL[signedIn().tenant.plan], sharedPlaces: loaded.agents.filter(({ kind }) => kind === 'first_party').length };
-          const original = loaded.monitor === null ? emptyDraft(typeOf(query['type'])) : withFollowing(draftOf(loaded.monitor), surroundings);
-          return <MonitorForm {...{ original, surroundings }} monitor={loaded.monitor} agents={loaded.agents} vendors={loaded.vendors} />;
+          const surroundings: Surroundings = {
+            minInterval: MIN_INTERVAL[signedIn().tenant.plan],
+            sharedPlaces: loaded.agents.filter(({ kind }) => kind === 'first_party').length,
+          };
+          const original =
+            loaded.monitor === null
+              ? emptyDraft(typeOf(query['type']))
+              : withFollowing(draftOf(loaded.monitor), surroundings);
+          return (
+            <MonitorForm
+              {...{ original, surroundings }}
+              monitor={loaded.monitor}
+              agents={loaded.agents}
+              vendors={loaded.vendors}
+            />
+          );
         }}
       </Loaded>
     </Page>

@@ -64,7 +64,8 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
     if (status !== undefined && newest.checks.peek() !== null) void newest.refresh();
   }, [status]);
   if (isDeleted) return <Gone />;
-  if (row === null || whole === null) return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
+  if (row === null || whole === null)
+    return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
   // Its own row is newer than what was asked for.
   const monitor = { ...whole, ...row };
   // Of what was never checked there is nothing to see.
@@ -73,11 +74,20 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const list = incidents.value.value;
   return (
     <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
-      <a href={PATHS.monitors} class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink">
+      <a
+        href={PATHS.monitors}
+        class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
+      >
         <Icon name="back" class="size-4" />
         Monitors
       </a>
-      <Standing monitor={monitor} incident={openIncidents.value.get(id) ?? null} before={list === null ? undefined : (list.find((incident) => incident.status === 'resolved') ?? null)} checks={newest.checks.value} onAcknowledged={() => void incidents.reload()} />
+      <Standing
+        monitor={monitor}
+        incident={openIncidents.value.get(id) ?? null}
+        before={list === null ? undefined : (list.find((incident) => incident.status === 'resolved') ?? null)}
+        checks={newest.checks.value}
+        onAcknowledged={() => void incidents.reload()}
+      />
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
         <Target target={monitor.target} type={monitor.type} />
         <div class="flex flex-wrap gap-2 print:hidden">
@@ -88,13 +98,32 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
       {!isDraft && (
         <>
           <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
-          {hasPlaces(monitor) && <Places detail={monitor} agents={agents.value.value} checks={newest.checks.value ?? []} sources={answer?.sources ?? []} words={words} />}
+          {hasPlaces(monitor) && (
+            <Places
+              detail={monitor}
+              agents={agents.value.value}
+              checks={newest.checks.value ?? []}
+              sources={answer?.sources ?? []}
+              words={words}
+            />
+          )}
           <Uptime uptime={uptime} stats={answer} words={words} />
           <Incidents id={id} incidents={incidents} hasPlaces={hasPlaces(monitor)} />
-          <Checks monitor={monitor} list={isChosen ? chosen : newest} choice={choice} agents={agents.value.value ?? []} sourceIds={monitor.agent_sources} incidents={list ?? []} />
+          <Checks
+            monitor={monitor}
+            list={isChosen ? chosen : newest}
+            choice={choice}
+            agents={agents.value.value ?? []}
+            sourceIds={monitor.agent_sources}
+            incidents={list ?? []}
+          />
         </>
       )}
-      <Settings detail={monitor} agents={agents.value.value ?? []} names={new Map(monitors.value?.map(({ id: other, name }) => [other, name]))} />
+      <Settings
+        detail={monitor}
+        agents={agents.value.value ?? []}
+        names={new Map(monitors.value?.map(({ id: other, name }) => [other, name]))}
+      />
     </div>
   );
 }
@@ -105,9 +134,17 @@ function Target({ target, type }: { target: string; type: string }) {
   return (
     <p class="min-w-0 max-w-full text-sm text-soft max-md:w-full">
       <span class="flex min-w-0 items-center gap-2">
-        <span class="shrink-0 rounded bg-sunken px-1.5 text-xs font-medium uppercase leading-5 tracking-wide">{type}</span>
+        <span class="shrink-0 rounded bg-sunken px-1.5 text-xs font-medium uppercase leading-5 tracking-wide">
+          {type}
+        </span>
         {isLink ? (
-          <a href={target} target="_blank" rel="noreferrer" class="clipped font-mono text-[0.8125rem] underline-offset-2 hover:underline" title={target}>
+          <a
+            href={target}
+            target="_blank"
+            rel="noreferrer"
+            class="clipped font-mono text-[0.8125rem] underline-offset-2 hover:underline"
+            title={target}
+          >
             {target}
           </a>
         ) : (
@@ -128,7 +165,12 @@ function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
 
 function Gone() {
   return (
-    <EmptyPage title="Monitor" back={{ label: 'Monitors', href: PATHS.monitors }} icon="monitors" heading="There is no such monitor">
+    <EmptyPage
+      title="Monitor"
+      back={{ label: 'Monitors', href: PATHS.monitors }}
+      icon="monitors"
+      heading="There is no such monitor"
+    >
       It was deleted, or the address has an error. What happened to it is still among the incidents.
     </EmptyPage>
   );

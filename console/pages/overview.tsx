@@ -2,19 +2,19 @@ import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { PageProps } from '../page-props.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
-import { useWide } from '../parts/wide.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import type { PageProps } from '../page-props.ts';
+import { useWide } from '../parts/wide.ts';
 import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
-import { Histories } from './overview/histories.ts';
 import { cursor } from './overview/cursor.ts';
+import { Histories } from './overview/histories.ts';
 import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
 import { countStatuses, select, summarise, type Selection } from './overview/selection.ts';
 
@@ -24,8 +24,18 @@ export function OverviewPage({ query }: PageProps) {
   const counts = countStatuses(all ?? []);
   const title = summarise(counts);
   useTitle(all === null ? 'Monitors' : title);
-  if (all === null) return monitorsError.value === null ? <Placeholder class="h-full" /> : <FailedLoad error={monitorsError.value} onRetry={() => void loadAll()} />;
-  const selection = { status: query['status'] ?? '', type: query['type'] ?? '', text: query['q'] ?? '', sort: query['sort'] ?? 'attention' };
+  if (all === null)
+    return monitorsError.value === null ? (
+      <Placeholder class="h-full" />
+    ) : (
+      <FailedLoad error={monitorsError.value} onRetry={() => void loadAll()} />
+    );
+  const selection = {
+    status: query['status'] ?? '',
+    type: query['type'] ?? '',
+    text: query['q'] ?? '',
+    sort: query['sort'] ?? 'attention',
+  };
   return (
     <div class="mx-auto flex min-h-full w-full max-w-6xl flex-col pb-10 pt-4 md:px-5 md:pt-7">
       <div class="flex items-center justify-between gap-4 px-4 md:px-3">
@@ -37,14 +47,25 @@ export function OverviewPage({ query }: PageProps) {
   );
 }
 
-function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: ReturnType<typeof countStatuses>; selection: Selection }) {
+function Listing({
+  all,
+  counts,
+  selection,
+}: {
+  all: readonly Monitor[];
+  counts: ReturnType<typeof countStatuses>;
+  selection: Selection;
+}) {
   const search = useRef<HTMLInputElement>(null);
   const histories = useMemo(() => new Histories(), []);
   useEffect(() => () => histories.stop(), []);
   const rowHeight = useWide() ? ROW_HEIGHT.wide : ROW_HEIGHT.narrow;
   const incidents = openIncidents.value;
   const { status, type, text, sort } = selection;
-  const shown = useMemo(() => select(all, { status, type, text, sort }, incidents), [all, incidents, status, type, text, sort]);
+  const shown = useMemo(
+    () => select(all, { status, type, text, sort }, incidents),
+    [all, incidents, status, type, text, sort],
+  );
   const types = useMemo(() => [...new Set(all.map((monitor) => monitor.type))].toSorted(), [all]);
   const move = (step: number) => {
     const index = shown.findIndex(({ id }) => id === cursor.value);
@@ -56,7 +77,13 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
   useShortcut('j', 'Next monitor', () => move(1));
   useShortcut('k', 'Previous monitor', () => move(-1));
   useShortcut('Enter', 'Open the monitor', () => cursor.value !== null && navigate(`/monitors/${cursor.value}`));
-  const change = (part: Partial<Selection>) => setQuery({ ...('text' in part && { q: part.text ?? '' }), ...('status' in part && { status: part.status ?? '' }), ...('type' in part && { type: part.type ?? '' }), ...('sort' in part && { sort: part.sort === 'attention' ? '' : (part.sort ?? '') }) });
+  const change = (part: Partial<Selection>) =>
+    setQuery({
+      ...('text' in part && { q: part.text ?? '' }),
+      ...('status' in part && { status: part.status ?? '' }),
+      ...('type' in part && { type: part.type ?? '' }),
+      ...('sort' in part && { sort: part.sort === 'attention' ? '' : (part.sort ?? '') }),
+    });
   return (
     <>
       <div class="sticky top-0 z-10 mt-2 border-b border-line bg-paper px-4 pb-2.5 pt-2.5 md:px-0 md:pb-1.5">
@@ -66,7 +93,11 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
         <RowHeads />
       </div>
       {shown.length === 0 ? (
-        <Empty icon="search" title="No monitor matches" action={<Button onClick={() => change({ status: '', type: '', text: '' })}>Show all</Button>}>
+        <Empty
+          icon="search"
+          title="No monitor matches"
+          action={<Button onClick={() => change({ status: '', type: '', text: '' })}>Show all</Button>}
+        >
           Of {all.length} monitors none is what you are looking for.
         </Empty>
       ) : (
@@ -79,7 +110,13 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
           drawnWith={[incidents, cursor.value]}
           onShown={(from, to) => histories.want(shown.slice(from, to).map(keyOf))}
           render={(monitor) => (
-            <MonitorRow monitor={monitor} incident={incidents.get(monitor.id)} history={histories.of(monitor.id)} isAtCursor={cursor.value === monitor.id} onFocus={() => (cursor.value = monitor.id)} />
+            <MonitorRow
+              monitor={monitor}
+              incident={incidents.get(monitor.id)}
+              history={histories.of(monitor.id)}
+              isAtCursor={cursor.value === monitor.id}
+              onFocus={() => (cursor.value = monitor.id)}
+            />
           )}
         />
       )}
@@ -109,7 +146,8 @@ function NewMonitor({ isShort = false }: { isShort?: boolean }) {
 function NoMonitors() {
   return (
     <Empty icon="monitors" title="Nothing is watched yet" action={<NewMonitor />}>
-      A monitor watches a web page, a port, a host, a domain, a job or a vendor, and tells you when it stops working. The first one takes a name and an address.
+      A monitor watches a web page, a port, a host, a domain, a job or a vendor, and tells you when it stops working.
+      The first one takes a name and an address.
     </Empty>
   );
 }

@@ -9,8 +9,8 @@ import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { formatDuration } from '../parts/time.tsx';
 import { setQuery } from '../shell/router.ts';
-import { isPeriod, PERIODS, tellPeriod } from './reports/periods.ts';
 import { formatPercent } from './reports/percent.ts';
+import { isPeriod, PERIODS, tellPeriod } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
@@ -26,9 +26,20 @@ const CHOICES = [
 const COLUMNS: readonly Column<Report>[] = [
   { head: 'Period', cell: (report) => tellPeriod(report) },
   { head: 'Kind', cell: ({ period }) => PERIODS[period].kind, wideOnly: true, class: 'text-soft' },
-  { head: 'Uptime', cell: ({ summary }) => formatPercent(summary.uptime_percent), align: 'right', class: 'whitespace-nowrap' },
+  {
+    head: 'Uptime',
+    cell: ({ summary }) => formatPercent(summary.uptime_percent),
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
   { head: 'Incidents', cell: ({ summary }) => summary.incidents.toLocaleString(), align: 'right' },
-  { head: 'Down in all', cell: ({ summary }) => formatDuration(summary.down_seconds ?? 0), align: 'right', wideOnly: true, class: 'whitespace-nowrap' },
+  {
+    head: 'Down in all',
+    cell: ({ summary }) => formatDuration(summary.down_seconds ?? 0),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
   { head: 'Targets met', cell: ({ summary }) => <TargetsMet summary={summary} />, align: 'right', wideOnly: true },
   { head: 'Monitors', cell: ({ summary }) => summary.monitors.toLocaleString(), align: 'right', wideOnly: true },
 ];
@@ -37,21 +48,39 @@ const COLUMNS: readonly Column<Report>[] = [
 export function ReportsPage({ query }: PageProps) {
   const wanted = useSignal(STEP);
   const period = isPeriod(query['period']) ? query['period'] : '';
-  const load = useLoad((signal) => api.page('/reports', { query: { limit: wanted.value, ...(period !== '' && { period }) }, signal }), [period, wanted.value]);
+  const load = useLoad(
+    (signal) => api.page('/reports', { query: { limit: wanted.value, ...(period !== '' && { period }) }, signal }),
+    [period, wanted.value],
+  );
   return (
-    <Page title="Reports" lead="Made at the end of each week (from Monday) and month, UTC. What one says never changes any more.">
+    <Page
+      title="Reports"
+      lead="Made at the end of each week (from Monday) and month, UTC. What one says never changes any more."
+    >
       <div class="mb-4">
-        <Choices label="Kind of report" choices={CHOICES} value={period} onValue={(value) => setQuery({ period: value })} />
+        <Choices
+          label="Kind of report"
+          choices={CHOICES}
+          value={period}
+          onValue={(value) => setQuery({ period: value })}
+        />
       </div>
       <Loaded load={load}>
         {({ answer: { reports }, next }) =>
           reports.length === 0 ? (
             <Empty icon="reports" title="No report yet">
-              The first is made when a week or month ends in which there were monitors. Reports can also be sent to a channel.
+              The first is made when a week or month ends in which there were monitors. Reports can also be sent to a
+              channel.
             </Empty>
           ) : (
             <>
-              <Table caption="Reports" columns={COLUMNS} rows={reports} keyOf={({ id }) => id} hrefOf={({ id }) => `/reports/${id}`} />
+              <Table
+                caption="Reports"
+                columns={COLUMNS}
+                rows={reports}
+                keyOf={({ id }) => id}
+                hrefOf={({ id }) => `/reports/${id}`}
+              />
               {next !== null && (
                 <div class="mt-4 text-center">
                   <Button busy={load.isBusy.value} onClick={() => (wanted.value += STEP)}>

@@ -13,7 +13,12 @@ import { SessionSettings } from './settings/sessions.tsx';
 import { TokenSettings } from './settings/tokens.tsx';
 import { UsageSettings } from './settings/usage.tsx';
 
-type Part = { section: string; label: string; Shown: ComponentType<{ query: PageProps['query'] }>; forOwners?: boolean };
+type Part = {
+  section: string;
+  label: string;
+  Shown: ComponentType<{ query: PageProps['query'] }>;
+  forOwners?: boolean;
+};
 
 const PARTS: readonly Part[] = [
   { section: 'account', label: 'Account', Shown: AccountSettings },
@@ -30,21 +35,31 @@ export function SettingsPage({ params, query }: PageProps) {
   const isOwner = user.role === 'owner';
   const wanted = params['section'] ?? 'account';
   const part = PARTS.find(({ section }) => section === wanted);
-  const tabs = PARTS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label }) => ({ href: hrefOf(section), label }));
+  const tabs = PARTS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label }) => ({
+    href: hrefOf(section),
+    label,
+  }));
   useEffect(() => {
     // On a phone there is no room for all of them.
-    document.querySelector('nav[aria-label="Settings"] [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    document
+      .querySelector('nav[aria-label="Settings"] [aria-current]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, []);
   return (
     <Page title="Settings" lead={tenant.name}>
       <Tabs label="Settings" tabs={tabs} current={hrefOf(wanted)} />
       {part === undefined ? (
-        <Empty icon="search" title="There is no such setting" action={<ButtonLink href="/settings">All settings</ButtonLink>}>
+        <Empty
+          icon="search"
+          title="There is no such setting"
+          action={<ButtonLink href="/settings">All settings</ButtonLink>}
+        >
           The address may be mistyped.
         </Empty>
       ) : part.forOwners === true && !isOwner ? (
         <Empty icon="key" title="Only owners see this">
-          You are {user.role === 'editor' ? 'an editor' : 'a viewer'} of {tenant.name}. Ask an owner for what you need, or to change your role.
+          You are {user.role === 'editor' ? 'an editor' : 'a viewer'} of {tenant.name}. Ask an owner for what you need,
+          or to change your role.
         </Empty>
       ) : (
         <part.Shown query={query} />

@@ -21,7 +21,11 @@ export function SignInPage() {
     isBusy.value = true;
     error.value = null;
     try {
-      const outcome = await signIn({ email: email.value.trim(), password: password.value, ...(asksCode.value && { code: code.value.trim() }) });
+      const outcome = await signIn({
+        email: email.value.trim(),
+        password: password.value,
+        ...(asksCode.value && { code: code.value.trim() }),
+      });
       asksCode.value = outcome === 'code-required';
     } catch (failure) {
       error.value = failure;
@@ -37,7 +41,12 @@ export function SignInPage() {
 
   const { byField, rest } = problemsByField(error.value, ['email', 'password', 'code']);
   return (
-    <OpenFrame title={asksCode.value ? 'Second factor' : 'Sign in'} {...(asksCode.value && { lead: 'The six digits that your authenticator app shows now. A recovery code does as well.' })}>
+    <OpenFrame
+      title={asksCode.value ? 'Second factor' : 'Sign in'}
+      {...(asksCode.value && {
+        lead: 'The six digits that your authenticator app shows now. A recovery code does as well.',
+      })}
+    >
       <form
         class="flex flex-col gap-4"
         onSubmit={(event) => {
@@ -49,8 +58,28 @@ export function SignInPage() {
           <CodeField value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
         ) : (
           <>
-            <TextField label="E-mail" type="text" inputMode="email" autocomplete="username" autocapitalize="none" spellcheck={false} required autofocus value={email.value} error={byField['email']} onValue={(value) => (email.value = value)} />
-            <TextField label="Password" type="password" autocomplete="current-password" required value={password.value} error={byField['password']} onValue={(value) => (password.value = value)} />
+            <TextField
+              label="E-mail"
+              type="text"
+              inputMode="email"
+              autocomplete="username"
+              autocapitalize="none"
+              spellcheck={false}
+              required
+              autofocus
+              value={email.value}
+              error={byField['email']}
+              onValue={(value) => (email.value = value)}
+            />
+            <TextField
+              label="Password"
+              type="password"
+              autocomplete="current-password"
+              required
+              value={password.value}
+              error={byField['password']}
+              onValue={(value) => (password.value = value)}
+            />
           </>
         )}
         <FormError text={rest} />
@@ -67,12 +96,29 @@ export function SignInPage() {
   );
 }
 
-function CodeField({ value, error, onValue }: { value: string; error: string | undefined; onValue: (value: string) => void }) {
+function CodeField({
+  value,
+  error,
+  onValue,
+}: {
+  value: string;
+  error: string | undefined;
+  onValue: (value: string) => void;
+}) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.querySelector('input')?.focus(), []);
   return (
     <div ref={box}>
-      <TextField label="Code" autocomplete="one-time-code" autocapitalize="none" spellcheck={false} required value={value} error={error} onValue={onValue} />
+      <TextField
+        label="Code"
+        autocomplete="one-time-code"
+        autocapitalize="none"
+        spellcheck={false}
+        required
+        value={value}
+        error={error}
+        onValue={onValue}
+      />
     </div>
   );
 }

@@ -10,16 +10,39 @@ const TONES: Record<Tone, string> = {
   danger: 'bg-surface text-down border border-down/50 hover:bg-down-tint',
 };
 
-const SHAPE = 'inline-flex select-none items-center justify-center gap-1.5 rounded-md font-medium clipped transition-[background-color,filter,color] duration-100 disabled:cursor-not-allowed disabled:opacity-55 aria-disabled:cursor-not-allowed aria-disabled:opacity-55';
+const SHAPE =
+  'inline-flex select-none items-center justify-center gap-1.5 rounded-md font-medium clipped ' +
+  'transition-[background-color,filter,color] duration-100 disabled:cursor-not-allowed disabled:opacity-55 ' +
+  'aria-disabled:cursor-not-allowed aria-disabled:opacity-55';
 const SIZES = { small: 'h-8 px-2.5 text-[0.8125rem]', normal: 'h-9 px-3.5 text-sm' } as const;
 
 type Common = { tone?: Tone; size?: keyof typeof SIZES; icon?: IconName; children: ComponentChildren; class?: string };
 type ButtonProps = Common & Omit<ButtonHTMLAttributes, 'size' | 'icon' | 'class'> & { busy?: boolean };
 
-/** A button; while `busy` it says so, keeps its width and cannot be pressed again. It keeps the keyboard as well, which browsers take from what is disabled. */
-export function Button({ tone = 'plain', size = 'normal', icon, busy = false, children, class: extra = '', type = 'button', onClick, ...rest }: ButtonProps) {
+/**
+ * A button; while `busy` it says so, keeps its width and cannot be pressed again. It keeps the keyboard as well, which
+ * browsers take from what is disabled.
+ */
+export function Button({
+  tone = 'plain',
+  size = 'normal',
+  icon,
+  busy = false,
+  children,
+  class: extra = '',
+  type = 'button',
+  onClick,
+  ...rest
+}: ButtonProps) {
   return (
-    <button {...rest} type={type} aria-disabled={busy || undefined} aria-busy={busy} onClick={busy ? hold : onClick} class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}>
+    <button
+      {...rest}
+      type={type}
+      aria-disabled={busy || undefined}
+      aria-busy={busy}
+      onClick={busy ? hold : onClick}
+      class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}
+    >
       {busy ? <Spinner /> : icon !== undefined && <Icon name={icon} />}
       {children}
     </button>
@@ -31,7 +54,14 @@ function hold(event: Event): void {
 }
 
 /** A link that looks like a button. */
-export function ButtonLink({ tone = 'plain', size = 'normal', icon, children, class: extra = '', ...rest }: Common & Omit<AnchorHTMLAttributes, 'size' | 'icon' | 'class' | 'role'> & { href: string }) {
+export function ButtonLink({
+  tone = 'plain',
+  size = 'normal',
+  icon,
+  children,
+  class: extra = '',
+  ...rest
+}: Common & Omit<AnchorHTMLAttributes, 'size' | 'icon' | 'class' | 'role'> & { href: string }) {
   return (
     <a {...rest} class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}>
       {icon !== undefined && <Icon name={icon} />}
@@ -41,9 +71,20 @@ export function ButtonLink({ tone = 'plain', size = 'normal', icon, children, cl
 }
 
 /** A button of a sign only; `label` is what it does. */
-export function IconButton({ icon, label, class: extra = '', ...rest }: { icon: IconName; label: string; class?: string } & Omit<ButtonHTMLAttributes, 'label' | 'icon' | 'class'>) {
+export function IconButton({
+  icon,
+  label,
+  class: extra = '',
+  ...rest
+}: { icon: IconName; label: string; class?: string } & Omit<ButtonHTMLAttributes, 'label' | 'icon' | 'class'>) {
   return (
-    <button type="button" {...rest} aria-label={label} title={label} class={`inline-grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink ${extra}`}>
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      title={label}
+      class={`inline-grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink ${extra}`}
+    >
       <Icon name={icon} class="size-[1.125rem]" />
     </button>
   );
@@ -51,5 +92,13 @@ export function IconButton({ icon, label, class: extra = '', ...rest }: { icon: 
 
 /** Turns while something is under way. */
 export function Spinner() {
-  return <span class="size-4 shrink-0 animate-spin rounded-full border-2 border-current border-r-transparent motion-reduce:animate-none" aria-hidden="true" />;
+  return (
+    <span
+      class="
+        size-4 shrink-0 animate-spin rounded-full border-2 border-current border-r-transparent
+        motion-reduce:animate-none
+      "
+      aria-hidden="true"
+    />
+  );
 }

@@ -7,7 +7,11 @@ import { Button } from './button.tsx';
 const SAID_MS = 2000;
 
 /** Copies a text; `box` is where it stands, to be marked where there is no clipboard. */
-export type Copying<E extends HTMLElement> = { box: RefObject<E | null>; isCopied: ReadonlySignal<boolean>; copy: () => void };
+export type Copying<E extends HTMLElement> = {
+  box: RefObject<E | null>;
+  isCopied: ReadonlySignal<boolean>;
+  copy: () => void;
+};
 
 /** A text to take along, and whether that was done a moment ago. */
 export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
@@ -33,7 +37,15 @@ export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
 }
 
 /** The button of what can be copied. */
-export function CopyButton({ copying: { isCopied, copy }, ...look }: { copying: Pick<Copying<HTMLElement>, 'isCopied' | 'copy'>; size?: 'small' | 'normal'; tone?: 'plain' | 'quiet'; class?: string }) {
+export function CopyButton({
+  copying: { isCopied, copy },
+  ...look
+}: {
+  copying: Pick<Copying<HTMLElement>, 'isCopied' | 'copy'>;
+  size?: 'small' | 'normal';
+  tone?: 'plain' | 'quiet';
+  class?: string;
+}) {
   return (
     <Button {...look} icon={isCopied.value ? 'check' : 'copy'} onClick={copy}>
       {isCopied.value ? 'Copied' : 'Copy'}
@@ -46,7 +58,16 @@ export function CopyText({ text, label }: { text: string; label: string }) {
   const copying = useCopy<HTMLElement>(text);
   return (
     <div class="flex items-stretch gap-2">
-      <code ref={copying.box} class="min-w-0 flex-1 select-all overflow-x-auto whitespace-pre rounded-md border border-line bg-sunken px-3 py-2 font-mono text-[0.8125rem]" tabIndex={0} role="group" aria-label={label}>
+      <code
+        ref={copying.box}
+        class="
+          min-w-0 flex-1 select-all overflow-x-auto whitespace-pre rounded-md border border-line bg-sunken px-3 py-2
+          font-mono text-[0.8125rem]
+        "
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+      >
         {text}
       </code>
       <CopyButton copying={copying} class="h-auto" />

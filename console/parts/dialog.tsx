@@ -3,8 +3,23 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 
-/** A question or form over the page. It has the keyboard while it is there; Escape, its cross and the dark around it close it. */
-export function Dialog({ title, onClose, children, actions, wide = false }: { title: string; onClose: () => void; children: ComponentChildren; actions?: ComponentChildren; wide?: boolean }) {
+/**
+ * A question or form over the page. It has the keyboard while it is there; Escape, its cross and the dark around it
+ * close it.
+ */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  actions,
+  wide = false,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  actions?: ComponentChildren;
+  wide?: boolean;
+}) {
   const box = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   const latest = useRef(onClose);
@@ -41,7 +56,10 @@ export function Dialog({ title, onClose, children, actions, wide = false }: { ti
         isPressedBeside.current = event.target === box.current;
       }}
       onClick={(event) => isPressedBeside.current && event.target === box.current && onClose()}
-      class={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] overflow-auto rounded-xl border border-line bg-raised p-0 text-ink shadow-2xl ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
+      class={
+        'm-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] overflow-auto rounded-xl border border-line ' +
+        `bg-raised p-0 text-ink shadow-2xl ${wide ? 'max-w-3xl' : 'max-w-lg'}`
+      }
     >
       <div class="flex items-center justify-between gap-3 border-b border-line py-2 pl-5 pr-2">
         <h2 id={titleId} class="heading text-base">
@@ -50,7 +68,9 @@ export function Dialog({ title, onClose, children, actions, wide = false }: { ti
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div class="px-5 py-4">{children}</div>
-      {actions !== undefined && <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{actions}</div>}
+      {actions !== undefined && (
+        <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{actions}</div>
+      )}
     </dialog>
   );
 }

@@ -1,16 +1,26 @@
+import type { ComponentChildren } from 'preact';
 import { ButtonLink } from './button.tsx';
 import { Empty } from './empty.tsx';
 import type { IconName } from './icon.tsx';
 import { Page } from './page.tsx';
-import type { ComponentChildren } from 'preact';
 
-type EmptyPageProps = { title: string; back: { label: string; href: string }; icon: IconName; heading: string; children: ComponentChildren };
+type EmptyPageProps = {
+  title: string;
+  back: { label: string; href: string };
+  icon: IconName;
+  heading: string;
+  children: ComponentChildren;
+};
 
 /** A page that cannot show what it is for: why, and the way to the list that it belongs to. */
 export function EmptyPage({ title, back, icon, heading, children }: EmptyPageProps) {
   return (
     <Page title={title} back={back}>
-      <Empty icon={icon} title={heading} action={<ButtonLink href={back.href}>All {back.label.toLowerCase()}</ButtonLink>}>
+      <Empty
+        icon={icon}
+        title={heading}
+        action={<ButtonLink href={back.href}>All {back.label.toLowerCase()}</ButtonLink>}
+      >
         {children}
       </Empty>
     </Page>

@@ -2,7 +2,17 @@ import type { ComponentChildren } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 /** What stands where nothing is yet: what would be here, and the way there. */
-export function Empty({ icon, title, children, action }: { icon: IconName; title: string; children: ComponentChildren; action?: ComponentChildren }) {
+export function Empty({
+  icon,
+  title,
+  children,
+  action,
+}: {
+  icon: IconName;
+  title: string;
+  children: ComponentChildren;
+  action?: ComponentChildren;
+}) {
   return (
     <div class="mx-auto flex max-w-md flex-col items-center px-6 py-16 text-center">
       <span class="mb-4 grid size-12 place-items-center rounded-full bg-accent-tint text-accent">

@@ -3,7 +3,8 @@ import { useId } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 const INPUT =
-  'w-full min-w-0 rounded-md border bg-surface px-3 text-sm text-ink placeholder:text-soft/80 disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
+  'w-full min-w-0 rounded-md border bg-surface px-3 text-sm text-ink placeholder:text-soft/80 ' +
+  'disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
 
 type Common = {
   label: string;
@@ -18,9 +19,14 @@ type Common = {
   class?: string;
 };
 
-type Frame = Pick<Common, 'label' | 'hint' | 'error' | 'hideLabel' | 'class'> & { children: (input: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ComponentChildren };
+type Frame = Pick<Common, 'label' | 'hint' | 'error' | 'hideLabel' | 'class'> & {
+  children: (input: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ComponentChildren;
+};
 
-/** A label, whatever is filled in, and below it what is wrong or what to write; for kinds of input that have no part of their own. */
+/**
+ * A label, whatever is filled in, and below it what is wrong or what to write; for kinds of input that have no part of
+ * their own.
+ */
 export function Field({ label, hint, error, hideLabel = false, class: extra = '', children }: Frame) {
   const id = useId();
   const isWrong = error !== null && error !== undefined && error !== '';
@@ -46,35 +52,120 @@ export function Field({ label, hint, error, hideLabel = false, class: extra = ''
 
 type InputRest = Pick<
   InputHTMLAttributes,
-  'autocapitalize' | 'autocomplete' | 'autofocus' | 'disabled' | 'inputMode' | 'max' | 'maxLength' | 'min' | 'minLength' | 'name' | 'onBlur' | 'pattern' | 'placeholder' | 'readOnly' | 'required' | 'spellcheck' | 'step'
+  | 'autocapitalize'
+  | 'autocomplete'
+  | 'autofocus'
+  | 'disabled'
+  | 'inputMode'
+  | 'max'
+  | 'maxLength'
+  | 'min'
+  | 'minLength'
+  | 'name'
+  | 'onBlur'
+  | 'pattern'
+  | 'placeholder'
+  | 'readOnly'
+  | 'required'
+  | 'spellcheck'
+  | 'step'
 > & { type?: 'text' | 'password' | 'number' | 'url' | 'email' };
 
 /** A line of text; what is not named here is as inputs have it. */
-export function TextField({ label, value, onValue, hint, error, hideLabel, class: extra, type = 'text', ...rest }: Common & InputRest) {
+export function TextField({
+  label,
+  value,
+  onValue,
+  hint,
+  error,
+  hideLabel,
+  class: extra,
+  type = 'text',
+  ...rest
+}: Common & InputRest) {
   // Preact's types have a shape for each type of input, and none for what is one of several.
   return (
-    <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
-      {(input) => <input {...rest} {...input} type={type as 'text'} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} h-9`} />}
+    <Field
+      {...{ label, hint, error }}
+      {...(hideLabel !== undefined && { hideLabel })}
+      {...(extra !== undefined && { class: extra })}
+    >
+      {(input) => (
+        <input
+          {...rest}
+          {...input}
+          type={type as 'text'}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+          class={`${inputLook(input)} h-9`}
+        />
+      )}
     </Field>
   );
 }
 
 /** Several lines of text; `mono` for what machines read. */
-export function TextArea({ label, value, onValue, hint, error, hideLabel, class: extra, mono = false, ...rest }: Common & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
+export function TextArea({
+  label,
+  value,
+  onValue,
+  hint,
+  error,
+  hideLabel,
+  class: extra,
+  mono = false,
+  ...rest
+}: Common & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
   return (
-    <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
-      {(input) => <textarea rows={4} {...rest} {...input} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} min-h-20 py-2 ${mono ? 'font-mono' : ''}`} />}
+    <Field
+      {...{ label, hint, error }}
+      {...(hideLabel !== undefined && { hideLabel })}
+      {...(extra !== undefined && { class: extra })}
+    >
+      {(input) => (
+        <textarea
+          rows={4}
+          {...rest}
+          {...input}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+          class={`${inputLook(input)} min-h-20 py-2 ${mono ? 'font-mono' : ''}`}
+        />
+      )}
     </Field>
   );
 }
 
 /** One of a few. */
-export function SelectField({ label, value, onValue, hint, error, hideLabel, class: extra, options, ...rest }: Common & { options: readonly { value: string; label: string }[] } & Omit<SelectHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
+export function SelectField({
+  label,
+  value,
+  onValue,
+  hint,
+  error,
+  hideLabel,
+  class: extra,
+  options,
+  ...rest
+}: Common & { options: readonly { value: string; label: string }[] } & Omit<
+    SelectHTMLAttributes,
+    'value' | 'label' | 'class' | 'role'
+  >) {
   return (
-    <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
+    <Field
+      {...{ label, hint, error }}
+      {...(hideLabel !== undefined && { hideLabel })}
+      {...(extra !== undefined && { class: extra })}
+    >
       {(input) => (
         <span class="relative block">
-          <select {...rest} {...input} value={value} onChange={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} h-9 appearance-none pr-8`}>
+          <select
+            {...rest}
+            {...input}
+            value={value}
+            onChange={(event) => onValue(event.currentTarget.value)}
+            class={`${inputLook(input)} h-9 appearance-none pr-8`}
+          >
             {options.map((option) => (
               <option key={option.value} value={option.value}>
                 {option.label}
@@ -89,7 +180,21 @@ export function SelectField({ label, value, onValue, hint, error, hideLabel, cla
 }
 
 /** Yes or no, with what yes means. */
-export function CheckField({ label, checked, onChecked, hint, error, disabled = false }: { label: string; checked: boolean; onChecked: (checked: boolean) => void; hint?: ComponentChildren; error?: string | null; disabled?: boolean }) {
+export function CheckField({
+  label,
+  checked,
+  onChecked,
+  hint,
+  error,
+  disabled = false,
+}: {
+  label: string;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+  hint?: ComponentChildren;
+  error?: string | null;
+  disabled?: boolean;
+}) {
   const id = useId();
   return (
     <div class="flex gap-2.5">

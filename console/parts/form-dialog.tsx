@@ -19,7 +19,17 @@ type FormDialogProps = {
 };
 
 /** A few fields over the page, which Enter sends as well. */
-export function FormDialog({ title, action, tone = 'primary', isBusy, canSubmit = true, error, onSubmit, onClose, children }: FormDialogProps) {
+export function FormDialog({
+  title,
+  action,
+  tone = 'primary',
+  isBusy,
+  canSubmit = true,
+  error,
+  onSubmit,
+  onClose,
+  children,
+}: FormDialogProps) {
   const id = useId();
   return (
     <Dialog

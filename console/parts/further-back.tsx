@@ -6,7 +6,10 @@ import { Button } from './button.tsx';
 export const FIRST_COUNT = 50;
 export const MOST = 800;
 
-/** Where a list stands, in the address: how many rows, and the cursor of the row after which it begins; empty = at the newest. */
+/**
+ * Where a list stands, in the address: how many rows, and the cursor of the row after which it begins; empty = at the
+ * newest.
+ */
 export type Paging = { count: number; cursor: string };
 
 /** The part of an address's query that begins a list anew. */
@@ -15,7 +18,10 @@ export const FROM_THE_NEWEST = { count: '', cursor: '' } as const;
 /** Reads where a list stands out of an address. */
 export function readPaging(query: Readonly<Record<string, string>>): Paging {
   const count = Number(query['count'] ?? FIRST_COUNT);
-  return { count: Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT, cursor: query['cursor'] ?? '' };
+  return {
+    count: Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT,
+    cursor: query['cursor'] ?? '',
+  };
 }
 
 /** Back to the newest rows, where a list begins further back; what begins elsewhere is looked at from its beginning. */
@@ -32,13 +38,23 @@ export function BackToNewest({ cursor }: { cursor: string }) {
   );
 }
 
-/** More rows or, where as many are shown as one page holds, those before them. `next` is the cursor of what is older; null = nothing is. */
+/**
+ * More rows or, where as many are shown as one page holds, those before them. `next` is the cursor of what is older;
+ * null = nothing is.
+ */
 export function FurtherBack({ next, count, isBusy }: { next: string | null; count: number; isBusy: boolean }) {
   if (next === null) return null;
   const isFull = count >= MOST;
   return (
     <div class="mt-4 flex justify-center">
-      <Button busy={isBusy} onClick={() => (isFull ? setQuery({ cursor: next }, { isStep: true }) : setQuery({ count: String(Math.min(MOST, Math.max(FIRST_COUNT, count) * 2)) }))}>
+      <Button
+        busy={isBusy}
+        onClick={() =>
+          isFull
+            ? setQuery({ cursor: next }, { isStep: true })
+            : setQuery({ count: String(Math.min(MOST, Math.max(FIRST_COUNT, count) * 2)) })
+        }
+      >
         {isFull ? 'Go further back' : 'Show more'}
       </Button>
     </div>

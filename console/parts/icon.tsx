@@ -26,7 +26,9 @@ const LINES = {
   trash: 'M3.5 5.5h13M8 5.5V3.5h4v2M5 5.5l.8 11h8.4l.8-11',
   edit: 'M4 16l.8-3.4L13 4.4l2.6 2.6-8.2 8.2L4 16Z',
   external: 'M8.5 4H4v12h12v-4.5M11.5 3.5h5v5M16 4l-7 7',
-  light: 'M10 13.2a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4ZM10 2.5v1.3M10 16.2v1.3M2.5 10h1.3M16.2 10h1.3M4.7 4.7l.9.9M14.4 14.4l.9.9M15.3 4.7l-.9.9M5.6 14.4l-.9.9',
+  light:
+    'M10 13.2a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4ZM10 2.5v1.3M10 16.2v1.3M2.5 10h1.3M16.2 10h1.3M4.7 ' +
+    '4.7l.9.9M14.4 14.4l.9.9M15.3 4.7l-.9.9M5.6 14.4l-.9.9',
   dark: 'M16 11.8A6.5 6.5 0 0 1 8.2 4 6.5 6.5 0 1 0 16 11.8Z',
   system: 'M3 4h14v9.5H3V4ZM7.5 16.5h5M10 13.5v3',
   person: 'M10 10a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4ZM3.8 16.8c.7-3 3-4.6 6.2-4.6s5.5 1.6 6.2 4.6',
@@ -42,7 +44,16 @@ export type IconName = keyof typeof LINES;
 /** A sign that readers of the screen do not hear. */
 export function Icon({ name, class: className = 'size-4' }: { name: IconName; class?: string }) {
   return (
-    <svg class={`shrink-0 ${className}`} viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      class={`shrink-0 ${className}`}
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.6"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
       <path d={LINES[name]} />
     </svg>
   );

@@ -10,10 +10,17 @@ type Once = { question: string; text: string; action?: string; children: Compone
 
 const KEPT = 'I have kept it';
 
-/** Something that is shown once, and the button that says that it was kept, which leads to `href`; who leaves otherwise is asked. */
+/**
+ * Something that is shown once, and the button that says that it was kept, which leads to `href`; who leaves otherwise
+ * is asked.
+ */
 export function Kept({ question, text, action = KEPT, href, children }: Once & { href: string }) {
   const isKept = useRef(false);
-  useLeaveQuestion({ isAsked: true, isFree: () => isKept.current, ask: () => askWhetherKept({ question, text, action }) });
+  useLeaveQuestion({
+    isAsked: true,
+    isFree: () => isKept.current,
+    ask: () => askWhetherKept({ question, text, action }),
+  });
   const go = () => {
     isKept.current = true;
     navigate(href, { replace: true });
@@ -30,8 +37,18 @@ export function Kept({ question, text, action = KEPT, href, children }: Once & {
   );
 }
 
-/** The same over the page: Escape, the cross and the dark around it ask as well, for what is gone by a slip is gone for good. */
-export function KeptDialog({ title, question, text, action = KEPT, onClose, children }: Once & { title: string; onClose: () => void }) {
+/**
+ * The same over the page: Escape, the cross and the dark around it ask as well, for what is gone by a slip is gone for
+ * good.
+ */
+export function KeptDialog({
+  title,
+  question,
+  text,
+  action = KEPT,
+  onClose,
+  children,
+}: Once & { title: string; onClose: () => void }) {
   const ask = () => askWhetherKept({ question, text, action });
   useLeaveQuestion({ isAsked: true, isFree: () => false, ask });
   return (

@@ -10,7 +10,10 @@ type Leaving = {
   isFree: () => boolean;
 };
 
-/** While something would be lost, leaving is asked about: by ours within the console, by the browser's own question beyond it. */
+/**
+ * While something would be lost, leaving is asked about: by ours within the console, by the browser's own question
+ * beyond it.
+ */
 export function useLeaveQuestion({ isAsked, ask, isFree }: Leaving): void {
   const latest = useRef({ ask, isFree });
   latest.current = { ask, isFree };

@@ -6,12 +6,20 @@ import { Button } from './button.tsx';
 import { Empty } from './empty.tsx';
 
 /**
- * Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had anew. Where something else could
- * not be had than what the last answer was to, there is none: a failure is shown rather than another question's answer.
+ * Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had anew.
+ * Where something else could not be had than what the last answer was to, there is none: a failure is shown rather than
+ * another question's answer.
  */
-export type Load<T> = { value: ReadonlySignal<T | null>; error: ReadonlySignal<unknown>; isBusy: ReadonlySignal<boolean>; reload: () => Promise<void> };
+export type Load<T> = {
+  value: ReadonlySignal<T | null>;
+  error: ReadonlySignal<unknown>;
+  isBusy: ReadonlySignal<boolean>;
+  reload: () => Promise<void>;
+};
 
-/** Asks when the page appears and whenever one of `keys` changes; an answer that a later one has overtaken is dropped. */
+/**
+ * Asks when the page appears and whenever one of `keys` changes; an answer that a later one has overtaken is dropped.
+ */
 export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Load<T> {
   const value = useSignal<T | null>(null);
   const error = useSignal<unknown>(null);
@@ -47,7 +55,15 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
 }
 
 /** Shows what was loaded; before that a placeholder of the same height, or what went wrong and a way to try again. */
-export function Loaded<T>({ load, children, height = 'h-64' }: { load: Load<T>; children: (value: T) => ComponentChildren; height?: string }) {
+export function Loaded<T>({
+  load,
+  children,
+  height = 'h-64',
+}: {
+  load: Load<T>;
+  children: (value: T) => ComponentChildren;
+  height?: string;
+}) {
   const { value, error, reload } = load;
   if (value.value !== null) return <>{children(value.value)}</>;
   if (error.value !== null) return <FailedLoad error={error.value} onRetry={() => void reload()} />;
@@ -57,7 +73,15 @@ export function Loaded<T>({ load, children, height = 'h-64' }: { load: Load<T>; 
 /** What went wrong while loading, and a way to try again. */
 export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
-    <Empty icon="warning" title="This could not be loaded" action={<Button icon="retry" onClick={onRetry}>Try again</Button>}>
+    <Empty
+      icon="warning"
+      title="This could not be loaded"
+      action={
+        <Button icon="retry" onClick={onRetry}>
+          Try again
+        </Button>
+      }
+    >
       {sentenceOf(error)}
     </Empty>
   );

@@ -5,7 +5,10 @@ export function memo<Props extends object>(part: (props: Props) => VNode | null)
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Readonly<Props>): boolean {
       const before = Object.entries(this.props);
-      return before.length !== Object.keys(next).length || before.some(([name, value]) => next[name as keyof Props] !== value);
+      return (
+        before.length !== Object.keys(next).length ||
+        before.some(([name, value]) => next[name as keyof Props] !== value)
+      );
     }
 
     override render(props: Props) {

@@ -19,7 +19,10 @@ export function Page({ title, back, actions, lead, children }: PageProps) {
   return (
     <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8">
       {back !== undefined && (
-        <a href={back.href} class="-ml-1 mb-1 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink">
+        <a
+          href={back.href}
+          class="-ml-1 mb-1 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
+        >
           <Icon name="back" class="size-4" />
           {back.label}
         </a>
@@ -37,7 +40,17 @@ export function Page({ title, back, actions, lead, children }: PageProps) {
 }
 
 /** A part of a page with a heading of its own. */
-export function Section({ title, lead, actions, children }: { title: string; lead?: ComponentChildren; actions?: ComponentChildren; children: ComponentChildren }) {
+export function Section({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section class="mb-8">
       <div class="mb-2.5 flex flex-wrap items-end justify-between gap-x-4 gap-y-2">

@@ -4,14 +4,39 @@ const WIDTH = 96;
 const HEIGHT = 24;
 const MARGIN = 2;
 
-/** A course of numbers without axes, from 0 to its highest; null where there is a hole. Fewer than two draw nothing, and its place is kept. */
-export const Sparkline = memo(function Sparkline({ values, label, class: className = 'h-6 w-24' }: { values: readonly (number | null)[] | null; label: string; class?: string }) {
+/**
+ * A course of numbers without axes, from 0 to its highest; null where there is a hole. Fewer than two draw nothing, and
+ * its place is kept.
+ */
+export const Sparkline = memo(function Sparkline({
+  values,
+  label,
+  class: className = 'h-6 w-24',
+}: {
+  values: readonly (number | null)[] | null;
+  label: string;
+  class?: string;
+}) {
   const known = values?.filter((value) => value !== null) ?? [];
   if (values === null || known.length < 2) return <span class={`block ${className}`} />;
   return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" class={`block ${className}`} role="img" aria-label={label}>
+    <svg
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      class={`block ${className}`}
+      role="img"
+      aria-label={label}
+    >
       {drawLines(values, Math.max(...known)).map((points) => (
-        <polyline key={points} class="fill-none stroke-soft" stroke-width="1.4" vector-effect="non-scaling-stroke" stroke-linejoin="round" stroke-linecap="round" points={points} />
+        <polyline
+          key={points}
+          class="fill-none stroke-soft"
+          stroke-width="1.4"
+          vector-effect="non-scaling-stroke"
+          stroke-linejoin="round"
+          stroke-linecap="round"
+          points={points}
+        />
       ))}
     </svg>
   );
@@ -23,7 +48,15 @@ function drawLines(values: readonly (number | null)[], highest: number): string[
   const lines: string[][] = [[]];
   values.forEach((value, index) => {
     if (value === null) lines.push([]);
-    else lines.at(-1)?.push(`${(MARGIN + index * stepX).toFixed(1)} ${(HEIGHT - MARGIN - (value / Math.max(highest, 1)) * (HEIGHT - 2 * MARGIN)).toFixed(1)}`);
+    else
+      lines
+        .at(-1)
+        ?.push(
+          `${(MARGIN + index * stepX).toFixed(1)} ` +
+            `${(HEIGHT - MARGIN - (value / Math.max(highest, 1)) * (HEIGHT - 2 * MARGIN)).toFixed(1)}`,
+        );
   });
-  return lines.flatMap((points) => (points.length === 0 ? [] : [(points.length === 1 ? [...points, ...points] : points).join(' ')]));
+  return lines.flatMap((points) =>
+    points.length === 0 ? [] : [(points.length === 1 ? [...points, ...points] : points).join(' ')],
+  );
 }

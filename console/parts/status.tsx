@@ -1,10 +1,24 @@
 import { STATUSES, type Status } from './statuses.ts';
 
 /** The sign of a status; without `silent` its name is heard. */
-export function StatusMark({ status, silent = false, class: className = 'size-3.5' }: { status: Status; silent?: boolean; class?: string }) {
+export function StatusMark({
+  status,
+  silent = false,
+  class: className = 'size-3.5',
+}: {
+  status: Status;
+  silent?: boolean;
+  class?: string;
+}) {
   const { label, fill, sign } = STATUSES[status];
   return (
-    <svg viewBox="0 0 16 16" class={`shrink-0 ${fill} ${className}`} fill="currentColor" fill-rule="evenodd" {...(silent ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label })}>
+    <svg
+      viewBox="0 0 16 16"
+      class={`shrink-0 ${fill} ${className}`}
+      fill="currentColor"
+      fill-rule="evenodd"
+      {...(silent ? { 'aria-hidden': true } : { role: 'img', 'aria-label': label })}
+    >
       <path d={sign} />
     </svg>
   );

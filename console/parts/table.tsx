@@ -10,9 +10,18 @@ export type Column<T> = {
   class?: string;
 };
 
-type TableProps<T> = { caption: string; columns: readonly Column<T>[]; rows: readonly T[]; keyOf: (row: T) => string; hrefOf?: (row: T) => string | null };
+type TableProps<T> = {
+  caption: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  hrefOf?: (row: T) => string | null;
+};
 
-/** A table of up to some hundreds of rows; the caption is heard, not seen. With `hrefOf` the first cell leads somewhere, and the whole row with it. */
+/**
+ * A table of up to some hundreds of rows; the caption is heard, not seen. With `hrefOf` the first cell leads somewhere,
+ * and the whole row with it.
+ */
 export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T>) {
   return (
     <div class="overflow-x-auto rounded-xl border border-line bg-surface">
@@ -21,7 +30,11 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T
         <thead>
           <tr class="border-b border-line text-xs text-soft">
             {columns.map((column) => (
-              <th key={column.head} scope="col" class={`whitespace-nowrap px-3 py-2 font-medium first:pl-4 last:pr-4 ${placeOf(column)}`}>
+              <th
+                key={column.head}
+                scope="col"
+                class={`whitespace-nowrap px-3 py-2 font-medium first:pl-4 last:pr-4 ${placeOf(column)}`}
+              >
                 {column.head}
               </th>
             ))}
@@ -29,9 +42,15 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} class="relative border-b border-line last:border-0 hover:bg-hover focus-within:bg-hover">
+            <tr
+              key={keyOf(row)}
+              class="relative border-b border-line last:border-0 hover:bg-hover focus-within:bg-hover"
+            >
               {columns.map((column, index) => (
-                <td key={column.head} class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${placeOf(column)} ${column.class ?? ''}`}>
+                <td
+                  key={column.head}
+                  class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${placeOf(column)} ${column.class ?? ''}`}
+                >
                   {index === 0 ? <Lead href={hrefOf?.(row) ?? null}>{column.cell(row)}</Lead> : column.cell(row)}
                 </td>
               ))}

@@ -25,10 +25,26 @@ function dismiss(id: number): void {
 /** Where toasts appear; the layout has one. */
 export function Toasts() {
   return (
-    <div class="pointer-events-none fixed inset-x-0 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-50 flex flex-col items-center gap-2 px-3 md:bottom-5" aria-live="polite">
+    <div
+      class="
+        pointer-events-none fixed inset-x-0 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-50 flex flex-col
+        items-center gap-2 px-3 md:bottom-5
+      "
+      aria-live="polite"
+    >
       {toasts.value.map(({ id, text, tone }) => (
-        <div key={id} role={tone === 'bad' ? 'alert' : undefined} class="pointer-events-auto flex max-w-md items-center gap-2.5 rounded-lg border border-line bg-raised py-1 pl-3.5 pr-1 text-sm shadow-lg">
-          <Icon name={tone === 'bad' ? 'warning' : 'check'} class={`size-4 ${tone === 'bad' ? 'text-down' : 'text-up'}`} />
+        <div
+          key={id}
+          role={tone === 'bad' ? 'alert' : undefined}
+          class="
+            pointer-events-auto flex max-w-md items-center gap-2.5 rounded-lg border border-line bg-raised py-1 pl-3.5
+            pr-1 text-sm shadow-lg
+          "
+        >
+          <Icon
+            name={tone === 'bad' ? 'warning' : 'check'}
+            class={`size-4 ${tone === 'bad' ? 'text-down' : 'text-up'}`}
+          />
           <span class="py-1.5">{text}</span>
           <IconButton icon="close" label="Dismiss" onClick={() => dismiss(id)} />
         </div>

@@ -2,7 +2,10 @@ import { signal } from '@preact/signals';
 
 const shown = signal<{ x: number; y: number; text: string } | null>(null);
 
-/** Shows a few words above a point of the window; null takes them away. For what is pointed at only: the same has to be readable without. */
+/**
+ * Shows a few words above a point of the window; null takes them away. For what is pointed at only: the same has to be
+ * readable without.
+ */
 export function showTooltip(tooltip: { x: number; y: number; text: string } | null): void {
   shown.value = tooltip;
 }
@@ -14,7 +17,14 @@ export function Tooltip() {
   // Not beyond the edges.
   const left = Math.min(Math.max(x, 80), window.innerWidth - 80);
   return (
-    <div aria-hidden="true" class="pointer-events-none fixed z-40 -translate-x-1/2 -translate-y-full whitespace-nowrap rounded-md bg-ink px-2 py-1 text-xs text-paper shadow-lg" style={{ left: `${left}px`, top: `${y - 6}px` }}>
+    <div
+      aria-hidden="true"
+      class="
+        pointer-events-none fixed z-40 -translate-x-1/2 -translate-y-full whitespace-nowrap rounded-md bg-ink px-2 py-1
+        text-xs text-paper shadow-lg
+      "
+      style={{ left: `${left}px`, top: `${y - 6}px` }}
+    >
       {text}
     </div>
   );

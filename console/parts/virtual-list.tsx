@@ -26,8 +26,20 @@ const MOST_FRESH = 2 * OVERSCAN;
 /** Rows that are remembered while one scrolls. */
 const MOST_DRAWN = 200;
 
-/** A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen hear how many there are. */
-export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, drawnWith, onShown, current = null }: VirtualListProps<T>) {
+/**
+ * A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen
+ * hear how many there are.
+ */
+export function VirtualList<T>({
+  label,
+  rows,
+  rowHeight,
+  keyOf,
+  render,
+  drawnWith,
+  onShown,
+  current = null,
+}: VirtualListProps<T>) {
   const box = useRef<HTMLUListElement>(null);
   const range = useSignal({ from: 0, to: 0 });
   useRange(box, { count: rows.length, rowHeight, onRange: (from, to) => (range.value = { from, to }) });
@@ -42,7 +54,13 @@ export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, drawnWit
   return (
     <ul ref={box} aria-label={label} class="relative" style={{ height: `${rows.length * rowHeight}px` }}>
       {rows.slice(from, to).map((row, offset) => (
-        <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={from + offset + 1} class="absolute inset-x-0 contain-strict" style={{ height: `${rowHeight}px`, top: `${(from + offset) * rowHeight}px` }}>
+        <li
+          key={keyOf(row)}
+          aria-setsize={rows.length}
+          aria-posinset={from + offset + 1}
+          class="absolute inset-x-0 contain-strict"
+          style={{ height: `${rowHeight}px`, top: `${(from + offset) * rowHeight}px` }}
+        >
           {draw(row)}
         </li>
       ))}
@@ -63,7 +81,10 @@ function useDrawn<T>(draw: (row: T) => VNode, drawnWith: readonly unknown[]): (r
   };
 }
 
-function useRange(box: RefObject<HTMLElement | null>, { count, rowHeight, onRange }: { count: number; rowHeight: number; onRange: (from: number, to: number) => void }): void {
+function useRange(
+  box: RefObject<HTMLElement | null>,
+  { count, rowHeight, onRange }: { count: number; rowHeight: number; onRange: (from: number, to: number) => void },
+): void {
   useLayoutEffect(() => {
     const list = box.current;
     const scroller = list === null ? null : scrollerOf(list);

@@ -1,6 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** A value that stands still from `hold`, a button or finger that goes down, until that is up again: what is drawn anew under a drag loses it. */
+/**
+ * A value that stands still from `hold`, a button or finger that goes down, until that is up again: what is drawn anew
+ * under a drag loses it.
+ */
 export function useHeld<Value>(value: Value): { held: Value; hold: () => void } {
   const [isHeld, setIsHeld] = useState(false);
   const held = useRef(value);

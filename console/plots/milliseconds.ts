@@ -12,7 +12,8 @@ export function formatMs(ms: number): string {
 
 /** How far ticks of an axis may be apart: round milliseconds, and where there are minutes round minutes. */
 export function tickSteps(highestMs: number): number[] {
-  if (highestMs > 2 * MINUTE_MS) return [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE_MS);
+  if (highestMs > 2 * MINUTE_MS)
+    return [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE_MS);
   return [0.1, 1, 10, 100, 1000, 10_000].flatMap((power) => [power, 2 * power, 5 * power]);
 }
 

@@ -30,13 +30,24 @@ export function PhaseBar({ phases, fullMs, label }: { phases: Phases; fullMs: nu
     <div>
       <div class="flex h-3 w-full overflow-hidden rounded-sm bg-sunken" aria-hidden="true">
         {shown.map(({ name }) => (
-          <span key={name} class="h-full" style={{ width: `${((phases[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`, background: `var(--${phaseColour(name)})` }} />
+          <span
+            key={name}
+            class="h-full"
+            style={{
+              width: `${((phases[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`,
+              background: `var(--${phaseColour(name)})`,
+            }}
+          />
         ))}
       </div>
       <dl class="mt-1.5 flex flex-wrap gap-x-4 gap-y-0.5 text-xs" aria-label={label}>
         {shown.map(({ name, label: word, is }) => (
           <div key={name} class="flex items-center gap-1.5" title={`${word}: ${is}`}>
-            <span class="size-2 rounded-[2px]" style={{ background: `var(--${phaseColour(name)})` }} aria-hidden="true" />
+            <span
+              class="size-2 rounded-[2px]"
+              style={{ background: `var(--${phaseColour(name)})` }}
+              aria-hidden="true"
+            />
             <dt class="text-soft">{word}</dt>
             <dd>{formatLatency(phases[name] ?? 0)}</dd>
           </div>

@@ -33,8 +33,21 @@ const LABEL_OVERHANG = 8;
 const DRAG_MIN = 6;
 
 /** A plot of milliseconds over time, in the colours of the theme in force. */
-export function plotOptions({ size, span, lines, loners, filled, painted, onHover, onZoom }: OptionsInput): uPlot.Options {
-  const axis = { stroke: colorOf('soft'), font: `11px ${getComputedStyle(document.body).fontFamily}`, ticks: { show: false } };
+export function plotOptions({
+  size,
+  span,
+  lines,
+  loners,
+  filled,
+  painted,
+  onHover,
+  onZoom,
+}: OptionsInput): uPlot.Options {
+  const axis = {
+    stroke: colorOf('soft'),
+    font: `11px ${getComputedStyle(document.body).fontFamily}`,
+    ticks: { show: false },
+  };
   return {
     ...size,
     padding: [8, PLOT_MARGINS.right, 0, 0],
@@ -52,7 +65,15 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
     },
     axes: [
       { ...axis, size: 26, gap: 4, space: 64, grid: { show: false }, values: labelsWithin },
-      { ...axis, size: PLOT_MARGINS.left, gap: 6, space: 42, grid: { stroke: colorOf('line'), width: 1 }, incrs: (plot) => tickSteps(plot.scales['y']?.max ?? 0), values: (_plot, ticks) => ticks.map(formatTick) },
+      {
+        ...axis,
+        size: PLOT_MARGINS.left,
+        gap: 6,
+        space: 42,
+        grid: { stroke: colorOf('line'), width: 1 },
+        incrs: (plot) => tickSteps(plot.scales['y']?.max ?? 0),
+        values: (_plot, ticks) => ticks.map(formatTick),
+      },
     ],
     series: [
       {},
@@ -65,7 +86,9 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
         points: { show: true, size: 5, fill: colorOf(colour), filter: () => [...(loners[index] ?? [])] },
       })),
     ],
-    ...(filled !== null && { bands: [{ series: [filled[0] + 1, filled[1] + 1] as [number, number], fill: colorOf('plot-band') }] }),
+    ...(filled !== null && {
+      bands: [{ series: [filled[0] + 1, filled[1] + 1] as [number, number], fill: colorOf('plot-band') }],
+    }),
     hooks: {
       drawClear: [(plot) => paintBehind(plot, painted())],
       setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
@@ -73,7 +96,10 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
         (plot) => {
           const { left, width } = plot.select;
           if (width < DRAG_MIN) return;
-          const zoomed = { from: Math.round(plot.posToVal(left, 'x')), to: Math.round(plot.posToVal(left + width, 'x')) };
+          const zoomed = {
+            from: Math.round(plot.posToVal(left, 'x')),
+            to: Math.round(plot.posToVal(left + width, 'x')),
+          };
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           onZoom(zoomed);
         },
@@ -85,7 +111,9 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
 /** What would reach beyond the edge is left out: half a label tells nothing. */
 function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
   const end = plot.width - PLOT_MARGINS.left - PLOT_MARGINS.right;
-  return labelTicks(ticks).map((label, index) => (end - plot.valToPos(ticks[index] ?? 0, 'x') < LABEL_OVERHANG ? '' : label));
+  return labelTicks(ticks).map((label, index) =>
+    end - plot.valToPos(ticks[index] ?? 0, 'x') < LABEL_OVERHANG ? '' : label,
+  );
 }
 
 function paintBehind(plot: uPlot, { shades, picked }: Painted): void {

@@ -31,9 +31,28 @@ type TimePlotProps = {
   onPress: () => void;
 } & Painted;
 
-/** Lines over time: pointed at by mouse, finger and arrow keys, zoomed by dragging over a stretch, with two fingers and with + and -. */
+/**
+ * Lines over time: pointed at by mouse, finger and arrow keys, zoomed by dragging over a stretch, with two fingers and
+ * with + and -.
+ */
 export function TimePlot(props: TimePlotProps) {
-  const { label, moments, lines, filled = null, span, bridgedSeconds, height, describe, hovered, shades, picked, onHover, onPick, onKeyZoom, onPress } = props;
+  const {
+    label,
+    moments,
+    lines,
+    filled = null,
+    span,
+    bridgedSeconds,
+    height,
+    describe,
+    hovered,
+    shades,
+    picked,
+    onHover,
+    onPick,
+    onKeyZoom,
+    onPress,
+  } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
@@ -58,7 +77,8 @@ export function TimePlot(props: TimePlotProps) {
     const made = new uPlot(options, [[...xs], ...values], box);
     plot.current = made;
     // New values do not take away what somebody is looking at.
-    if (pointed !== null && xs[pointed] !== undefined) made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
+    if (pointed !== null && xs[pointed] !== undefined)
+      made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
     const stop = followFingers(made, (zoomed) => latest.current.onZoom(zoomed));
     const watch = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height }));
     watch.observe(box);

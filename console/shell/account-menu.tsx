@@ -22,12 +22,15 @@ export function AccountMenu({ id }: { id: string }) {
   const tell = (error: unknown) => toast(sentenceOf(error), 'bad');
   const leave = () => void signOut().catch(tell);
   return (
-    <div ref={box} id={id} popover="auto" class="account-menu m-0 w-64 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl">
+    <div
+      ref={box}
+      id={id}
+      popover="auto"
+      class="account-menu m-0 w-64 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
+    >
       <div class="px-2.5 pb-2 pt-1.5">
         <div class="clipped text-sm font-medium">{user.name === '' ? user.email : user.name}</div>
-        <div class="clipped text-xs text-soft">
-          {user.name === '' ? tenant.name : `${user.email} · ${tenant.name}`}
-        </div>
+        <div class="clipped text-xs text-soft">{user.name === '' ? tenant.name : `${user.email} · ${tenant.name}`}</div>
       </div>
       <div class="mb-1 grid grid-cols-3 gap-1 rounded-lg bg-sunken p-1" role="radiogroup" aria-label="Theme">
         {THEMES.map(({ value, label, icon }) => (
@@ -37,7 +40,10 @@ export function AccountMenu({ id }: { id: string }) {
             role="radio"
             aria-checked={theme.value === value}
             onClick={() => void chooseTheme(value).catch(tell)}
-            class={`flex items-center justify-center gap-1.5 rounded-md py-1.5 text-xs ${theme.value === value ? 'bg-surface font-medium shadow-sm' : 'text-soft hover:text-ink'}`}
+            class={
+              'flex items-center justify-center gap-1.5 rounded-md py-1.5 text-xs ' +
+              `${theme.value === value ? 'bg-surface font-medium shadow-sm' : 'text-soft hover:text-ink'}`
+            }
           >
             <Icon name={icon} />
             {label}

@@ -11,7 +11,10 @@ const SEQUENCE_MS = 1200;
 const shortcuts = new Set<Shortcut>();
 const isHelpOpen = signal(false);
 
-/** Makes keys do something while a page or part is shown: one key (`j`), or one after another (`g o`). They rest while somebody writes or is asked something. */
+/**
+ * Makes keys do something while a page or part is shown: one key (`j`), or one after another (`g o`). They rest while
+ * somebody writes or is asked something.
+ */
 export function useShortcut(keys: string, does: string, run: () => void): void {
   useEffect(() => {
     const shortcut = { keys, does, run };
@@ -24,9 +27,22 @@ export function useShortcut(keys: string, does: string, run: () => void): void {
 export function listenToKeys(): void {
   let first: { key: string; atMs: number } | null = null;
   window.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || document.querySelector('dialog[open]') !== null) return;
+    if (
+      event.defaultPrevented ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isWriting(event.target) ||
+      document.querySelector('dialog[open]') !== null
+    )
+      return;
     // What the keyboard is at may have a use for Enter of its own.
-    if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('a, button, summary, [role="slider"]') !== null) return;
+    if (
+      event.key === 'Enter' &&
+      event.target instanceof Element &&
+      event.target.closest('a, button, summary, [role="slider"]') !== null
+    )
+      return;
     const before = first !== null && performance.now() - first.atMs < SEQUENCE_MS ? `${first.key} ` : '';
     first = null;
     const found = find(before + event.key) ?? find(event.key);
@@ -77,7 +93,13 @@ function KeysHelp() {
           <div key={keys} class="contents">
             <dt class="flex gap-1">
               {keys.split(' ').map((key) => (
-                <kbd key={key} class="min-w-6 rounded border border-line-strong/60 bg-sunken px-1.5 text-center font-mono text-xs leading-6">
+                <kbd
+                  key={key}
+                  class="
+                    min-w-6 rounded border border-line-strong/60 bg-sunken px-1.5 text-center font-mono text-xs
+                    leading-6
+                  "
+                >
                   {key === 'Enter' ? '↵' : key}
                 </kbd>
               ))}
@@ -96,5 +118,10 @@ function find(keys: string): Shortcut | null {
 
 /** Whether something is filled in here: what is typed is meant for it. */
 export function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || (target instanceof HTMLElement && target.isContentEditable);
+  return (
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLTextAreaElement ||
+    target instanceof HTMLSelectElement ||
+    (target instanceof HTMLElement && target.isContentEditable)
+  );
 }

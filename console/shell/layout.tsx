@@ -5,8 +5,8 @@ import { Toasts } from '../parts/toast.tsx';
 import { Tooltip } from '../parts/tooltip.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { CommonKeys } from './keys.tsx';
-import { listNavigation, type NavigationItem } from './navigation.ts';
 import { PhoneNavigation, SideNavigation } from './navigation-bars.tsx';
+import { listNavigation, type NavigationItem } from './navigation.ts';
 import { ConnectionNotice, PasswordNotice } from './notices.tsx';
 import { cameBack, place } from './router.ts';
 
@@ -18,11 +18,28 @@ export function Layout({ children }: { children: ComponentChildren }) {
   const isAt = (item: NavigationItem) => page !== null && item.pages.includes(page);
   return (
     <div class="flex h-full flex-col md:flex-row">
-      <a href="#main" class="sr-only z-50 rounded-md bg-accent px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:left-3 focus:top-3" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>
+      <a
+        href="#main"
+        class="
+          sr-only z-50 rounded-md bg-accent px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:left-3
+          focus:top-3
+        "
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
         Skip to the page
       </a>
       <SideNavigation items={items} isAt={isAt} />
-      <main ref={main} id="main" tabIndex={-1} class="relative min-h-0 min-w-0 flex-1 overflow-y-auto overscroll-contain outline-none [scrollbar-gutter:stable]">
+      <main
+        ref={main}
+        id="main"
+        tabIndex={-1}
+        class="
+          relative min-h-0 min-w-0 flex-1 overflow-y-auto overscroll-contain outline-none [scrollbar-gutter:stable]
+        "
+      >
         <ConnectionNotice />
         <PasswordNotice />
         {children}

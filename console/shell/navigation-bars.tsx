@@ -14,7 +14,10 @@ type NavigationProps = { items: readonly NavigationItem[]; isAt: (item: Navigati
 export function SideNavigation({ items, isAt }: NavigationProps) {
   const { user } = signedIn();
   return (
-    <nav aria-label="Main" class="hidden w-52 shrink-0 flex-col border-r border-line bg-surface px-2.5 py-4 md:flex print:hidden">
+    <nav
+      aria-label="Main"
+      class="hidden w-52 shrink-0 flex-col border-r border-line bg-surface px-2.5 py-4 md:flex print:hidden"
+    >
       <a href={PATHS.overview} class="mb-5 flex items-center gap-2 rounded-md px-2 text-ink">
         <Mark />
         <span class="heading text-[1.0625rem]">Spotcheck</span>
@@ -25,7 +28,10 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
             <a
               href={item.href}
               aria-current={isAt(item) ? 'page' : undefined}
-              class={`flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm ${isAt(item) ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
+              class={
+                'flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm ' +
+                `${isAt(item) ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`
+              }
             >
               <Icon name={item.icon} class="size-[1.125rem]" />
               {item.label}
@@ -34,7 +40,11 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
         ))}
       </ul>
       <LiveSign />
-      <button type="button" popovertarget="account" class="account-button mt-1.5 flex items-center gap-2 rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover">
+      <button
+        type="button"
+        popovertarget="account"
+        class="account-button mt-1.5 flex items-center gap-2 rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover"
+      >
         <Initial name={user.name === '' ? user.email : user.name} />
         <span class="clipped min-w-0 flex-1">{user.name === '' ? user.email : user.name}</span>
         <Icon name="more" class="size-4 text-soft" />
@@ -47,9 +57,14 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
 export function PhoneNavigation({ items, isAt }: NavigationProps) {
   const shown = items.slice(0, PHONE_PLACES);
   const hidden = items.slice(PHONE_PLACES);
-  const look = (isCurrent: boolean) => `flex h-14 w-full flex-col items-center justify-center gap-0.5 text-2xs ${isCurrent ? 'font-medium text-accent' : 'text-soft'}`;
+  const look = (isCurrent: boolean) =>
+    'flex h-14 w-full flex-col items-center justify-center gap-0.5 text-2xs ' +
+    `${isCurrent ? 'font-medium text-accent' : 'text-soft'}`;
   return (
-    <nav aria-label="Main" class="shrink-0 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden">
+    <nav
+      aria-label="Main"
+      class="shrink-0 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden"
+    >
       <ul class="flex">
         {shown.map((item) => (
           <li key={item.page} class="flex-1">
@@ -65,9 +80,19 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
               <Icon name="more" class="size-5" />
               More
             </button>
-            <div id="more-places" popover="auto" class="phone-menu m-0 w-52 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl">
+            <div
+              id="more-places"
+              popover="auto"
+              class="phone-menu m-0 w-52 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
+            >
               {hidden.map((item) => (
-                <a key={item.page} href={item.href} aria-current={isAt(item) ? 'page' : undefined} class="flex items-center gap-2.5 rounded-md px-2.5 py-2.5 text-sm" onClick={(event) => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}>
+                <a
+                  key={item.page}
+                  href={item.href}
+                  aria-current={isAt(item) ? 'page' : undefined}
+                  class="flex items-center gap-2.5 rounded-md px-2.5 py-2.5 text-sm"
+                  onClick={(event) => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}
+                >
                   <Icon name={item.icon} class="size-[1.125rem] text-soft" />
                   {item.label}
                 </a>
@@ -106,7 +131,12 @@ function LiveSign() {
 
 function Initial({ name }: { name: string }) {
   return (
-    <span class="grid size-6 shrink-0 place-items-center rounded-full bg-accent-tint text-xs font-semibold uppercase text-accent" aria-hidden="true">
+    <span
+      class="
+        grid size-6 shrink-0 place-items-center rounded-full bg-accent-tint text-xs font-semibold uppercase text-accent
+      "
+      aria-hidden="true"
+    >
       {name.charAt(0)}
     </span>
   );

@@ -2,7 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { Mark } from './mark.tsx';
 
 /** The frame of pages for those who are not signed in. */
-export function OpenFrame({ title, lead, children }: { title: string; lead?: ComponentChildren; children: ComponentChildren }) {
+export function OpenFrame({
+  title,
+  lead,
+  children,
+}: {
+  title: string;
+  lead?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     // From the top, for what is centred moves with all that comes to stand below it.
     <main class="grid h-full content-start justify-items-center overflow-y-auto px-4 pb-8 pt-[max(2rem,16vh)]">

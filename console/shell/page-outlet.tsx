@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import type { PageProps } from '../page-props.ts';
+import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import type { Page } from '../routes.ts';
 import { Fault } from './fault.tsx';
 import { place } from './router.ts';
@@ -32,7 +32,8 @@ export function PageOutlet({ page }: { page: Page }) {
     if (!loaded.has(page)) void fetch();
   }, [page]);
   const { path, params, query } = place.value;
-  // What has arrived before is there at once, so that coming back finds it as it was left; anything else is drawn once it arrives.
+  // What has arrived before is there at once, so that coming back finds it as it was left; anything else is drawn once
+  // it arrives.
   const isHere = arrived.value === page || loaded.has(page);
   const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {
@@ -42,7 +43,11 @@ export function PageOutlet({ page }: { page: Page }) {
       </Fault>
     );
   }
-  return error.value === null ? <Placeholder class="h-full" /> : <FailedLoad error={error.value} onRetry={() => void fetch()} />;
+  return error.value === null ? (
+    <Placeholder class="h-full" />
+  ) : (
+    <FailedLoad error={error.value} onRetry={() => void fetch()} />
+  );
 }
 
 async function fetchPage(page: Page): Promise<void> {

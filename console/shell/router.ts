@@ -2,7 +2,12 @@ import { computed, signal } from '@preact/signals';
 import { PATHS, type PageName } from '../paths.ts';
 
 /** Where one is: the page that the address belongs to (null = none), what stood for its `:names`, and the query. */
-export type Place = { path: string; page: PageName | null; params: Readonly<Record<string, string>>; query: Readonly<Record<string, string>> };
+export type Place = {
+  path: string;
+  page: PageName | null;
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, string>>;
+};
 
 const address = signal(window.location.pathname + window.location.search);
 
@@ -45,9 +50,17 @@ export function navigate(to: string, { replace = false }: { replace?: boolean } 
   address.value = to;
 }
 
-/** Changes the query of the page one is on, without a step in the history unless that is wanted; empty values are left out. */
-export function setQuery(change: Readonly<Record<string, string>>, { isStep = false }: { isStep?: boolean } = {}): void {
-  const query = new URLSearchParams(Object.entries({ ...place.value.query, ...change }).filter(([, value]) => value !== ''));
+/**
+ * Changes the query of the page one is on, without a step in the history unless that is wanted; empty values are left
+ * out.
+ */
+export function setQuery(
+  change: Readonly<Record<string, string>>,
+  { isStep = false }: { isStep?: boolean } = {},
+): void {
+  const query = new URLSearchParams(
+    Object.entries({ ...place.value.query, ...change }).filter(([, value]) => value !== ''),
+  );
   const text = query.toString();
   navigate(place.value.path + (text === '' ? '' : `?${text}`), { replace: !isStep });
 }
@@ -66,9 +79,24 @@ export function followLinks(): void {
     address.value = window.location.pathname + window.location.search;
   });
   window.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.shiftKey
+    )
+      return;
     const link = event.composedPath().find((target) => target instanceof HTMLAnchorElement);
-    if (link === undefined || link.origin !== window.location.origin || link.hash !== '' || link.hasAttribute('download') || !['', '_self'].includes(link.target)) return;
+    if (
+      link === undefined ||
+      link.origin !== window.location.origin ||
+      link.hash !== '' ||
+      link.hasAttribute('download') ||
+      !['', '_self'].includes(link.target)
+    )
+      return;
     if (findPage(link.pathname).page === null) return;
     event.preventDefault();
     navigate(link.pathname + link.search);

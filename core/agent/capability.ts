@@ -4,7 +4,10 @@ import type { MonitorType } from '../monitor.ts';
 export const AGENT_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'] as const;
 export type AgentCapability = (typeof AGENT_CAPABILITIES)[number];
 
-/** Why a source cannot run a monitor: the agent lacks the capability, showed no key to seal the secrets to, or another key than at first. */
+/**
+ * Why a source cannot run a monitor: the agent lacks the capability, showed no key to seal the secrets to, or another
+ * key than at first.
+ */
 export type Inability = 'capability' | 'no_key' | 'other_key';
 
 /** Why no secrets are sealed to an agent. */
@@ -24,7 +27,10 @@ export function findInability(agent: AbleAgent, monitor: { type: MonitorType; ha
   return monitor.hasSecrets ? agent.secretsWithheld : null;
 }
 
-/** Why an agent that shows this key (null = none) gets no secrets, given the one that was pinned (null = none yet: then the shown one is); null where it gets them. */
+/**
+ * Why an agent that shows this key (null = none) gets no secrets, given the one that was pinned (null = none yet: then
+ * the shown one is); null where it gets them.
+ */
 export function findWithholding(shownKey: string | null, pinnedKey: string | null): Withholding | null {
   if (shownKey === null) return 'no_key';
   return pinnedKey === null || pinnedKey === shownKey ? null : 'other_key';

@@ -57,7 +57,10 @@ const ASSERTED = {
   cert_expiry: "The certificate's expiry is not as it should be",
 } as const;
 
-/** A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what the agent of that name reported. */
+/**
+ * A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what
+ * the agent of that name reported.
+ */
 export function tellCause(cause: string, agentName: string): string {
   const fixed = CAUSES.find((known) => known === cause);
   if (fixed !== undefined) return SENTENCES[fixed];

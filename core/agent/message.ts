@@ -4,7 +4,10 @@ import { OFFLINE_AFTER_MS } from './silence.ts';
 /** Whether an agent checks in, as customers are told of it. */
 export type AgentState = 'offline' | 'online';
 
-/** An agent's event as it is stored with its delivery (D-51). Times are Unix seconds; like an advisory it belongs to no incident. */
+/**
+ * An agent's event as it is stored with its delivery (D-51). Times are Unix seconds; like an advisory it belongs to no
+ * incident.
+ */
 export type AgentMessage = {
   version: '1';
   event: `agent.${AgentState}`;
@@ -31,7 +34,10 @@ export type AgentFacts = {
 /** Longer names are cut: the reason is one sentence. */
 const MAX_NAME = 60;
 
-/** The message of an agent that fell silent or is back (D-51, D-56). `event_at` is when its 90 s were over, or when it checked in again. */
+/**
+ * The message of an agent that fell silent or is back (D-51, D-56). `event_at` is when its 90 s were over, or when it
+ * checked in again.
+ */
 export function buildAgentMessage({ agent, state, atMs, lastSeenAt, publicUrl }: AgentFacts): AgentMessage {
   return {
     version: '1',

@@ -1,25 +1,39 @@
 /**
- * Ticks lie on moments this far apart, in milliseconds: waking up once for several checks costs less than waking up for each of them.
- * A second holds a whole number of them.
+ * Ticks lie on moments this far apart, in milliseconds: waking up once for several checks costs less than waking up for
+ * each of them. A second holds a whole number of them.
  */
 const GRID_MS = 10;
 
 /**
- * Where the ticks of a monitor lie within its interval on an agent that keeps its own clock, in milliseconds from 0 to below the interval.
- * It follows from the names alone, so that a restart keeps it, and agents of one monitor lie apart.
+ * Where the ticks of a monitor lie within its interval on an agent that keeps its own clock, in milliseconds from 0 to
+ * below the interval. It follows from the names alone, so that a restart keeps it, and agents of one monitor lie apart.
  */
-export function agentOffsetMs({ sourceKey, monitorId, intervalSeconds }: { sourceKey: string; monitorId: string; intervalSeconds: number }): number {
+export function agentOffsetMs({
+  sourceKey,
+  monitorId,
+  intervalSeconds,
+}: {
+  sourceKey: string;
+  monitorId: string;
+  intervalSeconds: number;
+}): number {
   const places = (intervalSeconds * 1000) / GRID_MS;
   return Math.floor((hash(`${sourceKey}/${monitorId}`) / 2 ** 32) * places) * GRID_MS;
 }
 
 /** The first tick after a moment, both in Unix milliseconds: intervals count from the Unix epoch. */
-export function nextTickMs({ offsetMs, intervalSeconds }: { offsetMs: number; intervalSeconds: number }, afterMs: number): number {
+export function nextTickMs(
+  { offsetMs, intervalSeconds }: { offsetMs: number; intervalSeconds: number },
+  afterMs: number,
+): number {
   const everyMs = intervalSeconds * 1000;
   return (Math.floor((afterMs - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
 }
 
-/** FNV-1a over the characters and then MurmurHash3's finaliser, which spreads names that differ in their last letter only; 32 bits without a sign. */
+/**
+ * FNV-1a over the characters and then MurmurHash3's finaliser, which spreads names that differ in their last letter
+ * only; 32 bits without a sign.
+ */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

@@ -49,11 +49,15 @@ const FIELDS = {
 
 const REQUIRED = ['monitorId', 'ok', 'ts'] as const;
 
-/** Reads the body of an ingest, all or nothing: a bad result is named by its place, such as `results[3].ts`. Fields that we do not know are ignored. */
+/**
+ * Reads the body of an ingest, all or nothing: a bad result is named by its place, such as `results[3].ts`. Fields that
+ * we do not know are ignored.
+ */
 export function readIngest(body: unknown): Read<Report[]> {
   const problems: Problem[] = [];
   const results = readKnownFields({ results: listOfResults }, { value: body, field: '' }, problems);
-  if (results !== undefined && results.results === undefined && problems.length === 0) problems.push({ field: 'results', message: 'results is required' });
+  if (results !== undefined && results.results === undefined && problems.length === 0)
+    problems.push({ field: 'results', message: 'results is required' });
   const reports: Report[] = [];
   for (const [index, value] of (results?.results ?? []).entries()) {
     if (problems.length >= MAX_PROBLEMS) break;
@@ -69,7 +73,9 @@ function readReport(value: unknown, field: string, problems: Problem[]): Report 
   if (read === undefined || problems.length > known) return undefined;
   const { monitorId, ok, ts } = read;
   if (monitorId === undefined || ok === undefined || ts === undefined) {
-    for (const name of REQUIRED) if (read[name] === undefined) problems.push({ field: `${field}.${name}`, message: `${field}.${name} is required` });
+    for (const name of REQUIRED)
+      if (read[name] === undefined)
+        problems.push({ field: `${field}.${name}`, message: `${field}.${name} is required` });
     return undefined;
   }
   return {
@@ -98,7 +104,10 @@ function expiryOf(detail: Detail | undefined, startedAtMs: number): number | nul
 function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>): unknown[] | undefined {
   if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
   if (value.length <= MAX_INGEST_RESULTS) return value;
-  return addProblem(problems, field, { expected: `a list of at most ${MAX_INGEST_RESULTS} results: send the rest in the next request`, got: String(value.length) });
+  return addProblem(problems, field, {
+    expected: `a list of at most ${MAX_INGEST_RESULTS} results: send the rest in the next request`,
+    got: String(value.length),
+  });
 }
 
 function latency(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
@@ -107,7 +116,8 @@ function latency(...[value, field, problems]: Parameters<Check<number>>): number
 }
 
 function statusCode(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
-  if (typeof value === 'number' && Number.isInteger(value) && (value === 0 || (value >= 100 && value <= 999))) return value;
+  if (typeof value === 'number' && Number.isInteger(value) && (value === 0 || (value >= 100 && value <= 999)))
+    return value;
   return addProblem(problems, field, { expected: 'a status code of three digits, or null', got: show(value) });
 }
 
@@ -116,9 +126,16 @@ function moment(...[value, field, problems]: Parameters<Check<number>>): number 
   return addProblem(problems, field, { expected: 'the start of the probe in Unix seconds', got: show(value) });
 }
 
-/** Of `detail` the rest is ignored. What is only for people to look at refuses no result: whatever does not fit is left out. */
+/**
+ * Of `detail` the rest is ignored. What is only for people to look at refuses no result: whatever does not fit is left
+ * out.
+ */
 function detailOf(...[value, field, problems]: Parameters<Check<Detail>>): Detail | undefined {
-  return readKnownFields({ notAfter: certificateDate, daysRemaining: days, timing: anything, answer: anything }, { value, field }, problems);
+  return readKnownFields(
+    { notAfter: certificateDate, daysRemaining: days, timing: anything, answer: anything },
+    { value, field },
+    problems,
+  );
 }
 
 function anything(value: unknown): unknown {
@@ -135,7 +152,8 @@ function certificateDate(...[value, field, problems]: Parameters<Check<number>>)
   if (value === '') return undefined;
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
   // No certificate ends after the year 9999: such a number is milliseconds.
-  if (typeof seconds === 'number' && Math.abs(seconds) <= MOST_SECONDS * 1000) return withinTime(Math.abs(seconds) <= MOST_SECONDS ? seconds : seconds / 1000);
+  if (typeof seconds === 'number' && Math.abs(seconds) <= MOST_SECONDS * 1000)
+    return withinTime(Math.abs(seconds) <= MOST_SECONDS ? seconds : seconds / 1000);
   return addProblem(problems, field, { expected: 'Unix seconds or an ISO date', got: show(value) });
 }
 

@@ -7,7 +7,10 @@ export const MAX_AHEAD_MS = 60_000;
 export const MAX_AGE_MS = 86_400_000;
 
 /** Parts reports by when their probes began: from the future, too old, or neither. */
-export function sortByAge(reports: readonly Report[], nowMs: number): { timely: Report[]; future: number; tooOld: number } {
+export function sortByAge(
+  reports: readonly Report[],
+  nowMs: number,
+): { timely: Report[]; future: number; tooOld: number } {
   const isFuture = ({ startedAtMs }: Report) => startedAtMs > nowMs + MAX_AHEAD_MS;
   const isTooOld = ({ startedAtMs }: Report) => startedAtMs < nowMs - MAX_AGE_MS;
   const timely = reports.filter((report) => !isFuture(report) && !isTooOld(report));

@@ -35,8 +35,14 @@ export function dueWindowOf(dueAtMs: number, { intervalSeconds }: CheckPace): Du
  * Limits the results of one source in a window: for each tick that can lie in it as many as make the source bad, which
  * is a tick and its rechecks (D-47), and in recent windows what can be requested besides.
  */
-export function mostResultsIn({ fromMs, toMs }: DueWindow, { intervalSeconds, downAfterFailures }: CheckPace, nowMs: number): number {
+export function mostResultsIn(
+  { fromMs, toMs }: DueWindow,
+  { intervalSeconds, downAfterFailures }: CheckPace,
+  nowMs: number,
+): number {
   const ticks = Math.ceil((toMs - fromMs) / (intervalSeconds * 1000)) + 1;
   const regular = ticks * Math.max(LEAST_A_TICK, downAfterFailures);
-  return toMs < nowMs - RECENT_MS ? regular : regular + Math.ceil((REQUESTED_A_MINUTE * (toMs - fromMs)) / 60_000) + OTHERS;
+  return toMs < nowMs - RECENT_MS
+    ? regular
+    : regular + Math.ceil((REQUESTED_A_MINUTE * (toMs - fromMs)) / 60_000) + OTHERS;
 }

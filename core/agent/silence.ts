@@ -1,7 +1,9 @@
 /** An agent is offline after this long without a check-in, in milliseconds (D-56). */
 export const OFFLINE_AFTER_MS = 90_000;
 
-/** How much longer silence is held back that fell over most agents at once, in milliseconds: it is likely ours (D-56). */
+/**
+ * How much longer silence is held back that fell over most agents at once, in milliseconds: it is likely ours (D-56).
+ */
 export const HOLD_MS = 60_000;
 
 /** Agents that fell silent within this of each other did so together, in milliseconds (D-56). */
@@ -11,12 +13,15 @@ const TOGETHER_MS = 120_000;
 const FEWEST_TOGETHER = 3;
 
 /**
- * An agent not heard for this long counts as fallen silent beside one that is due to be told, in milliseconds: when the first of many gets
- * there, the last of them were heard up to one pause between check-ins later.
+ * An agent not heard for this long counts as fallen silent beside one that is due to be told, in milliseconds: when the
+ * first of many gets there, the last of them were heard up to one pause between check-ins later.
  */
 const SUSPECT_AFTER_MS = 45_000;
 
-/** An agent that has checked in at some time. Times are Unix milliseconds, all of them by the clocks of the web processes. */
+/**
+ * An agent that has checked in at some time. Times are Unix milliseconds, all of them by the clocks of the web
+ * processes.
+ */
 export type WatchedAgent = {
   no: number;
   seenAtMs: number;
@@ -26,10 +31,16 @@ export type WatchedAgent = {
   heldUntilMs: number | null;
 };
 
-/** The way in: when it was last known to be open, and since when without a gap (Unix milliseconds). Nobody can check in while it is closed. */
+/**
+ * The way in: when it was last known to be open, and since when without a gap (Unix milliseconds). Nobody can check in
+ * while it is closed.
+ */
 export type AgentDoor = { atMs: number; openSinceMs: number };
 
-/** What a look at all agents changes: who goes offline (and since when), whose silence is held back (and until when), who is back. */
+/**
+ * What a look at all agents changes: who goes offline (and since when), whose silence is held back (and until when),
+ * who is back.
+ */
 export type SilenceDecision = {
   offline: { no: number; offlineAtMs: number }[];
   held: { no: number; heldUntilMs: number }[];
@@ -37,14 +48,16 @@ export type SilenceDecision = {
 };
 
 /**
- * Decides who is offline (D-56): whoever could have checked in for 90 s and did not. Time in which nobody could, because we were away,
- * starts the count anew. Where more than half of all agents that were online, and three at the least, fell silent within the same two
- * minutes, those that are due are held back for 60 s more, once per silence. An agent is back with any check-in after the one that its
- * silence counts from.
+ * Decides who is offline (D-56): whoever could have checked in for 90 s and did not. Time in which nobody could,
+ * because we were away, starts the count anew. Where more than half of all agents that were online, and three at the
+ * least, fell silent within the same two minutes, those that are due are held back for 60 s more, once per silence. An
+ * agent is back with any check-in after the one that its silence counts from.
  */
 export function decideSilence(agents: readonly WatchedAgent[], door: AgentDoor): SilenceDecision {
   const presences = agents.map((agent) => presenceOf(agent, door));
-  const due = presences.filter(({ isOnline, silentSinceMs }) => isOnline && door.atMs - silentSinceMs >= OFFLINE_AFTER_MS);
+  const due = presences.filter(
+    ({ isOnline, silentSinceMs }) => isOnline && door.atMs - silentSinceMs >= OFFLINE_AFTER_MS,
+  );
   const together = due.length === 0 ? new Set<number>() : findTogether(presences, door.atMs);
   const decision: SilenceDecision = { offline: [], held: [], online: [] };
   for (const { agent, isOnline } of presences) {
@@ -63,16 +76,23 @@ export function decideSilence(agents: readonly WatchedAgent[], door: AgentDoor):
 
 type Presence = { agent: WatchedAgent; isOnline: boolean; silentSinceMs: number };
 
-/** Of an agent that is offline its silence began where its 90 s were counted from: the door may have been closed since. */
+/**
+ * Of an agent that is offline its silence began where its 90 s were counted from: the door may have been closed since.
+ */
 function presenceOf(agent: WatchedAgent, door: AgentDoor): Presence {
   const silentSinceMs = agent.offlineAtMs === null ? null : agent.offlineAtMs - OFFLINE_AFTER_MS;
   if (silentSinceMs !== null && agent.seenAtMs <= silentSinceMs) return { agent, isOnline: false, silentSinceMs };
   return { agent, isOnline: true, silentSinceMs: Math.max(agent.seenAtMs, door.openSinceMs) };
 }
 
-/** The agents that lie in any stretch of two minutes in which more than half of those fell silent that were online when it began. */
+/**
+ * The agents that lie in any stretch of two minutes in which more than half of those fell silent that were online when
+ * it began.
+ */
 function findTogether(agents: readonly Presence[], nowMs: number): Set<number> {
-  const fallen = agents.filter(({ silentSinceMs }) => nowMs - silentSinceMs >= SUSPECT_AFTER_MS).toSorted((a, b) => a.silentSinceMs - b.silentSinceMs);
+  const fallen = agents
+    .filter(({ silentSinceMs }) => nowMs - silentSinceMs >= SUSPECT_AFTER_MS)
+    .toSorted((a, b) => a.silentSinceMs - b.silentSinceMs);
   const together = new Set<number>();
   let wereOnline = agents.length;
   let end = 0;

@@ -33,23 +33,47 @@ export type WorkItem = {
   expectedStatus: string | null;
   followRedirects: boolean;
   checkSpec: WorkCheckSpec;
-  /** When somebody asked last that it be looked at out of turn, Unix seconds; absent = never. An item that differs is looked at at once, so that nobody has to read this. */
+  /**
+   * When somebody asked last that it be looked at out of turn, Unix seconds; absent = never. An item that differs is
+   * looked at at once, so that nobody has to read this.
+   */
   askedAt?: number;
-  /** `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent where the monitor has none, or they are withheld. */
+  /**
+   * `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent where the monitor has none, or
+   * they are withheld.
+   */
   sealedSecrets?: string;
-  /** Why the monitor's secrets are not in the item: no key to seal them to, or another key than the one that was pinned. A result without them is no vote. */
+  /**
+   * Why the monitor's secrets are not in the item: no key to seal them to, or another key than the one that was pinned.
+   * A result without them is no vote.
+   */
   secretsWithheld?: Withholding;
 };
 
-/** The settings of an item; only the keys of its type. A monitor's body match is the first assertion, on `text_body`. */
+/**
+ * The settings of an item; only the keys of its type. A monitor's body match is the first assertion, on `text_body`.
+ */
 export type WorkCheckSpec = {
-  request?: { headers?: Record<string, string>; secretHeaderNames?: string[]; auth?: { type: 'bearer' | 'basic' }; body?: string; bodySecret?: boolean; contentType?: string };
+  request?: {
+    headers?: Record<string, string>;
+    secretHeaderNames?: string[];
+    auth?: { type: 'bearer' | 'basic' };
+    body?: string;
+    bodySecret?: boolean;
+    contentType?: string;
+  };
   assertions?: Assertion[];
   /**
    * Escapes of a `utf8` payload are resolved already: it is sent as it stands here. Bytes that are no text come as
    * `hex`. Beside `hex`, also that of a sealed payload, `expect` with `contains` is hex.
    */
-  transport?: { payload?: string; payloadEncoding?: 'utf8' | 'hex'; expect?: string; expectMode?: 'contains' | 'regex'; payloadSecret?: boolean };
+  transport?: {
+    payload?: string;
+    payloadEncoding?: 'utf8' | 'hex';
+    expect?: string;
+    expectMode?: 'contains' | 'regex';
+    payloadSecret?: boolean;
+  };
   ping?: { count?: number; lossDegradedPct?: number; rttDegradedMs?: number };
 };
 
@@ -72,14 +96,20 @@ export type AgentResult = {
   httpStatus: number | null;
   /** Works, but not well; with `ok` only. */
   degraded?: boolean;
-  /** The start of the probe in Unix seconds, decimals allowed: the identity of the result, so that a repeated one counts once. */
+  /**
+   * The start of the probe in Unix seconds, decimals allowed: the identity of the result, so that a repeated one counts
+   * once.
+   */
   ts: number;
   /** The cause in a sentence for people. */
   reason?: string | null;
   detail?: AgentResultDetail;
 };
 
-/** Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date; `answer` is the one that made the check fail, with the first failure of a monitor. */
+/**
+ * Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date; `answer` is the one that made the check fail,
+ * with the first failure of a monitor.
+ */
 export type AgentResultDetail = {
   daysRemaining?: number;
   notAfter?: number | string;
@@ -89,14 +119,21 @@ export type AgentResultDetail = {
 };
 
 /** The start of an answer, as text: without what the check's secrets may be in (core/seen-answer.ts). */
-export type AgentAnswer = { headers?: Record<string, string>; body?: string | null; bodyWithheld?: 'secrets' | 'not_text' };
+export type AgentAnswer = {
+  headers?: Record<string, string>;
+  body?: string | null;
+  bodyWithheld?: 'secrets' | 'not_text';
+};
 
 /** What became of the results. Dropped ones would be dropped again. */
 export type IngestAnswer = {
   accepted: number;
   dropped: number;
   droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
-  /** Monitors that are worth another look before their next tick (D-47), so many milliseconds after the failing probe's start; to be ignored where that is past. */
+  /**
+   * Monitors that are worth another look before their next tick (D-47), so many milliseconds after the failing probe's
+   * start; to be ignored where that is past.
+   */
   recheck: { monitorId: string; afterMs: number }[];
 };
 

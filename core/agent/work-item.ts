@@ -1,24 +1,63 @@
-import { AGENT_CHECKED_TYPES, HTTP_METHODS, type Assertion, type CheckTarget, type MonitorSecrets, type TransportSpec } from '../monitor.ts';
-import { expectationBeside, resolvePayload, storedPayload } from './work-payload.ts';
+import {
+  AGENT_CHECKED_TYPES,
+  HTTP_METHODS,
+  type Assertion,
+  type CheckTarget,
+  type MonitorSecrets,
+  type TransportSpec,
+} from '../monitor.ts';
 import type { PayloadEncoding } from '../transport/payload.ts';
 import type { WorkCheckSpec, WorkItem, WorkSecrets, WorkType } from './wire.ts';
+import { expectationBeside, resolvePayload, storedPayload } from './work-payload.ts';
 
-/** A monitor as far as an agent's work says it; its secrets go another way. `askedAt`: when somebody asked last that it be looked at out of turn, Unix seconds; null = never. */
-export type AssignedMonitor = { monitorId: string; intervalSeconds: number; settings: Omit<CheckTarget, 'secrets'>; askedAt: number | null };
+/**
+ * A monitor as far as an agent's work says it; its secrets go another way. `askedAt`: when somebody asked last that it
+ * be looked at out of turn, Unix seconds; null = never.
+ */
+export type AssignedMonitor = {
+  monitorId: string;
+  intervalSeconds: number;
+  settings: Omit<CheckTarget, 'secrets'>;
+  askedAt: number | null;
+};
 
 type WorkSpecPart = (settings: AssignedMonitor['settings']) => WorkCheckSpec | null;
 
-/** What a monitor is to the agent that checks it, without secrets; null where no agent checks its type, or its payload does not fit its encoding. */
-export function workItemOf({ monitorId, intervalSeconds, settings, askedAt }: AssignedMonitor, sourceKey: string): WorkItem | null {
+/**
+ * What a monitor is to the agent that checks it, without secrets; null where no agent checks its type, or its payload
+ * does not fit its encoding.
+ */
+export function workItemOf(
+  { monitorId, intervalSeconds, settings, askedAt }: AssignedMonitor,
+  sourceKey: string,
+): WorkItem | null {
   const type = workTypeOf(settings.type);
   const checkSpec = type === null ? null : SPECS[type](settings);
   if (type === null || checkSpec === null) return null;
   const { target, timeoutMs, method, expectedStatus, followRedirects } = settings;
-  return { monitorId, sourceKey, type, target, intervalSeconds, timeoutMs, method, expectedStatus, followRedirects, checkSpec, ...(askedAt !== null && { askedAt }) };
+  return {
+    monitorId,
+    sourceKey,
+    type,
+    target,
+    intervalSeconds,
+    timeoutMs,
+    method,
+    expectedStatus,
+    followRedirects,
+    checkSpec,
+    ...(askedAt !== null && { askedAt }),
+  };
 }
 
-/** What an agent must know beside the item, in clear: to be sealed. Null where the secret payload does not fit its encoding. */
-export function workSecretsOf({ payload, ...secrets }: MonitorSecrets, transport: TransportSpec | undefined): WorkSecrets | null {
+/**
+ * What an agent must know beside the item, in clear: to be sealed. Null where the secret payload does not fit its
+ * encoding.
+ */
+export function workSecretsOf(
+  { payload, ...secrets }: MonitorSecrets,
+  transport: TransportSpec | undefined,
+): WorkSecrets | null {
   if (payload === undefined) return secrets;
   const resolved = resolvePayload(payload, transport?.payloadEncoding ?? 'utf8');
   return resolved === null ? null : { ...secrets, ...resolved };
@@ -28,14 +67,24 @@ export function workSecretsOf({ payload, ...secrets }: MonitorSecrets, transport
  * An item whose secrets go along: what is expected of an answer is in the form that goes with the sealed payload's
  * encoding (D-65).
  */
-export function besideSecrets(item: WorkItem, { payloadEncoding }: WorkSecrets, stored: TransportSpec | undefined): WorkItem {
+export function besideSecrets(
+  item: WorkItem,
+  { payloadEncoding }: WorkSecrets,
+  stored: TransportSpec | undefined,
+): WorkItem {
   const { transport } = item.checkSpec;
   if (transport === undefined || stored === undefined || payloadEncoding === undefined) return item;
   const { expect } = expectationBeside(stored, payloadEncoding);
-  return { ...item, checkSpec: { ...item.checkSpec, transport: { ...transport, ...(expect !== undefined && { expect }) } } };
+  return {
+    ...item,
+    checkSpec: { ...item.checkSpec, transport: { ...transport, ...(expect !== undefined && { expect }) } },
+  };
 }
 
-/** What a probe of ours needs to know of an item and its opened secrets; null for a type or method that this version does not know. */
+/**
+ * What a probe of ours needs to know of an item and its opened secrets; null for a type or method that this version
+ * does not know.
+ */
 export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget | null {
   const type = workTypeOf(item.type);
   const method = HTTP_METHODS.find((known) => known === item.method) ?? null;
@@ -52,12 +101,22 @@ export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget
     // It is among the assertions.
     bodyMatch: null,
     followRedirects,
-    checkSpec: { ...(request && { request }), ...(assertions && { assertions }), ...(ping && { ping }), ...(transport && { transport: transportOf(transport, payloadEncoding) }) },
+    checkSpec: {
+      ...(request && { request }),
+      ...(assertions && { assertions }),
+      ...(ping && { ping }),
+      ...(transport && { transport: transportOf(transport, payloadEncoding) }),
+    },
     secrets: { ...others, ...(payload !== undefined && { payload: storedPayload({ payload, payloadEncoding }) }) },
   };
 }
 
-const SPECS = { http: httpSpec, tcp: transportSpec, udp: transportSpec, icmp: ({ checkSpec: { ping } }) => ({ ...(ping && { ping }) }) } satisfies Record<WorkType, WorkSpecPart>;
+const SPECS = {
+  http: httpSpec,
+  tcp: transportSpec,
+  udp: transportSpec,
+  icmp: ({ checkSpec: { ping } }) => ({ ...(ping && { ping }) }),
+} satisfies Record<WorkType, WorkSpecPart>;
 
 function httpSpec({ checkSpec: { request, assertions = [] }, bodyMatch }: AssignedMonitor['settings']): WorkCheckSpec {
   const bodyAssertions: Assertion[] = bodyMatch ? [{ source: 'text_body', op: 'contains', value: bodyMatch }] : [];
@@ -76,14 +135,25 @@ function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']
   if (payload === undefined) return { transport: { ...rest, ...(payloadEncoding === 'hex' && { payloadEncoding }) } };
   const resolved = resolvePayload(payload, payloadEncoding);
   if (resolved === null) return null;
-  const { payloadEncoding: _stored, payload: _payload, ...expected } = expectationBeside(transport, resolved.payloadEncoding);
+  const {
+    payloadEncoding: _stored,
+    payload: _payload,
+    ...expected
+  } = expectationBeside(transport, resolved.payloadEncoding);
   return { transport: { ...expected, ...resolved } };
 }
 
 /** A transport as monitors have it; a secret payload has its encoding, `sealedAs`, from its box. */
-function transportOf({ payload, ...transport }: NonNullable<WorkCheckSpec['transport']>, sealedAs: PayloadEncoding): TransportSpec {
+function transportOf(
+  { payload, ...transport }: NonNullable<WorkCheckSpec['transport']>,
+  sealedAs: PayloadEncoding,
+): TransportSpec {
   const { payloadEncoding = transport.payloadSecret ? sealedAs : 'utf8' } = transport;
-  return { ...transport, payloadEncoding, ...(payload !== undefined && { payload: storedPayload({ payload, payloadEncoding }) }) };
+  return {
+    ...transport,
+    payloadEncoding,
+    ...(payload !== undefined && { payload: storedPayload({ payload, payloadEncoding }) }),
+  };
 }
 
 function workTypeOf(type: string): WorkType | null {

@@ -7,12 +7,17 @@ export type WorkPayload = { payload: string; payloadEncoding: PayloadEncoding };
 // A byte order mark is part of what is sent.
 const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A stored payload with its escapes resolved (D-24); null where it does not fit its encoding, which nothing that was checked at write does. */
+/**
+ * A stored payload with its escapes resolved (D-24); null where it does not fit its encoding, which nothing that was
+ * checked at write does.
+ */
 export function resolvePayload(payload: string, encoding: PayloadEncoding): WorkPayload | null {
   const bytes = decodePayload(payload, encoding);
   if (!bytes.ok) return null;
   const text = encoding === 'utf8' ? readText(bytes.value) : null;
-  return text === null ? { payload: hexOf(bytes.value), payloadEncoding: 'hex' } : { payload: text, payloadEncoding: 'utf8' };
+  return text === null
+    ? { payload: hexOf(bytes.value), payloadEncoding: 'hex' }
+    : { payload: text, payloadEncoding: 'utf8' };
 }
 
 /**

@@ -1,7 +1,10 @@
 /** Settings by their names on the wire. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What a change did, by field: what was there before and after, null = nothing, which an empty text is as well. Of a secret only that it changed. */
+/**
+ * What a change did, by field: what was there before and after, null = nothing, which an empty text is as well. Of a
+ * secret only that it changed.
+ */
 export type FieldChanges = Readonly<Record<string, readonly [before: unknown, after: unknown] | 'changed'>>;
 
 /** What is compared; null where there was nothing before, or is nothing any more. `secrets` never show. */
@@ -10,7 +13,10 @@ export type Compared = { fields: Fields | null; secrets?: Fields };
 /** The JSON of a value in an entry is cut after so many characters: a body of 100 kB needs no second place to live. */
 const LONGEST = 1000;
 
-/** The fields that differ, in the order of the older side. Settings inside settings are fields of their own, such as `check_spec.ping.count`; lists are compared as a whole. */
+/**
+ * The fields that differ, in the order of the older side. Settings inside settings are fields of their own, such as
+ * `check_spec.ping.count`; lists are compared as a whole.
+ */
 export function compareFields(before: Compared, after: Compared): FieldChanges {
   const [old, now] = [flatten(before.fields), flatten(after.fields)];
   const [oldSecrets, nowSecrets] = [flatten(before.secrets ?? null), flatten(after.secrets ?? null)];
@@ -37,7 +43,8 @@ export function goneWith(fields: Fields): FieldChanges {
 
 function flatten(fields: Fields | null, into = new Map<string, unknown>(), prefix = ''): Map<string, unknown> {
   for (const [name, value] of Object.entries(fields ?? {})) {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value as Fields, into, `${prefix}${name}.`);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      flatten(value as Fields, into, `${prefix}${name}.`);
     else if (value !== '') into.set(`${prefix}${name}`, value);
   }
   return into;

@@ -1,8 +1,8 @@
 import type { AgentMessage } from '../agent/message.ts';
-import type { AdvisoryMessage } from '../domain/advisory-message.ts';
-import { tellDuration } from '../duration-text.ts';
 import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
 import type { ChannelMessage } from '../channel-message.ts';
+import type { AdvisoryMessage } from '../domain/advisory-message.ts';
+import { tellDuration } from '../duration-text.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import type { ReportMessage } from '../report/message.ts';
@@ -27,11 +27,20 @@ const AGENT_STATES = {
   online: { tone: 'good', word: 'Agent online' },
 } as const satisfies Record<AgentMessage['state'], { tone: ChatTone; word: string }>;
 
-const LOSSES = { lost: 'Channel lost', stopped: 'Channel stopped', removed: 'Channel lost' } as const satisfies Record<ChannelLoss, string>;
+const LOSSES = { lost: 'Channel lost', stopped: 'Channel stopped', removed: 'Channel lost' } as const satisfies Record<
+  ChannelLoss,
+  string
+>;
 
-const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportMessage['report']['period'], string>;
+const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<
+  ReportMessage['report']['period'],
+  string
+>;
 
-/** What an attempt knows beyond its message: whether it was asked for again after it had ended, and whether there is newer news of its monitor by now. */
+/**
+ * What an attempt knows beyond its message: whether it was asked for again after it had ended, and whether there is
+ * newer news of its monitor by now.
+ */
 export type Telling = { isSentAgain: boolean; isOvertaken: boolean };
 
 /** Until when lengths of time count (Unix seconds): the sending, or the event where that is what is told of. */
@@ -40,8 +49,9 @@ type Until = { seconds: number; isPast: boolean };
 const NEWS: Telling = { isSentAgain: false, isOvertaken: false };
 
 /**
- * What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since when and for how long, and where
- * to look. What is no news any more says so first, has no mark of a state, and tells how it was when it happened.
+ * What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since
+ * when and for how long, and where to look. What is no news any more says so first, has no mark of a state, and tells
+ * how it was when it happened.
  */
 export function buildAlert(message: StoredMessage, nowMs: number, telling = NEWS): ChatMessage {
   const { isSentAgain, isOvertaken } = telling;
@@ -49,7 +59,15 @@ export function buildAlert(message: StoredMessage, nowMs: number, telling = NEWS
   const seconds = knownAt(message);
   const alert = buildNews(message, { seconds, isPast: true });
   const word = isSentAgain ? 'Sent again' : 'Earlier';
-  return { ...alert, tone: 'neutral', title: `${word}: ${alert.title}`, facts: [...fact(word, `as it was at ${tellMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`), ...alert.facts] };
+  return {
+    ...alert,
+    tone: 'neutral',
+    title: `${word}: ${alert.title}`,
+    facts: [
+      ...fact(word, `as it was at ${tellMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`),
+      ...alert.facts,
+    ],
+  };
 }
 
 /** When it was known (Unix seconds), which is what it was told as. */
@@ -82,17 +100,29 @@ function buildNews(message: StoredMessage, until: Until): ChatMessage {
   }
 }
 
-function buildMonitorAlert({ state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage, until: Until): ChatMessage {
+function buildMonitorAlert(
+  { state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage,
+  until: Until,
+): ChatMessage {
   const { tone, word } = STATES[state];
   const facts = [
     ...fact('Seen from', tellPlaces(detail.sources_down, detail.sources_total)),
     ...fact('No word from', tellList(detail.sources_silent ?? [])),
-    ...fact('Depends on', tellList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.place)} (${one.state})`))),
+    ...fact(
+      'Depends on',
+      tellList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.place)} (${one.state})`)),
+    ),
     ...(state === 'up' ? [] : fact('Since', tellSince(eventAt, until))),
     ...(state === 'up' ? fact('At', tellMoment(eventAt)) : []),
     ...(detail.duration_seconds === undefined ? [] : fact('It lasted', tellDuration(detail.duration_seconds))),
   ];
-  return { tone, title: `${word}: ${shorten(monitor.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the monitor', url } };
+  return {
+    tone,
+    title: `${word}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the monitor', url },
+  };
 }
 
 function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
@@ -105,37 +135,71 @@ function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
   };
 }
 
-function buildAgentAlert({ agent, state, reason, detail, event_at: eventAt, url }: AgentMessage, until: Until): ChatMessage {
+function buildAgentAlert(
+  { agent, state, reason, detail, event_at: eventAt, url }: AgentMessage,
+  until: Until,
+): ChatMessage {
   const { tone, word } = AGENT_STATES[state];
   const facts = [
     ...fact('Region', agent.region),
     ...fact('Last heard', tellMoment(detail.last_seen_at)),
     ...(state === 'offline' ? fact('Since', tellSince(eventAt, until)) : fact('At', tellMoment(eventAt))),
   ];
-  return { tone, title: `${word}: ${shorten(agent.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the agent', url } };
+  return {
+    tone,
+    title: `${word}: ${shorten(agent.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the agent', url },
+  };
 }
 
 function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, until: Until): ChatMessage {
   const facts = [...fact('Since', tellSince(detail.failing_since, until)), ...fact('Last error', detail.last_error)];
-  return { tone: 'warning', title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
+  return {
+    tone: 'warning',
+    title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the channel', url },
+  };
 }
 
 /** Who wrote /stop meant it: that is no error. */
 function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url }: ChannelLossMessage): ChatMessage {
-  const facts = [...fact('At', tellMoment(eventAt)), ...(state === 'lost' ? fact('Last error', detail.last_error) : [])];
-  return { tone: 'warning', title: `${LOSSES[state]}: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
+  const facts = [
+    ...fact('At', tellMoment(eventAt)),
+    ...(state === 'lost' ? fact('Last error', detail.last_error) : []),
+  ];
+  return {
+    tone: 'warning',
+    title: `${LOSSES[state]}: ${shorten(channel.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the channel', url },
+  };
 }
 
-/** Names are cut rather than counts: those stand in the labels. The moment is when the first of them changed that is told here. */
+/**
+ * Names are cut rather than counts: those stand in the labels. The moment is when the first of them changed that is
+ * told here.
+ */
 function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => ({
     label: `${STATES[state].word} (${count})`,
-    value: shorten(names.length === 0 ? 'not named here' : `${names.map((name) => shorten(name, CHAT_CAPS.place)).join(', ')}${count > names.length ? ' and others' : ''}`, CHAT_CAPS.fact),
+    value: shorten(
+      names.length === 0
+        ? 'not named here'
+        : `${names.map((name) => shorten(name, CHAT_CAPS.place)).join(', ')}${count > names.length ? ' and others' : ''}`,
+      CHAT_CAPS.fact,
+    ),
   }));
   return {
     tone: worst === undefined ? 'neutral' : STATES[worst.state].tone,
-    title: `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
+    title:
+      `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
+      `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
     text: 'Many monitors changed within a short time, so they are told together.',
     facts: [...facts, ...fact('From', tellMoment(eventAt))],
     link: { label: 'Open all monitors', url },
@@ -143,15 +207,41 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
 }
 
 /** A missed target is what somebody has to act on; anything else is for information. */
-function buildReportNews({ report, monitors, uptime_percent: uptime, incidents, sla_met: met, sla_missed: missed, worst_monitors: worst, url }: ReportMessage): ChatMessage {
-  const period = tellPeriod({ period: report.period, startSeconds: report.period_start, endSeconds: report.period_end });
-  const named = worst.map((monitor) => `${shorten(monitor.name, CHAT_CAPS.place)} (${tellPercent(monitor.uptime_percent, 'no time counted')})`);
+function buildReportNews({
+  report,
+  monitors,
+  uptime_percent: uptime,
+  incidents,
+  sla_met: met,
+  sla_missed: missed,
+  worst_monitors: worst,
+  url,
+}: ReportMessage): ChatMessage {
+  const period = tellPeriod({
+    period: report.period,
+    startSeconds: report.period_start,
+    endSeconds: report.period_end,
+  });
+  const named = worst.map(
+    (monitor) =>
+      `${shorten(monitor.name, CHAT_CAPS.place)} (${tellPercent(monitor.uptime_percent, 'no time counted')})`,
+  );
   const facts = [
-    ...(met + missed === 0 ? [] : fact('SLA', missed === 0 ? `met by all ${met}` : `missed by ${missed} of ${met + missed}`)),
+    ...(met + missed === 0
+      ? []
+      : fact('SLA', missed === 0 ? `met by all ${met}` : `missed by ${missed} of ${met + missed}`)),
     ...fact('Worst', named.join(', ')),
   ];
-  const text = `${uptime === null ? 'No time counted' : `${tellPercent(uptime, '')} uptime`} over ${tellCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : tellCount(incidents, 'incident')}`;
-  return { tone: missed > 0 ? 'warning' : 'neutral', title: `${REPORT_TITLES[report.period]}: ${period}`, text, facts, link: { label: 'Open the report', url } };
+  const text =
+    `${uptime === null ? 'No time counted' : `${tellPercent(uptime, '')} uptime`} over ` +
+    `${tellCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : tellCount(incidents, 'incident')}`;
+  return {
+    tone: missed > 0 ? 'warning' : 'neutral',
+    title: `${REPORT_TITLES[report.period]}: ${period}`,
+    text,
+    facts,
+    link: { label: 'Open the report', url },
+  };
 }
 
 function tellCount(number: number, noun: string): string {

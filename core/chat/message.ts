@@ -2,7 +2,8 @@
 export type ChatTone = 'bad' | 'warning' | 'good' | 'unclear' | 'neutral';
 
 /**
- * What people read in a chat, whatever the chat: plain text, unescaped, on one line each, within `CHAT_CAPS`. Its renderers escape every part.
+ * What people read in a chat, whatever the chat: plain text, unescaped, on one line each, within `CHAT_CAPS`. Its
+ * renderers escape every part.
  */
 export type ChatMessage = {
   tone: ChatTone;
@@ -27,7 +28,8 @@ export const CHAT_MARKS = {
 } as const satisfies Record<ChatTone, string>;
 
 /**
- * The most characters (UTF-16 units) of each part. Renderers hold them against what they send, so after escaping: a message of one title,
- * one text and six facts then stays within Telegram's 4,096 characters, and each part within what Slack takes of one block.
+ * The most characters (UTF-16 units) of each part. Renderers hold them against what they send, so after escaping: a
+ * message of one title, one text and six facts then stays within Telegram's 4,096 characters, and each part within what
+ * Slack takes of one block.
  */
 export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, place: 60 } as const;

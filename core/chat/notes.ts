@@ -4,7 +4,10 @@ import { shorten } from './shown-text.ts';
 /** A channel as a note names it. `publicUrl` is the base of links, without a slash at its end. */
 export type NotedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
 
-/** Greets a chat that was just connected (D-55). `howToStop` says how people end it from the chat itself; null where they cannot. */
+/**
+ * Greets a chat that was just connected (D-55). `howToStop` says how people end it from the chat itself; null where
+ * they cannot.
+ */
 export function buildGreeting(channel: NotedChannel, howToStop: string | null): ChatMessage {
   const name = shorten(channel.name, CHAT_CAPS.place);
   const which = channel.allMonitors ? 'all monitors' : 'the monitors chosen for it';

@@ -1,6 +1,7 @@
 /**
- * What a chat told the bot, as far as it concerns channels. `start` carries the fingerprint of its connect code, null where none came along;
- * `removed`: the bot was blocked, or put out of a group; `moved`: the chat has another id from now on.
+ * What a chat told the bot, as far as it concerns channels. `start` carries the fingerprint of its connect code, null
+ * where none came along; `removed`: the bot was blocked, or put out of a group; `moved`: the chat has another id from
+ * now on.
  */
 export type ChatUpdate =
   | { kind: 'start'; chatId: string; fingerprint: Uint8Array | null }

@@ -1,23 +1,40 @@
-import type { DnsAnswer, DnsAnswers, DnsAsked, DnsFailure, DnsObservation, DnsUnasked } from './observation.ts';
-import { isDnsRecord, normaliseDnsRecord } from './records.ts';
-import type { DnsMode, DnsRecordType } from './records.ts';
-import { isReverseName, splitDnsTarget } from './target.ts';
 import type { CheckTarget, DnsRecordSpec } from '../monitor.ts';
 import { quote } from '../quoted.ts';
 import type { FixedCause, Judgement } from '../verdict.ts';
+import type { DnsAnswer, DnsAnswers, DnsAsked, DnsFailure, DnsObservation, DnsUnasked } from './observation.ts';
+import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';
+import { isReverseName, splitDnsTarget } from './target.ts';
 
-/** The types of record that the verdict on a target depends on, each once. Without records to look for, it is whether the name leads anywhere: A or AAAA, for a reverse name PTR. */
-export function dnsQuestionTypes({ target, checkSpec }: Pick<CheckTarget, 'target' | 'checkSpec'>): readonly DnsRecordType[] {
+/**
+ * The types of record that the verdict on a target depends on, each once. Without records to look for, it is whether
+ * the name leads anywhere: A or AAAA, for a reverse name PTR.
+ */
+export function dnsQuestionTypes({
+  target,
+  checkSpec,
+}: Pick<CheckTarget, 'target' | 'checkSpec'>): readonly DnsRecordType[] {
   const records = checkSpec.dns?.records ?? [];
   if (records.length > 0) return [...new Set(records.map(({ type }) => type))];
   return isReverseName(splitDnsTarget(target)?.name ?? '') ? ['PTR'] : ['A', 'AAAA'];
 }
 
-/** The verdict on one dns observation (D-26): each record that is looked for must be as its mode says, NXDOMAIN is good only where all shall be absent, and with a cross check the other resolvers' answers must come to the same. */
-export function judgeDns({ target, observation }: { target: Pick<CheckTarget, 'checkSpec'>; observation: DnsObservation }): Judgement {
+/**
+ * The verdict on one dns observation (D-26): each record that is looked for must be as its mode says, NXDOMAIN is good
+ * only where all shall be absent, and with a cross check the other resolvers' answers must come to the same.
+ */
+export function judgeDns({
+  target,
+  observation,
+}: {
+  target: Pick<CheckTarget, 'checkSpec'>;
+  observation: DnsObservation;
+}): Judgement {
   if (observation.outcome === 'unasked') return judgeUnasked(observation);
   const records = target.checkSpec.dns?.records ?? [];
-  const own = judgeAnswers(observation.answers, { records, onFailure: (failure) => judgeFailure(failure, observation) });
+  const own = judgeAnswers(observation.answers, {
+    records,
+    onFailure: (failure) => judgeFailure(failure, observation),
+  });
   return judgeOpinions(own, { observation, records });
 }
 
@@ -44,7 +61,10 @@ const MAY_BE_THE_NAMES: Partial<Record<DnsFailure, string>> = {
   servfail: 'The name cannot be resolved (SERVFAIL), though our resolvers answer: its name servers fail',
 };
 
-/** Of the expected records how many there are and how many are not there; of those found how many there are and how many were not expected. */
+/**
+ * Of the expected records how many there are and how many are not there; of those found how many there are and how many
+ * were not expected.
+ */
 type Tally = { wanted: number; missing: number; found: number; surplus: number };
 
 const MODES = {
@@ -61,7 +81,9 @@ type Rules = { records: readonly DnsRecordSpec[]; onFailure: (failure: DnsFailur
 function judgeAnswers(answers: DnsAnswers, rules: Rules): Judgement {
   if (rules.records.length === 0) return judgeExistence(answers, rules);
   const judgements = rules.records.map((record) => judgeRecord(record, { answer: answers[record.type], rules }));
-  return judgements.find(({ verdict }) => verdict === 'down') ?? judgements.find(({ verdict }) => verdict === 'none') ?? UP;
+  return (
+    judgements.find(({ verdict }) => verdict === 'down') ?? judgements.find(({ verdict }) => verdict === 'none') ?? UP
+  );
 }
 
 function judgeExistence(answers: DnsAnswers, { onFailure }: Rules): Judgement {
@@ -70,20 +92,34 @@ function judgeExistence(answers: DnsAnswers, { onFailure }: Rules): Judgement {
   if (all.some(({ outcome }) => outcome === 'nxdomain')) return NXDOMAIN;
   const failed = all.find((answer) => answer.outcome === 'failed');
   if (failed !== undefined) return onFailure(failed.failure);
-  return { verdict: 'down', cause: 'dns_mismatch', reason: `The name has no ${Object.keys(answers).join(' or ')} record` };
+  return {
+    verdict: 'down',
+    cause: 'dns_mismatch',
+    reason: `The name has no ${Object.keys(answers).join(' or ')} record`,
+  };
 }
 
-function judgeRecord({ type, mode, expected = [] }: DnsRecordSpec, { answer, rules }: { answer: DnsAnswer | undefined; rules: Rules }): Judgement {
+function judgeRecord(
+  { type, mode, expected = [] }: DnsRecordSpec,
+  { answer, rules }: { answer: DnsAnswer | undefined; rules: Rules },
+): Judgement {
   if (answer === undefined) return rules.onFailure('invalid');
   if (answer.outcome === 'failed') return rules.onFailure(answer.failure);
   if (answer.outcome === 'nxdomain') return mode === 'absent' ? UP : NXDOMAIN;
 
   const wanted = expected.map((text) => normaliseDnsRecord(type, text));
-  const missing = wanted.filter((one) => !answer.records.some((record) => isDnsRecord(type, { record, expected: one })));
-  const surplus = answer.records.filter((record) => !wanted.some((one) => isDnsRecord(type, { record, expected: one })));
+  const missing = wanted.filter(
+    (one) => !answer.records.some((record) => isDnsRecord(type, { record, expected: one })),
+  );
+  const surplus = answer.records.filter(
+    (record) => !wanted.some((one) => isDnsRecord(type, { record, expected: one })),
+  );
   const { words, holds } = MODES[mode];
-  if (holds({ wanted: wanted.length, missing: missing.length, found: answer.records.length, surplus: surplus.length })) return UP;
-  const reason = `${type}: expected ${[words, ...(wanted.length > 0 ? [list(wanted)] : [])].join(' ')}, got ${list(answer.records)}`;
+  if (holds({ wanted: wanted.length, missing: missing.length, found: answer.records.length, surplus: surplus.length }))
+    return UP;
+  const reason =
+    `${type}: expected ${[words, ...(wanted.length > 0 ? [list(wanted)] : [])].join(' ')}, got ` +
+    `${list(answer.records)}`;
   return { verdict: 'down', cause: 'dns_mismatch', reason };
 }
 
@@ -93,30 +129,45 @@ function list(records: readonly string[]): string {
   return records.length > MAX_LISTED ? `${shown} and ${records.length - MAX_LISTED} more` : shown;
 }
 
-/** A server that the target names is what is watched. Resolvers of ours that fail say something of the name only while they work otherwise (D-42). */
+/**
+ * A server that the target names is what is watched. Resolvers of ours that fail say something of the name only while
+ * they work otherwise (D-42).
+ */
 function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsAsked): Judgement {
   const { cause, words } = FAILURES[failure];
   if (server !== null) return { verdict: 'down', cause, reason: `The server ${quote(server)} ${words}` };
   const reason = MAY_BE_THE_NAMES[failure];
   if (reason !== undefined && ownResolversWork === true) return { verdict: 'down', cause, reason };
-  return { verdict: 'none', cause, reason: `Our own resolvers cannot be used (one ${words}), which says nothing of the name` };
+  return {
+    verdict: 'none',
+    cause,
+    reason: `Our own resolvers cannot be used (one ${words}), which says nothing of the name`,
+  };
 }
 
 function judgeUnasked({ cause, reason, ownResolversWork }: DnsUnasked): Judgement {
-  const isOurs = cause === 'blocked_target' || cause === 'unsupported' || (cause !== 'dns_nxdomain' && ownResolversWork !== true);
+  const isOurs =
+    cause === 'blocked_target' || cause === 'unsupported' || (cause !== 'dns_nxdomain' && ownResolversWork !== true);
   return { verdict: isOurs ? 'none' : 'down', cause, reason };
 }
 
 /**
- * Other resolvers degrade where what they answer comes to another verdict. A named server's own failing stands: what it once told others
- * does not mend it. Nor can a verdict that could not be had be compared.
+ * Other resolvers degrade where what they answer comes to another verdict. A named server's own failing stands: what it
+ * once told others does not mend it. Nor can a verdict that could not be had be compared.
  */
-function judgeOpinions(own: Judgement, { observation, records }: { observation: DnsAsked; records: readonly DnsRecordSpec[] }): Judgement {
+function judgeOpinions(
+  own: Judgement,
+  { observation, records }: { observation: DnsAsked; records: readonly DnsRecordSpec[] },
+): Judgement {
   if (own.verdict === 'none' || (own.verdict === 'down' && observation.server !== null)) return own;
   const opinions = observation.opinions
-    .map(({ resolver, answers }) => ({ resolver, judgement: judgeAnswers(answers, { records, onFailure: judgeTheirFailure }) }))
+    .map(({ resolver, answers }) => ({
+      resolver,
+      judgement: judgeAnswers(answers, { records, onFailure: judgeTheirFailure }),
+    }))
     .filter(({ judgement }) => judgement.verdict !== 'none');
-  if (opinions.length < MIN_OPINIONS || opinions.every(({ judgement }) => judgement.verdict === own.verdict)) return own;
+  if (opinions.length < MIN_OPINIONS || opinions.every(({ judgement }) => judgement.verdict === own.verdict))
+    return own;
   const says = [{ resolver: observation.server ?? 'ours', judgement: own }, ...opinions];
   return { verdict: 'degraded', cause: 'dns_disagree', reason: `Resolvers disagree. ${says.map(describe).join('; ')}` };
 }

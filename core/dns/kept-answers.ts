@@ -1,7 +1,10 @@
 import { cleanText } from '../clean-text.ts';
 import type { Observation } from '../observation.ts';
 
-/** The answers of a dns check as its result keeps them: by type of record the records, or why there are none (`nxdomain`, or how the question failed). */
+/**
+ * The answers of a dns check as its result keeps them: by type of record the records, or why there are none
+ * (`nxdomain`, or how the question failed).
+ */
 export type KeptAnswers = Readonly<Record<string, readonly string[] | string>>;
 
 /** Bounds of what is kept: records of a type, and characters of each. */
@@ -12,7 +15,8 @@ const MAX_RECORD = 255;
 export function keptAnswersOf(observation: Observation | null): KeptAnswers | undefined {
   if (observation?.type !== 'dns' || observation.outcome !== 'asked') return undefined;
   const kept = Object.entries(observation.answers).map(([type, answer]) => {
-    if (answer.outcome === 'records') return [type, answer.records.slice(0, MOST_RECORDS).map((record) => cleanText(record, MAX_RECORD))] as const;
+    if (answer.outcome === 'records')
+      return [type, answer.records.slice(0, MOST_RECORDS).map((record) => cleanText(record, MAX_RECORD))] as const;
     return [type, answer.outcome === 'nxdomain' ? 'nxdomain' : answer.failure] as const;
   });
   return Object.fromEntries(kept);

@@ -1,10 +1,15 @@
-import type { DnsRecordType } from './records.ts';
 import type { FixedCause } from '../verdict.ts';
+import type { DnsRecordType } from './records.ts';
 
-/** Why a question brought no answer: none in time, SERVFAIL, REFUSED, nobody there, or something that is no proper answer. */
+/**
+ * Why a question brought no answer: none in time, SERVFAIL, REFUSED, nobody there, or something that is no proper
+ * answer.
+ */
 export type DnsFailure = 'timeout' | 'servfail' | 'refused' | 'unreachable' | 'invalid';
 
-/** What came of one question. `records` are normalised, sorted and each once; empty = the name has none of this type. */
+/**
+ * What came of one question. `records` are normalised, sorted and each once; empty = the name has none of this type.
+ */
 export type DnsAnswer =
   | { outcome: 'records'; records: readonly string[] }
   | { outcome: 'nxdomain' }
@@ -26,8 +31,16 @@ type Measured = {
   ownResolversWork: boolean | null;
 };
 
-/** Questions that were put. `server` is the one that the target names, null = the system's resolvers; `opinions` is empty without a cross check. */
-export type DnsAsked = Measured & { outcome: 'asked'; server: string | null; answers: DnsAnswers; opinions: readonly DnsOpinion[] };
+/**
+ * Questions that were put. `server` is the one that the target names, null = the system's resolvers; `opinions` is
+ * empty without a cross check.
+ */
+export type DnsAsked = Measured & {
+  outcome: 'asked';
+  server: string | null;
+  answers: DnsAnswers;
+  opinions: readonly DnsOpinion[];
+};
 
 /** The server that the target names could not be found, or may not be asked. `reason` is a sentence for people. */
 export type DnsUnasked = Measured & { outcome: 'unasked'; cause: FixedCause; reason: string };

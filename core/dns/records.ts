@@ -1,6 +1,5 @@
+import { accepted, refused, type Parsed } from '../parsed.ts';
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.ts';
-import { accepted, refused } from '../parsed.ts';
-import type { Parsed } from '../parsed.ts';
 
 /** The record types that a dns monitor can ask for (D-26). */
 export const DNS_RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;
@@ -16,7 +15,8 @@ const NON_ASCII = /\P{ASCII}/u;
 const UINT8 = 255;
 const UINT16 = 65_535;
 const UINT32 = 4_294_967_295;
-// Character strings as zone files write them (RFC 1035, section 5.1): in quotes, a backslash before a quote or a backslash.
+// Character strings as zone files write them (RFC 1035, section 5.1): in quotes, a backslash before a quote or a
+// backslash.
 const QUOTED_STRINGS = /^(?:"(?:[^"\\]|\\.)*"\s*)+$/s;
 const QUOTED_STRING = /"((?:[^"\\]|\\.)*)"/gs;
 
@@ -28,19 +28,32 @@ const FORMS = {
   A: { normalise: canonicalIpv4, expected: 'an IPv4 address such as 192.0.2.1' },
   AAAA: { normalise: canonicalIpv6, expected: 'an IPv6 address such as 2001:db8::1' },
   CNAME: NAME,
-  MX: { normalise: (text) => fields(text, [number(UINT16), name]), expected: 'a preference and a host name such as 10 mail.example.com' },
+  MX: {
+    normalise: (text) => fields(text, [number(UINT16), name]),
+    expected: 'a preference and a host name such as 10 mail.example.com',
+  },
   NS: NAME,
   TXT: { normalise: (text) => oneLine(unquote(text)), expected: 'a text' },
   SOA: {
-    normalise: (text) => fields(text, [name, name, ...Array.from({ length: 5 }, () => number(UINT32))], { isPrefixEnough: true }),
-    expected: 'a primary name server such as ns1.example.com, then as many of mailbox, serial, refresh, retry, expire and minimum as shall be compared',
+    normalise: (text) =>
+      fields(text, [name, name, ...Array.from({ length: 5 }, () => number(UINT32))], { isPrefixEnough: true }),
+    expected:
+      'a primary name server such as ns1.example.com, then as many of mailbox, serial, refresh, retry, expire ' +
+      'and minimum as shall be compared',
   },
-  SRV: { normalise: (text) => fields(text, [number(UINT16), number(UINT16), number(UINT16), name]), expected: 'priority, weight, port and target such as 10 5 5060 sip.example.com' },
+  SRV: {
+    normalise: (text) => fields(text, [number(UINT16), number(UINT16), number(UINT16), name]),
+    expected: 'priority, weight, port and target such as 10 5 5060 sip.example.com',
+  },
   CAA: { normalise: caa, expected: 'flags, tag and value such as 0 issue "letsencrypt.org"' },
   PTR: NAME,
 } as const satisfies Record<DnsRecordType, Form>;
 
-/** The one form in which records of a type compare: names in lower case without final dot and in ASCII, addresses in their usual form, texts without quotes, single blanks. Refused, with what would have been one, for a text that is no record of the type. */
+/**
+ * The one form in which records of a type compare: names in lower case without final dot and in ASCII, addresses in
+ * their usual form, texts without quotes, single blanks. Refused, with what would have been one, for a text that is no
+ * record of the type.
+ */
 export function parseDnsRecord(type: DnsRecordType, text: string): Parsed<string> {
   const { normalise, expected } = FORMS[type];
   const normal = normalise(text.trim());
@@ -58,18 +71,25 @@ export function isDnsRecord(type: DnsRecordType, { record, expected }: { record:
   return record === expected || (type === 'SOA' && record.startsWith(`${expected} `));
 }
 
-function fields(text: string, forms: readonly ((field: string) => string | null)[], { isPrefixEnough = false } = {}): string | null {
+function fields(
+  text: string,
+  forms: readonly ((field: string) => string | null)[],
+  { isPrefixEnough = false } = {},
+): string | null {
   const given = text.split(/\s+/);
   if (given.length > forms.length || (given.length < forms.length && !isPrefixEnough)) return null;
   const normal = given.map((field, index) => forms[index]?.(field) ?? null);
   return normal.includes(null) ? null : normal.join(' ');
 }
 
-/** Hardly any character is forbidden in a name (RFC 2181, section 11); an address in its place is a mistake all the same. */
+/**
+ * Hardly any character is forbidden in a name (RFC 2181, section 11); an address in its place is a mistake all the
+ * same.
+ */
 function name(text: string): string | null {
   if (text === '.') return text;
   const bare = text.replace(/\.$/, '');
-  const ascii = NON_ASCII.test(bare) ? URL.parse(`http://${bare}/`)?.hostname ?? '' : bare.toLowerCase();
+  const ascii = NON_ASCII.test(bare) ? (URL.parse(`http://${bare}/`)?.hostname ?? '') : bare.toLowerCase();
   const isName = ascii.length <= MAX_NAME_LENGTH && ascii.split('.').every((label) => LABEL.test(label));
   return isName && canonicalIpv4(ascii) === null && canonicalIpv6(ascii) === null ? ascii : null;
 }
@@ -79,15 +99,25 @@ function number(max: number): (text: string) => string | null {
 }
 
 function caa(text: string): string | null {
-  const { flags = '', tag = '', value = '' } = /^(?<flags>\S+)\s+(?<tag>[a-z\d]+)\s+(?<value>.+)$/is.exec(text)?.groups ?? {};
+  const {
+    flags = '',
+    tag = '',
+    value = '',
+  } = /^(?<flags>\S+)\s+(?<tag>[a-z\d]+)\s+(?<value>.+)$/is.exec(text)?.groups ?? {};
   const normalFlags = number(UINT8)(flags);
   if (normalFlags === null) return null;
   // Before the first semicolon stands the issuer's domain name, after it its parameters (RFC 8659, section 4.2).
-  const normalValue = oneLine(unquote(value)).replace(/^[^;]*/, (issuer) => issuer.toLowerCase()).replaceAll(/ ?; ?/g, '; ').trim();
+  const normalValue = oneLine(unquote(value))
+    .replace(/^[^;]*/, (issuer) => issuer.toLowerCase())
+    .replaceAll(/ ?; ?/g, '; ')
+    .trim();
   return `${normalFlags} ${tag.toLowerCase()} ${normalValue}`;
 }
 
-/** The strings of a record joined, as those who read one do (RFC 7208, section 3.3); a text that is not all in quotes is taken as it is. */
+/**
+ * The strings of a record joined, as those who read one do (RFC 7208, section 3.3); a text that is not all in quotes is
+ * taken as it is.
+ */
 function unquote(text: string): string {
   if (!QUOTED_STRINGS.test(text)) return text;
   return Array.from(text.matchAll(QUOTED_STRING), ([, inner = '']) => inner.replaceAll(/\\(.)/gs, '$1')).join('');

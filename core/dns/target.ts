@@ -1,6 +1,9 @@
 import { canonicalIpv4, canonicalIpv6 } from './ip-address.ts';
 
-/** Whom a dns monitor asks, and about which name. `server` null = the system's resolvers; its host is a name or an address without brackets. */
+/**
+ * Whom a dns monitor asks, and about which name. `server` null = the system's resolvers; its host is a name or an
+ * address without brackets.
+ */
 export type DnsTarget = { server: { host: string; port: number } | null; name: string };
 
 const DNS_PORT = 53;
@@ -8,14 +11,17 @@ const WITH_SERVER = /^dns:\/\/(?<host>\[[^\]]*:[^\]]*\]|[^/:?#@[\]]+)(?::(?<port
 const IPV6_GROUPS = 8;
 
 /**
- * Takes a target apart: a name, or `dns://server[:port]/name` (RFC 4501). An address in the name's place stands for its reverse name.
- * Null for a `dns:` URL of another form; whether names and hosts are good ones is not looked at.
+ * Takes a target apart: a name, or `dns://server[:port]/name` (RFC 4501). An address in the name's place stands for its
+ * reverse name. Null for a `dns:` URL of another form; whether names and hosts are good ones is not looked at.
  */
 export function splitDnsTarget(target: string): DnsTarget | null {
   if (!/^dns:/i.test(target)) return { server: null, name: nameOf(target) };
   const { host, port, name } = WITH_SERVER.exec(target)?.groups ?? {};
   if (host === undefined || name === undefined) return null;
-  return { server: { host: host.replaceAll(/[[\]]/g, ''), port: port === undefined ? DNS_PORT : Number(port) }, name: nameOf(name) };
+  return {
+    server: { host: host.replaceAll(/[[\]]/g, ''), port: port === undefined ? DNS_PORT : Number(port) },
+    name: nameOf(name),
+  };
 }
 
 /** True for a name below in-addr.arpa or ip6.arpa, where PTR records lead from addresses to names. */

@@ -1,8 +1,11 @@
+import type { Monitor } from '../monitor.ts';
 import type { AdvisorySubject } from './advisory.ts';
 import { countDaysLeft, tellExpiry } from './days-left.ts';
-import type { Monitor } from '../monitor.ts';
 
-/** A warning that changes no status, as it is stored with its delivery (D-51). Times are Unix seconds; `days_remaining` counts a begun day whole and is 0 from the expiry on. */
+/**
+ * A warning that changes no status, as it is stored with its delivery (D-51). Times are Unix seconds; `days_remaining`
+ * counts a begun day whole and is 0 from the expiry on.
+ */
 export type AdvisoryMessage = {
   version: '1';
   event: 'advisory.domain_expiry';
@@ -34,7 +37,14 @@ export type AdvisoryFacts = {
 };
 
 /** The message of a domain or certificate that is about to expire (D-27, D-51). */
-export function buildAdvisoryMessage({ monitor, subject, name, expiresAt, nowMs, publicUrl }: AdvisoryFacts): AdvisoryMessage {
+export function buildAdvisoryMessage({
+  monitor,
+  subject,
+  name,
+  expiresAt,
+  nowMs,
+  publicUrl,
+}: AdvisoryFacts): AdvisoryMessage {
   return {
     version: '1',
     event: 'advisory.domain_expiry',
@@ -42,7 +52,14 @@ export function buildAdvisoryMessage({ monitor, subject, name, expiresAt, nowMs,
     monitor: { id: monitor.id, name: monitor.name, type: monitor.type, target: monitor.target },
     state: 'expiring',
     reason: `The ${subject} ${name} ${tellExpiry(expiresAt, nowMs)}`,
-    detail: { sources_down: [], incident_id: null, subject, name, expires_at: expiresAt, days_remaining: countDaysLeft(expiresAt, nowMs) },
+    detail: {
+      sources_down: [],
+      incident_id: null,
+      subject,
+      name,
+      expires_at: expiresAt,
+      days_remaining: countDaysLeft(expiresAt, nowMs),
+    },
     url: `${publicUrl}/monitors/${monitor.id}`,
   };
 }

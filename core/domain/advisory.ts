@@ -13,10 +13,19 @@ const FURTHER_THRESHOLDS = [14, 7, 3, 1] as const;
 const MAX_THRESHOLD = 32_767;
 
 /**
- * The threshold, in days left, that an expiry (Unix seconds) has passed: of the monitor's own and the fixed ones below it the lowest, so
- * that of several passed at once only one is said; null while there are more days left than `warnDays`.
+ * The threshold, in days left, that an expiry (Unix seconds) has passed: of the monitor's own and the fixed ones below
+ * it the lowest, so that of several passed at once only one is said; null while there are more days left than
+ * `warnDays`.
  */
-export function passedThreshold({ expiresAt, warnDays, nowMs }: { expiresAt: number; warnDays: number; nowMs: number }): number | null {
+export function passedThreshold({
+  expiresAt,
+  warnDays,
+  nowMs,
+}: {
+  expiresAt: number;
+  warnDays: number;
+  nowMs: number;
+}): number | null {
   const daysLeft = countDaysLeft(expiresAt, nowMs);
   const passed = [warnDays, ...FURTHER_THRESHOLDS].filter((days) => days <= warnDays && daysLeft <= days);
   return passed.length === 0 ? null : Math.min(...passed, MAX_THRESHOLD);

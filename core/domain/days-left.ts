@@ -1,11 +1,17 @@
 const DAY_MS = 86_400_000;
 
-/** Days until an expiry (Unix seconds), a begun one counting whole, so that 14 days are left until the moment at which exactly 13 are; 0 from the expiry on. */
+/**
+ * Days until an expiry (Unix seconds), a begun one counting whole, so that 14 days are left until the moment at which
+ * exactly 13 are; 0 from the expiry on.
+ */
 export function countDaysLeft(expiresAt: number, nowMs: number): number {
   return Math.max(0, Math.ceil((expiresAt * 1000 - nowMs) / DAY_MS));
 }
 
-/** `expires in 14 days, on 2026-03-14` or `expired on 2026-03-14`: what becomes of something with an expiry (Unix seconds); days in UTC. */
+/**
+ * `expires in 14 days, on 2026-03-14` or `expired on 2026-03-14`: what becomes of something with an expiry (Unix
+ * seconds); days in UTC.
+ */
 export function tellExpiry(expiresAt: number, nowMs: number): string {
   const days = countDaysLeft(expiresAt, nowMs);
   const date = tellDate(expiresAt);
@@ -17,7 +23,10 @@ export function tellDate(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }
 
-/** `1 day`, `14 days`, `1,400 days`. Made for each text: the first formatter takes 25 ms, which a process that never tells one is spared at its start. */
+/**
+ * `1 day`, `14 days`, `1,400 days`. Made for each text: the first formatter takes 25 ms, which a process that never
+ * tells one is spared at its start.
+ */
 export function tellDays(days: number): string {
   return new Intl.NumberFormat('en', { style: 'unit', unit: 'day', unitDisplay: 'long' }).format(days);
 }

@@ -1,9 +1,12 @@
-/** What a registry says of a domain while it is registered; `expiresAt` is in Unix seconds, null where the registry publishes none. */
+/**
+ * What a registry says of a domain while it is registered; `expiresAt` is in Unix seconds, null where the registry
+ * publishes none.
+ */
 export type Registration = { expiresAt: number | null; registrar: string | null };
 
 /**
- * What one look-up of a domain came to. A failed one is our matter, never the domain's; `retryAtMs` is when the registry may be asked
- * again where it said so itself, null where it did not.
+ * What one look-up of a domain came to. A failed one is our matter, never the domain's; `retryAtMs` is when the
+ * registry may be asked again where it said so itself, null where it did not.
  */
 export type DomainLookUp =
   | ({ outcome: 'registered' } & Registration)
@@ -16,7 +19,10 @@ export type DomainFacts = {
   name: string;
   /** As it was last seen registered; null = never. */
   registration: Registration | null;
-  /** Since when every answer has been that the domain is not registered; null = the last answer was another, or there was none. */
+  /**
+   * Since when every answer has been that the domain is not registered; null = the last answer was another, or there
+   * was none.
+   */
   notFoundSinceMs: number | null;
   /** The last look-up that brought an answer; null = none did. */
   answeredAtMs: number | null;
@@ -32,7 +38,10 @@ const HOUR_MS = 3_600_000;
 /** Answers are cached this long (D-27), in milliseconds. */
 const ANSWER_LASTS_MS = 24 * HOUR_MS;
 
-/** What matters now is looked at again after this: a domain that is not found, or one past its expiry (D-27), in milliseconds. */
+/**
+ * What matters now is looked at again after this: a domain that is not found, or one past its expiry (D-27), in
+ * milliseconds.
+ */
 const SECOND_LOOK_MS = HOUR_MS;
 
 /** The wait after a first failed look-up, doubled by each further one up to the longest, in milliseconds. */
@@ -44,10 +53,21 @@ const FACTS_HOLD_MS = 7 * ANSWER_LASTS_MS;
 
 /** A domain of which nothing is known yet, and which may be asked for at once. */
 export function unknownDomain(name: string): DomainFacts {
-  return { name, registration: null, notFoundSinceMs: null, answeredAtMs: null, failures: 0, failure: null, nextLookAtMs: 0 };
+  return {
+    name,
+    registration: null,
+    notFoundSinceMs: null,
+    answeredAtMs: null,
+    failures: 0,
+    failure: null,
+    nextLookAtMs: 0,
+  };
 }
 
-/** What is known after a look-up. A failed one keeps what was known before (D-42); `not_found` keeps the registration until a second look agrees. */
+/**
+ * What is known after a look-up. A failed one keeps what was known before (D-42); `not_found` keeps the registration
+ * until a second look agrees.
+ */
 export function learnDomain(known: DomainFacts, lookUp: DomainLookUp, nowMs: number): DomainFacts {
   if (lookUp.outcome === 'failed') return learnFailure(known, lookUp, nowMs);
   const answered = { ...known, answeredAtMs: nowMs, failures: 0, failure: null };
@@ -55,10 +75,18 @@ export function learnDomain(known: DomainFacts, lookUp: DomainLookUp, nowMs: num
     return { ...answered, notFoundSinceMs: known.notFoundSinceMs ?? nowMs, nextLookAtMs: nowMs + SECOND_LOOK_MS };
   }
   const { expiresAt, registrar } = lookUp;
-  return { ...answered, registration: { expiresAt, registrar }, notFoundSinceMs: null, nextLookAtMs: nextLookAt(expiresAt, nowMs) };
+  return {
+    ...answered,
+    registration: { expiresAt, registrar },
+    notFoundSinceMs: null,
+    nextLookAtMs: nextLookAt(expiresAt, nowMs),
+  };
 }
 
-/** True once a second look, at least an hour after the first, has found no such domain (D-27): one answer alone may be the registry's hiccup. */
+/**
+ * True once a second look, at least an hour after the first, has found no such domain (D-27): one answer alone may be
+ * the registry's hiccup.
+ */
 export function isGone({ notFoundSinceMs, answeredAtMs }: DomainFacts): boolean {
   return notFoundSinceMs !== null && answeredAtMs !== null && answeredAtMs - notFoundSinceMs >= SECOND_LOOK_MS;
 }
@@ -74,8 +102,14 @@ function nextLookAt(expiresAt: number | null, nowMs: number): number {
   return expiresAt === null ? dayLaterMs : Math.min(dayLaterMs, Math.max(expiresAt * 1000, nowMs + SECOND_LOOK_MS));
 }
 
-/** Being told to come back later is no failure of the look-up's own and does not lengthen the wait after the next one. */
-function learnFailure(known: DomainFacts, { reason, retryAtMs }: { reason: string; retryAtMs: number | null }, nowMs: number): DomainFacts {
+/**
+ * Being told to come back later is no failure of the look-up's own and does not lengthen the wait after the next one.
+ */
+function learnFailure(
+  known: DomainFacts,
+  { reason, retryAtMs }: { reason: string; retryAtMs: number | null },
+  nowMs: number,
+): DomainFacts {
   if (retryAtMs !== null) return { ...known, failure: reason, nextLookAtMs: retryAtMs };
   const waitMs = Math.min(FIRST_RETRY_MS * 2 ** known.failures, LONGEST_RETRY_MS);
   return { ...known, failures: known.failures + 1, failure: reason, nextLookAtMs: nowMs + waitMs };

@@ -4,11 +4,19 @@ import type { Verdict } from '../verdict.ts';
 export const PING_KINDS = ['success', 'start', 'fail', 'exit'] as const;
 export type PingKind = (typeof PING_KINDS)[number];
 
-/** One report of a job. `exitStatus` is 0 to 255 for `exit` and null for the others; `body` is what the job wrote, null = nothing. */
+/**
+ * One report of a job. `exitStatus` is 0 to 255 for `exit` and null for the others; `body` is what the job wrote, null
+ * = nothing.
+ */
 export type Ping = { kind: PingKind; exitStatus: number | null; body: string | null };
 
 /** What the owner of a heartbeat set. A run may take `maxDurationSeconds` (null = as long as it likes). */
-export type HeartbeatSettings = { intervalSeconds: number; graceSeconds: number; maxDurationSeconds: number | null; failEnabled: boolean };
+export type HeartbeatSettings = {
+  intervalSeconds: number;
+  graceSeconds: number;
+  maxDurationSeconds: number | null;
+  failEnabled: boolean;
+};
 
 /** Where a heartbeat stands. Times are Unix milliseconds. */
 export type Heartbeat = HeartbeatSettings & {
@@ -21,7 +29,10 @@ export type Heartbeat = HeartbeatSettings & {
   lastSignal: string | null;
   /** The next ping is missed after this; null while paused, and once that was told. */
   dueAtMs: number | null;
-  /** The oldest run without an end must have ended by this; null = no run is under way, it may take as long as it likes, or that was told. */
+  /**
+   * The oldest run without an end must have ended by this; null = no run is under way, it may take as long as it likes,
+   * or that was told.
+   */
   overrunAtMs: number | null;
   /** When the newest run without an end began; null = none is under way. */
   runStartedAtMs: number | null;
@@ -31,10 +42,12 @@ export type Heartbeat = HeartbeatSettings & {
 export type KeptPing = { atMs: number; durationMs: number | null };
 
 /**
- * What becomes of a ping: refused, because it reports a failure to a heartbeat that takes none; or taken, with the heartbeat after it.
- * `kept` is null for a mere repeat, `isNews` tells whether it can change the monitor's state.
+ * What becomes of a ping: refused, because it reports a failure to a heartbeat that takes none; or taken, with the
+ * heartbeat after it. `kept` is null for a mere repeat, `isNews` tells whether it can change the monitor's state.
  */
-export type TakenPing = { outcome: 'refused' } | { outcome: 'taken'; heartbeat: Heartbeat; kept: KeptPing | null; isNews: boolean };
+export type TakenPing =
+  | { outcome: 'refused' }
+  | { outcome: 'taken'; heartbeat: Heartbeat; kept: KeptPing | null; isNews: boolean };
 
 /** The same ping again sooner than this, in milliseconds, leaves no row of its own: a job in a loop fills no table. */
 const REPEAT_MS = 200;
@@ -45,18 +58,30 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   if (isBad && !heartbeat.failEnabled) return { outcome: 'refused' };
   const lastSignal = signalOf(ping);
   if (lastSignal === heartbeat.lastSignal && nowMs - heartbeat.heardAtMs < REPEAT_MS) {
-    return { outcome: 'taken', heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: nowMs + patienceMs(heartbeat) }, kept: null, isNews: false };
+    return {
+      outcome: 'taken',
+      heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: nowMs + patienceMs(heartbeat) },
+      kept: null,
+      isNews: false,
+    };
   }
-  // Clocks of several processes differ, and two pings may come in one millisecond: their order is that in which they are taken.
+  // Clocks of several processes differ, and two pings may come in one millisecond: their order is that in which they
+  // are taken.
   const atMs = Math.max(nowMs, heartbeat.heardAtMs + 1);
   const heard = { ...heartbeat, heardAtMs: atMs, lastSignal };
-  if (heartbeat.isPaused) return { outcome: 'taken', heartbeat: heard, kept: { atMs, durationMs: null }, isNews: false };
+  if (heartbeat.isPaused)
+    return { outcome: 'taken', heartbeat: heard, kept: { atMs, durationMs: null }, isNews: false };
   const dueAtMs = atMs + patienceMs(heartbeat);
   if (ping.kind === 'start') {
     const { overrunAtMs, maxDurationSeconds } = heartbeat;
     // A later start does not excuse the run before it that never ended.
     const mustEndAtMs = overrunAtMs ?? (maxDurationSeconds === null ? null : atMs + maxDurationSeconds * 1000);
-    return { outcome: 'taken', heartbeat: { ...heard, dueAtMs, overrunAtMs: mustEndAtMs, runStartedAtMs: atMs }, kept: { atMs, durationMs: null }, isNews: false };
+    return {
+      outcome: 'taken',
+      heartbeat: { ...heard, dueAtMs, overrunAtMs: mustEndAtMs, runStartedAtMs: atMs },
+      kept: { atMs, durationMs: null },
+      isNews: false,
+    };
   }
   const verdict = isBad ? 'down' : 'up';
   const durationMs = heartbeat.runStartedAtMs === null ? null : atMs - heartbeat.runStartedAtMs;
@@ -69,18 +94,36 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
 }
 
 /**
- * The heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. One that begins to be watched must
- * be heard of within interval and grace. New settings count from the newest ping, but a deadline comes no nearer than it would lie if that
- * ping came now: to shorten an interval is not to miss a ping.
+ * The heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. One that begins
+ * to be watched must be heard of within interval and grace. New settings count from the newest ping, but a deadline
+ * comes no nearer than it would lie if that ping came now: to shorten an interval is not to miss a ping.
  */
-export function arrangeHeartbeat(current: Heartbeat | null, wanted: { settings: HeartbeatSettings; enabled: boolean }, nowMs: number): Heartbeat {
+export function arrangeHeartbeat(
+  current: Heartbeat | null,
+  wanted: { settings: HeartbeatSettings; enabled: boolean },
+  nowMs: number,
+): Heartbeat {
   const { settings, enabled } = wanted;
   if (current === null || current.isPaused || !enabled) {
     const heardAtMs = Math.max(nowMs, current?.heardAtMs ?? 0);
     const dueAtMs = enabled ? heardAtMs + patienceMs(settings) : null;
-    return { ...settings, isPaused: !enabled, verdict: null, heardAtMs, lastSignal: null, dueAtMs, overrunAtMs: null, runStartedAtMs: null };
+    return {
+      ...settings,
+      isPaused: !enabled,
+      verdict: null,
+      heardAtMs,
+      lastSignal: null,
+      dueAtMs,
+      overrunAtMs: null,
+      runStartedAtMs: null,
+    };
   }
-  return { ...current, ...settings, dueAtMs: movedDue(current, settings, nowMs), overrunAtMs: movedOverrun(current, settings, nowMs) };
+  return {
+    ...current,
+    ...settings,
+    dueAtMs: movedDue(current, settings, nowMs),
+    overrunAtMs: movedOverrun(current, settings, nowMs),
+  };
 }
 
 /** How long after a ping the next one is missed, in milliseconds: interval and grace. */
@@ -97,7 +140,10 @@ function movedDue(current: Heartbeat, settings: HeartbeatSettings, nowMs: number
 function movedOverrun(current: Heartbeat, { maxDurationSeconds }: HeartbeatSettings, nowMs: number): number | null {
   if (maxDurationSeconds === current.maxDurationSeconds) return current.overrunAtMs;
   if (maxDurationSeconds === null || current.runStartedAtMs === null) return null;
-  const startedAtMs = current.overrunAtMs === null || current.maxDurationSeconds === null ? current.runStartedAtMs : current.overrunAtMs - current.maxDurationSeconds * 1000;
+  const startedAtMs =
+    current.overrunAtMs === null || current.maxDurationSeconds === null
+      ? current.runStartedAtMs
+      : current.overrunAtMs - current.maxDurationSeconds * 1000;
   return Math.max(nowMs, startedAtMs + maxDurationSeconds * 1000);
 }
 

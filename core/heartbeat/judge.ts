@@ -1,7 +1,7 @@
-import type { HeartbeatObservation, HeartbeatSight } from './observation.ts';
-import type { HeartbeatSettings } from './deadlines.ts';
 import { quote } from '../quoted.ts';
 import type { Judgement } from '../verdict.ts';
+import type { HeartbeatSettings } from './deadlines.ts';
+import type { HeartbeatObservation, HeartbeatSight } from './observation.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;
 
@@ -9,7 +9,8 @@ const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 const JUDGES = {
   success: () => UP,
-  exit: (observation) => (observation.exitStatus === 0 ? UP : failed(`The job ended with exit status ${observation.exitStatus}`, observation)),
+  exit: (observation) =>
+    observation.exitStatus === 0 ? UP : failed(`The job ended with exit status ${observation.exitStatus}`, observation),
   fail: (observation) => failed('The job reported a failure', observation),
   missed: (_observation, { intervalSeconds, graceSeconds }) => ({
     verdict: 'down',
@@ -23,13 +24,26 @@ const JUDGES = {
   }),
 } as const satisfies Record<HeartbeatSight, Judge>;
 
-/** The verdict on what was seen of a heartbeat (D-29): up for an end that was good, down for everything else. The settings speak in the reason. */
-export function judgeHeartbeat({ observation, settings }: { observation: HeartbeatObservation; settings: HeartbeatSettings }): Judgement {
+/**
+ * The verdict on what was seen of a heartbeat (D-29): up for an end that was good, down for everything else. The
+ * settings speak in the reason.
+ */
+export function judgeHeartbeat({
+  observation,
+  settings,
+}: {
+  observation: HeartbeatObservation;
+  settings: HeartbeatSettings;
+}): Judgement {
   const judge: Judge = JUDGES[observation.sight];
   return judge(observation, settings);
 }
 
 /** What the job wrote is its owner's own text to its owner, and mostly says why. */
 function failed(sentence: string, { firstLine }: HeartbeatObservation): Judgement {
-  return { verdict: 'down', cause: 'heartbeat_failed', reason: firstLine === null ? sentence : `${sentence}: ${quote(firstLine)}` };
+  return {
+    verdict: 'down',
+    cause: 'heartbeat_failed',
+    reason: firstLine === null ? sentence : `${sentence}: ${quote(firstLine)}`,
+  };
 }

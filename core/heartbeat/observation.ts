@@ -1,4 +1,7 @@
-/** What can be seen of a heartbeat: an end of its job (success, failure, exit status), the absence of a ping, a run that takes too long. */
+/**
+ * What can be seen of a heartbeat: an end of its job (success, failure, exit status), the absence of a ping, a run that
+ * takes too long.
+ */
 export type HeartbeatSight = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
 
 /** The facts of one sight (D-29). */

@@ -1,9 +1,15 @@
 /** What is kept of a ping's body, in bytes (D-29). */
 export const MAX_PING_BODY_BYTES = 10_000;
 
-/** A body made fit to be stored: lines and tabs stay, other control characters go (PostgreSQL takes no NUL). Null where nothing is left. */
+/**
+ * A body made fit to be stored: lines and tabs stay, other control characters go (PostgreSQL takes no NUL). Null where
+ * nothing is left.
+ */
 export function cleanPingBody(text: string): string | null {
-  const cleaned = text.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, '').trim();
+  const cleaned = text
+    .toWellFormed()
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .trim();
   return cleaned === '' ? null : cleaned;
 }
 

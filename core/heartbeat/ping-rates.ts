@@ -19,11 +19,22 @@ const SHORTEST_MS = 500;
 const BODY_BYTES = { burst: 65_536, everyMs: 3_600_000 / 65_536 };
 
 /** Finds room for a ping and its body (D-318); what is not kept leaves the marks as they are. */
-export function findRoom({ rowsUsedUpMs, bytesUsedUpMs }: PingMarks, { intervalSeconds, bytes }: { intervalSeconds: number; bytes: number }, nowMs: number): PingRoom {
+export function findRoom(
+  { rowsUsedUpMs, bytesUsedUpMs }: PingMarks,
+  { intervalSeconds, bytes }: { intervalSeconds: number; bytes: number },
+  nowMs: number,
+): PingRoom {
   const everyMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, (intervalSeconds * 1000) / ROWS_PER_INTERVAL));
   const rows = spend({ burst: BURST_ROWS, everyMs }, { usedUpMs: rowsUsedUpMs, units: 1, nowMs });
   if (rows.waitMs > 0) return { hasRow: false, hasBody: false, marks: { rowsUsedUpMs, bytesUsedUpMs } };
   const body = spend(BODY_BYTES, { usedUpMs: bytesUsedUpMs, units: bytes, nowMs });
   const hasBody = body.waitMs === 0;
-  return { hasRow: true, hasBody, marks: { rowsUsedUpMs: Math.ceil(rows.usedUpMs), bytesUsedUpMs: hasBody ? Math.ceil(body.usedUpMs) : bytesUsedUpMs } };
+  return {
+    hasRow: true,
+    hasBody,
+    marks: {
+      rowsUsedUpMs: Math.ceil(rows.usedUpMs),
+      bytesUsedUpMs: hasBody ? Math.ceil(body.usedUpMs) : bytesUsedUpMs,
+    },
+  };
 }

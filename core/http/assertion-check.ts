@@ -1,19 +1,25 @@
+import type { Assertion, AssertionSource } from '../monitor.ts';
+import { containsText } from '../text-search.ts';
 import type { AssertionOp } from './assertions.ts';
 import { compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './decimal.ts';
 import { isDeeplyNested } from './json-depth.ts';
-import type { HttpAnswered } from './observation.ts';
 import { jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
 import { findJsonSource } from './json-source.ts';
-import type { Assertion, AssertionSource } from '../monitor.ts';
-import { containsText } from '../text-search.ts';
+import type { HttpAnswered } from './observation.ts';
 
 /** Says whether an RE2 pattern is found anywhere in a text. */
 export type PatternSearch = (pattern: string, text: string) => boolean;
 
-/** An answer and what its assertions need beside it: `readJson` gives the body as a JSON value, undefined where it is none. */
+/**
+ * An answer and what its assertions need beside it: `readJson` gives the body as a JSON value, undefined where it is
+ * none.
+ */
 export type AssertedAnswer = { answer: HttpAnswered; readJson: () => unknown; search: PatternSearch };
 
-/** How an assertion fares: `missing` is what it speaks of but the answer lacks, which fails every op, `exists` and `not_equals` included (D-22). */
+/**
+ * How an assertion fares: `missing` is what it speaks of but the answer lacks, which fails every op, `exists` and
+ * `not_equals` included (D-22).
+ */
 export type AssertionOutcome = 'holds' | 'differs' | 'missing';
 
 /** Holds a normalised assertion against an answer. */
@@ -28,7 +34,10 @@ export function checkAssertion(assertion: Assertion, asserted: AssertedAnswer): 
 
 const MS_PER_DAY = 86_400_000;
 
-/** Days from the start of the probe to the certificate's end, with fractions, negative once it has expired; null without TLS. */
+/**
+ * Days from the start of the probe to the certificate's end, with fractions, negative once it has expired; null without
+ * TLS.
+ */
 export function certificateDaysLeft({ certificate, startedAt }: HttpAnswered): number | null {
   return certificate === null ? null : (certificate.validTo * 1000 - startedAt) / MS_PER_DAY;
 }
@@ -64,7 +73,8 @@ function readJsonText({ path = '$' }: Assertion, { answer, readJson }: AssertedA
   const parsed = parseJsonPath(path);
   if (!parsed.ok) return null;
   const value = readJsonPath(readJson(), parsed.value);
-  if (typeof value === 'number') return { text: readNumberText(value, { body: answer.body ?? '', path: parsed.value }), parse: parseJsonNumber };
+  if (typeof value === 'number')
+    return { text: readNumberText(value, { body: answer.body ?? '', path: parsed.value }), parse: parseJsonNumber };
   if (value === undefined || isDeeplyNested(value)) return null;
   const isStructure = typeof value === 'object' && value !== null;
   return isStructure ? readStructureText(value, { body: answer.body ?? '', path: parsed.value }) : jsonValueText(value);

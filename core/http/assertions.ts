@@ -1,14 +1,21 @@
-import { parseDecimal } from './decimal.ts';
-import { parseJsonPath } from './json-path.ts';
-import { ASSERTION_SOURCES } from '../monitor.ts';
-import type { Assertion, AssertionSource } from '../monitor.ts';
-import { accepted, refused } from '../parsed.ts';
-import type { Parsed } from '../parsed.ts';
+import { ASSERTION_SOURCES, type Assertion, type AssertionSource } from '../monitor.ts';
+import { accepted, refused, type Parsed } from '../parsed.ts';
 import { parsePattern } from '../pattern.ts';
 import { quote } from '../quoted.ts';
+import { parseDecimal } from './decimal.ts';
+import { parseJsonPath } from './json-path.ts';
 
 /** What an assertion can ask of a text or number. */
-export const ASSERTION_OPS = ['exists', 'equals', 'not_equals', 'contains', 'not_contains', 'gt', 'lt', 'matches'] as const;
+export const ASSERTION_OPS = [
+  'exists',
+  'equals',
+  'not_equals',
+  'contains',
+  'not_contains',
+  'gt',
+  'lt',
+  'matches',
+] as const;
 export type AssertionOp = (typeof ASSERTION_OPS)[number];
 
 const FIELD_OPS = ['exists', 'equals', 'not_equals', 'contains', 'gt', 'lt', 'matches'] as const;
@@ -28,10 +35,17 @@ export type AssertionInput = { source: string; op: string; value?: string; path?
 const MAX_HEADER_NAME = 256;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 
-/** Brings an assertion into its stored form, with the keys of its source only (D-22); the message names the field at fault. `isValidPattern` says whether RE2 accepts a pattern. */
-export function normaliseAssertion(input: AssertionInput, isValidPattern: (pattern: string) => boolean): Parsed<Assertion> {
+/**
+ * Brings an assertion into its stored form, with the keys of its source only (D-22); the message names the field at
+ * fault. `isValidPattern` says whether RE2 accepts a pattern.
+ */
+export function normaliseAssertion(
+  input: AssertionInput,
+  isValidPattern: (pattern: string) => boolean,
+): Parsed<Assertion> {
   const source = ASSERTION_SOURCES.find((known) => known === input.source);
-  if (source === undefined) return refused(`source must be one of ${ASSERTION_SOURCES.join(', ')}, got ${quote(input.source)}`);
+  if (source === undefined)
+    return refused(`source must be one of ${ASSERTION_SOURCES.join(', ')}, got ${quote(input.source)}`);
 
   const ops: readonly AssertionOp[] = OPS_BY_SOURCE[source];
   const op = ops.find((known) => known === input.op);
@@ -57,8 +71,11 @@ const PLACES = {
   },
   header: ({ name }) => {
     if (name === undefined) return refused('name is required for header');
-    if (name.length > MAX_HEADER_NAME) return refused(`name must have at most ${MAX_HEADER_NAME} characters, got ${name.length}`);
-    return HEADER_NAME.test(name) ? accepted({ name }) : refused(`name must be a header name (RFC 9110 token), got ${quote(name)}`);
+    if (name.length > MAX_HEADER_NAME)
+      return refused(`name must have at most ${MAX_HEADER_NAME} characters, got ${name.length}`);
+    return HEADER_NAME.test(name)
+      ? accepted({ name })
+      : refused(`name must be a header name (RFC 9110 token), got ${quote(name)}`);
   },
   response_time: nowhere,
   cert_expiry: nowhere,
@@ -77,6 +94,7 @@ function normaliseValue(
   }
 
   const isMeasure = source === 'response_time' || source === 'cert_expiry';
-  if (isMeasure && parseDecimal(value) === null) return refused(`value must be a decimal number for ${source}, got ${quote(value)}`);
+  if (isMeasure && parseDecimal(value) === null)
+    return refused(`value must be a decimal number for ${source}, got ${quote(value)}`);
   return accepted({ value });
 }

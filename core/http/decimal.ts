@@ -4,7 +4,9 @@ export type Decimal = { digits: bigint; scale: number };
 // The lengths keep a megabyte of digits from being taken for a number, whose conversion would be slow.
 const DECIMAL = /^([+-]?\d{1,64})(?:\.(\d{1,64}))?$/;
 
-/** The number that a plain decimal text stands for; null for any other text (an exponent, blanks or a unit included). */
+/**
+ * The number that a plain decimal text stands for; null for any other text (an exponent, blanks or a unit included).
+ */
 export function parseDecimal(text: string): Decimal | null {
   const parts = DECIMAL.exec(text);
   if (parts === null) return null;
@@ -25,7 +27,10 @@ export function parseJsonNumber(text: string): Decimal | null {
   return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale };
 }
 
-/** Below zero when a is the smaller, above zero when it is the greater, 0 when both are the same number (`1.50` and `1.5` are). Exact: ids and nanoseconds have more digits than a double holds. */
+/**
+ * Below zero when a is the smaller, above zero when it is the greater, 0 when both are the same number (`1.50` and
+ * `1.5` are). Exact: ids and nanoseconds have more digits than a double holds.
+ */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const scale = Math.max(a.scale, b.scale);
   const difference = rescale(a, scale) - rescale(b, scale);

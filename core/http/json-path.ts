@@ -1,5 +1,4 @@
-import { accepted, refused } from '../parsed.ts';
-import type { Parsed } from '../parsed.ts';
+import { accepted, refused, type Parsed } from '../parsed.ts';
 import { quote } from '../quoted.ts';
 
 /** The steps from the root of a JSON document to one value: a string is an object's key, a number an array's index. */
@@ -14,7 +13,10 @@ const STEPS: readonly { form: RegExp; key: (text: string) => string | number }[]
   { form: /^\["((?:[^"\\]|\\['"\\])*)"\]/, key: unescapeQuoted },
 ];
 
-/** Reads a path of D-22's grammar: `$`, then any number of `.key`, `[0]`, `['key']`, `["key"]`; in quotes a backslash escapes a quote or a backslash. */
+/**
+ * Reads a path of D-22's grammar: `$`, then any number of `.key`, `[0]`, `['key']`, `["key"]`; in quotes a backslash
+ * escapes a quote or a backslash.
+ */
 export function parseJsonPath(text: string): Parsed<JsonPath> {
   if (!text.startsWith('$')) return refused(`path must start with $, got ${quote(text)}`);
 
@@ -22,14 +24,21 @@ export function parseJsonPath(text: string): Parsed<JsonPath> {
   let rest = text.slice(1);
   while (rest !== '') {
     const step = readStep(rest);
-    if (step === null) return refused(`path must be $ followed by .key, [0], ['key'] or ["key"], got ${quote(rest)} after ${quote(text.slice(0, -rest.length))}`);
+    if (step === null)
+      return refused(
+        `path must be $ followed by .key, [0], ['key'] or ["key"], got ${quote(rest)} after ` +
+          `${quote(text.slice(0, -rest.length))}`,
+      );
     path.push(step.key);
     rest = rest.slice(step.length);
   }
   return accepted(path);
 }
 
-/** The value at a path; undefined where there is none (JSON null is a value). Only an object's own keys and an array's indexes are found, so `$.length` of an array is not. */
+/**
+ * The value at a path; undefined where there is none (JSON null is a value). Only an object's own keys and an array's
+ * indexes are found, so `$.length` of an array is not.
+ */
 export function readJsonPath(document: unknown, path: JsonPath): unknown {
   let value = document;
   for (const step of path) {
@@ -40,7 +49,10 @@ export function readJsonPath(document: unknown, path: JsonPath): unknown {
   return value;
 }
 
-/** What a found value compares as: a string as it is, anything else as its compact JSON text, so that null is `null` (D-22). */
+/**
+ * What a found value compares as: a string as it is, anything else as its compact JSON text, so that null is `null`
+ * (D-22).
+ */
 export function jsonValueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

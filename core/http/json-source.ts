@@ -41,7 +41,9 @@ function findMember(document: string, { at, key }: { at: number; key: string }):
 }
 
 function isKey(source: string, key: string): boolean {
-  return source.includes('\\') ? JSON.parse(source) === key : source.length === key.length + 2 && source.startsWith(key, 1);
+  return source.includes('\\')
+    ? JSON.parse(source) === key
+    : source.length === key.length + 2 && source.startsWith(key, 1);
 }
 
 const QUOTE = 0x22;
@@ -76,7 +78,12 @@ function isClosing(code: number): boolean {
 function endOfScalar(document: string, at: number): number {
   const isComma = (code: number) => code === 0x2c;
   let end = at;
-  for (let code = document.charCodeAt(end); code > BLANK && !isComma(code) && !isClosing(code); code = document.charCodeAt(end)) end += 1;
+  for (
+    let code = document.charCodeAt(end);
+    code > BLANK && !isComma(code) && !isClosing(code);
+    code = document.charCodeAt(end)
+  )
+    end += 1;
   return end;
 }
 

@@ -1,15 +1,13 @@
-import { checkAssertion } from './assertion-check.ts';
-import type { AssertedAnswer, AssertionOutcome, PatternSearch } from './assertion-check.ts';
-import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';
-import type { HttpAnswered, HttpObservation } from './observation.ts';
-import { explainAssertion } from './reasons.ts';
 import { judgeFailure } from '../judge-failure.ts';
-import { explainUnjudged } from '../judging.ts';
-import type { HeldCondition, Judged, Judging } from '../judging.ts';
+import { explainUnjudged, type HeldCondition, type Judged, type Judging } from '../judging.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../monitor.ts';
 import { quote } from '../quoted.ts';
 import { containsText } from '../text-search.ts';
 import type { Cause, Judgement } from '../verdict.ts';
+import { checkAssertion, type AssertedAnswer, type AssertionOutcome, type PatternSearch } from './assertion-check.ts';
+import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';
+import type { HttpAnswered, HttpObservation } from './observation.ts';
+import { explainAssertion } from './reasons.ts';
 
 /**
  * What the verdict on an http answer depends on. Where the answer `isShown`, all conditions are judged, also after one
@@ -43,7 +41,10 @@ export function reachesConditions(target: HttpExpectation, observation: HttpObse
   return observation.outcome === 'answered' && (target.isShown === true || expectsStatus(target, observation.status));
 }
 
-/** The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed, then response_time and cert_expiry as listed, which only degrade. */
+/**
+ * The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed,
+ * then response_time and cert_expiry as listed, which only degrade.
+ */
 export function judgeHttp(check: HttpCheck): Judgement {
   const judging = new HttpJudging(check);
   judging.run();
@@ -64,7 +65,9 @@ export class HttpJudging implements Judging {
   constructor({ target, observation, search }: HttpCheck) {
     this.#target = target;
     this.#observation = observation;
-    this.#asserted = reachesConditions(target, observation) ? { answer: observation, readJson: readJsonOnce(observation), search } : null;
+    this.#asserted = reachesConditions(target, observation)
+      ? { answer: observation, readJson: readJsonOnce(observation), search }
+      : null;
     this.#listed = conditionsOf(target);
     this.#inOrder = [...this.#listed.filter(isContent), ...this.#listed.filter((assertion) => !isContent(assertion))];
   }
@@ -80,13 +83,18 @@ export class HttpJudging implements Judging {
 
   judged(): Judged {
     const { judgement, isOverBudget } = this.#verdict();
-    return { judgement, isOverBudget, conditions: this.#asserted === null ? [] : this.#listed.map((assertion) => this.#held(assertion)) };
+    return {
+      judgement,
+      isOverBudget,
+      conditions: this.#asserted === null ? [] : this.#listed.map((assertion) => this.#held(assertion)),
+    };
   }
 
   #verdict(): Pick<Judged, 'judgement' | 'isOverBudget'> {
     const observation = this.#observation;
     if (observation.outcome === 'failed') return { judgement: judgeFailure(observation), isOverBudget: false };
-    if (this.#asserted === null || !expectsStatus(this.#target, observation.status)) return { judgement: this.#judgeStatus(observation.status), isOverBudget: false };
+    if (this.#asserted === null || !expectsStatus(this.#target, observation.status))
+      return { judgement: this.#judgeStatus(observation.status), isOverBudget: false };
     for (const assertion of this.#inOrder) {
       const { outcome, reason } = this.#held(assertion);
       if (outcome === 'unjudged') return { judgement: { verdict: 'none', cause: null, reason }, isOverBudget: true };
@@ -107,16 +115,21 @@ export class HttpJudging implements Judging {
 
   #held(assertion: Assertion): HeldCondition {
     const outcome = this.#outcomes.get(assertion);
-    if (outcome === undefined || this.#asserted === null) return { outcome: 'unjudged', reason: explainUnjudged(assertion) };
+    if (outcome === undefined || this.#asserted === null)
+      return { outcome: 'unjudged', reason: explainUnjudged(assertion) };
     if (outcome === 'holds') return { outcome, reason: null };
-    if (this.#isBodyMatch(assertion)) return { outcome, reason: `The body does not contain ${quote(assertion.value ?? '')}` };
+    if (this.#isBodyMatch(assertion))
+      return { outcome, reason: `The body does not contain ${quote(assertion.value ?? '')}` };
     return { outcome, reason: explainAssertion({ assertion, outcome, asserted: this.#asserted }) };
   }
 
   #blame(assertion: Assertion): Pick<Judgement, 'verdict' | 'cause'> {
     const { source, op } = assertion;
     if (this.#isBodyMatch(assertion)) return { verdict: 'down', cause: 'body_mismatch' };
-    return { verdict: isContent(assertion) ? 'down' : 'degraded', cause: OWN_CAUSES[`${source} ${op}`] ?? `assert_${source}_${op}` };
+    return {
+      verdict: isContent(assertion) ? 'down' : 'degraded',
+      cause: OWN_CAUSES[`${source} ${op}`] ?? `assert_${source}_${op}`,
+    };
   }
 
   #isBodyMatch(assertion: Assertion): boolean {

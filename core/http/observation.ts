@@ -1,6 +1,9 @@
 import type { FixedCause, Phases } from '../verdict.ts';
 
-/** The certificate that a server showed. Names are common names, or whole distinguished names where there is none; times are Unix seconds. */
+/**
+ * The certificate that a server showed. Names are common names, or whole distinguished names where there is none; times
+ * are Unix seconds.
+ */
 export type CertificateFacts = { subject: string; issuer: string; validFrom: number; validTo: number };
 
 type Measured = {
@@ -15,7 +18,10 @@ type Measured = {
   certificate: CertificateFacts | null;
 };
 
-/** The last answer of an exchange. Header names are in lower case; `body` is null when nothing looks at it, and decoded text otherwise. */
+/**
+ * The last answer of an exchange. Header names are in lower case; `body` is null when nothing looks at it, and decoded
+ * text otherwise.
+ */
 export type HttpAnswered = Measured & {
   outcome: 'answered';
   status: number;
@@ -23,7 +29,10 @@ export type HttpAnswered = Measured & {
   body: string | null;
   /** True when the body was longer than what is kept of it. */
   bodyTruncated: boolean;
-  /** The first kilobyte of the body, its content coding undone, for people who look into a failure; null where nothing was read. */
+  /**
+   * The first kilobyte of the body, its content coding undone, for people who look into a failure; null where nothing
+   * was read.
+   */
   bodyStart: Uint8Array | null;
   /** True when something secret was sent on the way, which the answer may repeat. */
   hadSecrets: boolean;

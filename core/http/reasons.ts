@@ -1,14 +1,20 @@
-import { certificateDaysLeft } from './assertion-check.ts';
-import type { AssertedAnswer, AssertionOutcome } from './assertion-check.ts';
-import type { AssertionOp } from './assertions.ts';
-import type { Assertion, AssertionSource } from '../monitor.ts';
 import { tellDays } from '../domain/days-left.ts';
+import type { Assertion, AssertionSource } from '../monitor.ts';
 import { quote } from '../quoted.ts';
+import { certificateDaysLeft, type AssertedAnswer, type AssertionOutcome } from './assertion-check.ts';
+import type { AssertionOp } from './assertions.ts';
 
 /** An assertion that an answer did not meet, and how. */
-export type FailedAssertion = { assertion: Assertion; outcome: Exclude<AssertionOutcome, 'holds'>; asserted: AssertedAnswer };
+export type FailedAssertion = {
+  assertion: Assertion;
+  outcome: Exclude<AssertionOutcome, 'holds'>;
+  asserted: AssertedAnswer;
+};
 
-/** One sentence on a failed assertion. It says what was expected and never what was found in a body or header: a target may echo the secrets of its request (D-17). */
+/**
+ * One sentence on a failed assertion. It says what was expected and never what was found in a body or header: a target
+ * may echo the secrets of its request (D-17).
+ */
 export function explainAssertion(failed: FailedAssertion): string {
   return SENTENCES[failed.assertion.source](failed);
 }

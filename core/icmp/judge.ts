@@ -1,13 +1,22 @@
-import type { IcmpMeasured, IcmpObservation } from './observation.ts';
 import { judgeFailure } from '../judge-failure.ts';
 import type { CheckTarget } from '../monitor.ts';
 import type { Judgement } from '../verdict.ts';
+import type { IcmpMeasured, IcmpObservation } from './observation.ts';
 
 /** What the verdict on an icmp observation depends on. */
 export type IcmpExpectation = Pick<CheckTarget, 'timeoutMs' | 'checkSpec'>;
 
-/** The verdict on one icmp observation (D-25): no reply at all is down; loss, then the mean round trip, degrade where they are strictly above a threshold that is set. */
-export function judgeIcmp({ target, observation }: { target: IcmpExpectation; observation: IcmpObservation }): Judgement {
+/**
+ * The verdict on one icmp observation (D-25): no reply at all is down; loss, then the mean round trip, degrade where
+ * they are strictly above a threshold that is set.
+ */
+export function judgeIcmp({
+  target,
+  observation,
+}: {
+  target: IcmpExpectation;
+  observation: IcmpObservation;
+}): Judgement {
   switch (observation.outcome) {
     case 'unavailable':
       return { verdict: 'none', cause: 'icmp_unavailable', reason: observation.reason };
@@ -20,10 +29,17 @@ export function judgeIcmp({ target, observation }: { target: IcmpExpectation; ob
   }
 }
 
-function judgeReplies({ timeoutMs, checkSpec }: IcmpExpectation, { sent, received, latencyMs }: IcmpMeasured): Judgement {
+function judgeReplies(
+  { timeoutMs, checkSpec }: IcmpExpectation,
+  { sent, received, latencyMs }: IcmpMeasured,
+): Judgement {
   const { lossDegradedPct = Infinity, rttDegradedMs = Infinity } = checkSpec.ping ?? {};
   if (received === 0 || latencyMs === null) {
-    return { verdict: 'down', cause: 'icmp_timeout', reason: `No reply to ${sent} echo request${sent === 1 ? '' : 's'} within ${timeoutMs} ms` };
+    return {
+      verdict: 'down',
+      cause: 'icmp_timeout',
+      reason: `No reply to ${sent} echo request${sent === 1 ? '' : 's'} within ${timeoutMs} ms`,
+    };
   }
   const lossPct = ((sent - received) / sent) * 100;
   if (lossPct > lossDegradedPct) {
@@ -31,11 +47,17 @@ function judgeReplies({ timeoutMs, checkSpec }: IcmpExpectation, { sent, receive
     return {
       verdict: 'degraded',
       cause: 'icmp_timeout',
-      reason: `${sent - received} of ${sent} echo requests were not answered: ${readable(lossPct)} % lost, more than ${lossDegradedPct} %`,
+      reason:
+        `${sent - received} of ${sent} echo requests were not answered: ${readable(lossPct)} % lost, more than ` +
+        `${lossDegradedPct} %`,
     };
   }
   if (latencyMs > rttDegradedMs) {
-    return { verdict: 'degraded', cause: 'slow', reason: `The mean round trip took ${readable(latencyMs)} ms, more than ${rttDegradedMs} ms` };
+    return {
+      verdict: 'degraded',
+      cause: 'slow',
+      reason: `The mean round trip took ${readable(latencyMs)} ms, more than ${rttDegradedMs} ms`,
+    };
   }
   return { verdict: 'up', cause: null, reason: null };
 }

@@ -9,7 +9,9 @@ type Started = {
 /** Echo requests that went out, and how many of them were answered in time. */
 export type IcmpMeasured = Started & {
   outcome: 'measured';
-  /** The mean round trip of the answered requests in milliseconds, look-up not included; null when none was answered. */
+  /**
+   * The mean round trip of the answered requests in milliseconds, look-up not included; null when none was answered.
+   */
   latencyMs: number | null;
   /** 1 or more. */
   sent: number;

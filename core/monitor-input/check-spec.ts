@@ -1,8 +1,7 @@
 import { normaliseAssertion } from '../http/assertions.ts';
-import { refuseTogether } from '../pattern.ts';
 import type { Assertion, CheckSpec, MonitorSecrets, MonitorType } from '../monitor.ts';
-import { addProblem, anyText, listOf, shape, text } from './checks.ts';
-import type { Checked, Problem } from './checks.ts';
+import { refuseTogether } from '../pattern.ts';
+import { addProblem, anyText, listOf, shape, text, type Checked, type Problem } from './checks.ts';
 import { completeRequest, requestInput } from './request.ts';
 import { completeTransport, transportInput } from './transport.ts';
 import { completeDns, dnsInput, domainInput, heartbeatInput, pingInput, vendorInput } from './type-settings.ts';
@@ -22,7 +21,10 @@ const assertionInput = shape({
   name: text({ max: 256 }),
 });
 
-/** `check_spec` as a customer may send it, for any type. `vendor`, `dependencies` and other read-only parts of a read are ignored. */
+/**
+ * `check_spec` as a customer may send it, for any type. `vendor`, `dependencies` and other read-only parts of a read
+ * are ignored.
+ */
 export const checkSpecInput = shape({
   request: requestInput,
   assertions: listOf(assertionInput, MAX_ASSERTIONS),
@@ -60,8 +62,8 @@ export type CheckSpecContext = {
 };
 
 /**
- * Replaces the settings of a type by those sent (D-16), parted into what is shown and what is sealed (D-17). `domain`, `dependencies`,
- * `vendor` and the heartbeat's token live by rules of their own and are not part of the result.
+ * Replaces the settings of a type by those sent (D-16), parted into what is shown and what is sealed (D-17). `domain`,
+ * `dependencies`, `vendor` and the heartbeat's token live by rules of their own and are not part of the result.
  */
 export function completeCheckSpec(
   input: CheckSpecInput,
@@ -70,18 +72,28 @@ export function completeCheckSpec(
 ): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
   const known: readonly string[] = KEYS_BY_TYPE[type];
   for (const key of Object.keys(input).filter((candidate) => !known.includes(candidate))) {
-    problems.push({ field: `check_spec.${key}`, message: `check_spec.${key} does not apply to ${type} monitors, only ${known.join(', ')}` });
+    problems.push({
+      field: `check_spec.${key}`,
+      message: `check_spec.${key} does not apply to ${type} monitors, only ${known.join(', ')}`,
+    });
   }
   const bytes = new TextEncoder().encode(JSON.stringify(input)).length;
-  const patterns = refuseTogether((input.assertions ?? []).flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : [])));
-  if (bytes > MAX_BYTES) addProblem(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
-  if (patterns !== null) problems.push({ field: 'check_spec.assertions', message: `check_spec.assertions ${patterns}` });
+  const patterns = refuseTogether(
+    (input.assertions ?? []).flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : [])),
+  );
+  if (bytes > MAX_BYTES)
+    addProblem(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
+  if (patterns !== null)
+    problems.push({ field: 'check_spec.assertions', message: `check_spec.assertions ${patterns}` });
   // Reading the parts of what is too large would hold up everybody else's requests.
   if (bytes > MAX_BYTES || patterns !== null) return { checkSpec: {}, secrets: {} };
 
-  const http = input.request && completeRequest(input.request, { ...stored, request: stored.checkSpec.request ?? {} }, problems);
+  const http =
+    input.request && completeRequest(input.request, { ...stored, request: stored.checkSpec.request ?? {} }, problems);
   const transport = input.transport && completeTransport(input.transport, { ...stored, isValidPattern }, problems);
-  const assertions = (input.assertions ?? []).flatMap((assertion, index) => completeAssertion(assertion, { index, isValidPattern }, problems));
+  const assertions = (input.assertions ?? []).flatMap((assertion, index) =>
+    completeAssertion(assertion, { index, isValidPattern }, problems),
+  );
   const { token: _serverMade, ...heartbeat } = input.heartbeat ?? {};
   return {
     checkSpec: {

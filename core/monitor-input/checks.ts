@@ -1,4 +1,7 @@
-/** One thing that is wrong with a request: which field, and a sentence that names the field, what was expected and what came. */
+/**
+ * One thing that is wrong with a request: which field, and a sentence that names the field, what was expected and what
+ * came.
+ */
 export type Problem = { field: string; message: string };
 
 /** What comes of reading a request: the value, or everything that is wrong with it. */
@@ -15,7 +18,10 @@ export function addProblem(problems: Problem[], field: string, sentence: { expec
   problems.push({ field, message: `${field} must be ${sentence.expected}, got ${sentence.got}` });
 }
 
-/** A value as it stands in a message: its JSON, cut to 60 characters; lists and objects by their kind. Never for secrets. */
+/**
+ * A value as it stands in a message: its JSON, cut to 60 characters; lists and objects by their kind. Never for
+ * secrets.
+ */
 export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
   const json = JSON.stringify(value) ?? String(value);
@@ -34,14 +40,24 @@ function countCharacters(value: string): number {
   return Array.from(value).length;
 }
 
-/** Text of a length in characters. NUL and halves of surrogate pairs are refused: PostgreSQL stores neither. The text itself is never shown. */
+/**
+ * Text of a length in characters. NUL and halves of surrogate pairs are refused: PostgreSQL stores neither. The text
+ * itself is never shown.
+ */
 export function text({ min = 0, max = Infinity }: { min?: number; max?: number } = {}): Check<string> {
-  const length = max === Infinity ? (min === 0 ? '' : ` of ${min} characters or more`) : ` of ${min} to ${max} characters`;
+  const length =
+    max === Infinity ? (min === 0 ? '' : ` of ${min} characters or more`) : ` of ${min} to ${max} characters`;
   return (value, field, problems) => {
-    if (typeof value !== 'string') return addProblem(problems, field, { expected: `a text${length}`, got: kindOf(value) });
+    if (typeof value !== 'string')
+      return addProblem(problems, field, { expected: `a text${length}`, got: kindOf(value) });
     const characters = value.length <= max ? value.length : countCharacters(value);
-    if (characters < min || characters > max) return addProblem(problems, field, { expected: `a text${length}`, got: `${characters} characters` });
-    if (value.includes('\0') || !value.isWellFormed()) return addProblem(problems, field, { expected: 'a text of Unicode characters', got: 'one with NUL or half a surrogate pair' });
+    if (characters < min || characters > max)
+      return addProblem(problems, field, { expected: `a text${length}`, got: `${characters} characters` });
+    if (value.includes('\0') || !value.isWellFormed())
+      return addProblem(problems, field, {
+        expected: 'a text of Unicode characters',
+        got: 'one with NUL or half a surrogate pair',
+      });
     return value;
   };
 }
@@ -54,7 +70,10 @@ export const anyText: Check<string> = (value, field, problems) =>
 export function integer({ min, max }: { min: number; max: number }): Check<number> {
   return (value, field, problems) => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    return addProblem(problems, field, { expected: max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`, got: show(value) });
+    return addProblem(problems, field, {
+      expected: max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`,
+      got: show(value),
+    });
   };
 }
 
@@ -65,7 +84,8 @@ export const flag: Check<boolean> = (value, field, problems) =>
 /** One of some words. */
 export function oneOf<const Words extends readonly string[]>(words: Words): Check<Words[number]> {
   return (value, field, problems) =>
-    words.find((word) => word === value) ?? addProblem(problems, field, { expected: `one of ${words.join(', ')}`, got: show(value) });
+    words.find((word) => word === value) ??
+    addProblem(problems, field, { expected: `one of ${words.join(', ')}`, got: show(value) });
 }
 
 /** The value, or null. */
@@ -77,8 +97,11 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
 export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
   return (value, field, problems) => {
     if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
-    if (value.length > max) return addProblem(problems, field, { expected: `a list of at most ${max} items`, got: String(value.length) });
-    return value.map((entry, index) => item(entry, `${field}[${index}]`, problems)).filter((entry) => entry !== undefined);
+    if (value.length > max)
+      return addProblem(problems, field, { expected: `a list of at most ${max} items`, got: String(value.length) });
+    return value
+      .map((entry, index) => item(entry, `${field}[${index}]`, problems))
+      .filter((entry) => entry !== undefined);
   };
 }
 
@@ -90,10 +113,13 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object with known keys only (D-06); an unknown one is named. An empty field stands for the request's body itself. */
+/**
+ * An object with known keys only (D-06); an unknown one is named. An empty field stands for the request's body itself.
+ */
 export function shape<Checks extends Record<string, Check<unknown>>>(checks: Checks): Check<Shape<Checks>> {
   return (value, field, problems) => {
-    if (!isRecord(value)) return addProblem(problems, field === '' ? 'the body' : field, { expected: 'an object', got: kindOf(value) });
+    if (!isRecord(value))
+      return addProblem(problems, field === '' ? 'the body' : field, { expected: 'an object', got: kindOf(value) });
     const read: Record<string, unknown> = {};
     for (const [key, entry] of Object.entries(value)) {
       const path = field === '' ? key || '""' : `${field}.${key}`;

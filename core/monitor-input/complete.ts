@@ -1,15 +1,12 @@
 import { parseExpectedStatus } from '../http/expected-status.ts';
 import { defaultDownMinSources } from '../monitor-defaults.ts';
-import { isAgentChecked } from '../monitor.ts';
-import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
+import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { originOf, parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
-import { addProblem, show } from './checks.ts';
-import type { Problem } from './checks.ts';
+import { addProblem, show, type Problem } from './checks.ts';
 import type { MonitorInput } from './fields.ts';
 import { refuseMoved } from './secret-value.ts';
-import { completeVendor } from './vendor.ts';
-import type { PageReading } from './vendor.ts';
+import { completeVendor, type PageReading } from './vendor.ts';
 
 /** The longest warning of a domain monitor, in days. */
 const MAX_DOMAIN_WARN_DAYS = 3650;
@@ -41,10 +38,14 @@ export type MonitorContext = {
 export type MonitorDraft = { settings: MonitorSettings; agentSources: string[]; secrets: MonitorSecrets };
 
 /**
- * The monitor that results from a base (the defaults, or the stored monitor) and an input whose fields are each good by themselves.
- * Adds every problem of the whole: the result counts only when there is none (D-07).
+ * The monitor that results from a base (the defaults, or the stored monitor) and an input whose fields are each good by
+ * themselves. Adds every problem of the whole: the result counts only when there is none (D-07).
  */
-export function completeMonitor(base: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): MonitorDraft {
+export function completeMonitor(
+  base: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): MonitorDraft {
   const { type } = base.settings;
   const agentSources = chooseSources(base, { input, context }, problems);
   const intervalSeconds = input.interval_seconds ?? base.settings.intervalSeconds;
@@ -77,13 +78,22 @@ export function completeMonitor(base: MonitorDraft, { input, context }: { input:
 
 type TargetInput = { input: MonitorInput; settings: MonitorSettings; context: MonitorContext };
 
-function checkTarget(base: MonitorDraft, { input, settings: { type, target }, context }: TargetInput, problems: Problem[]): void {
+function checkTarget(
+  base: MonitorDraft,
+  { input, settings: { type, target }, context }: TargetInput,
+  problems: Problem[],
+): void {
   if (input.target === undefined || type === 'heartbeat') return;
   if (target !== '') {
     const parsed = parseTarget(type, target);
     if (!parsed.ok) problems.push({ field: 'target', message: parsed.message });
     else if (type === 'domain' && context.findRegistrableDomain(target) === null) {
-      problems.push({ field: 'target', message: `target must be a domain that can be registered, such as example.co.uk, got ${show(target)}, a public suffix: name a domain under it` });
+      problems.push({
+        field: 'target',
+        message:
+          `target must be a domain that can be registered, such as example.co.uk, got ${show(target)}, a public ` +
+          'suffix: name a domain under it',
+      });
     }
   } else if (base.settings.target !== '') {
     problems.push({ field: 'target', message: 'target must not become empty: pause or delete the monitor instead' });
@@ -96,24 +106,38 @@ function checkTimes({ input, settings, minIntervalSeconds }: Times, problems: Pr
   const { type, intervalSeconds, timeoutMs } = settings;
   // Only what is sent is held against the plan: after a change of plan other fields can still be changed.
   if (input.interval_seconds !== undefined && intervalSeconds < minIntervalSeconds) {
-    addProblem(problems, 'interval_seconds', { expected: `${minIntervalSeconds} or more on this plan`, got: String(intervalSeconds) });
+    addProblem(problems, 'interval_seconds', {
+      expected: `${minIntervalSeconds} or more on this plan`,
+      got: String(intervalSeconds),
+    });
   }
   // A heartbeat asks nobody: a timeout that it does not use must not stand in the way of a shorter interval.
   const isLongTimeoutKept = type === 'heartbeat' && input.timeout_ms === undefined;
   if (timeoutMs >= intervalSeconds * 1000 && !isLongTimeoutKept) {
-    problems.push({ field: 'timeout_ms', message: `timeout_ms must be less than interval_seconds x 1000 (${intervalSeconds * 1000}), got ${timeoutMs}` });
+    problems.push({
+      field: 'timeout_ms',
+      message: `timeout_ms must be less than interval_seconds x 1000 (${intervalSeconds * 1000}), got ${timeoutMs}`,
+    });
   }
-  if (input.grace_seconds !== undefined && type !== 'heartbeat') doesNotApply('grace_seconds', { type, only: 'heartbeat' }, problems);
+  if (input.grace_seconds !== undefined && type !== 'heartbeat')
+    doesNotApply('grace_seconds', { type, only: 'heartbeat' }, problems);
 }
 
 function checkQuorum({ type, downMinSources }: MonitorSettings, sources: number, problems: Problem[]): void {
   const most = isAgentChecked(type) ? Math.max(1, sources) : 1;
   if (downMinSources <= most) return;
   const reason = isAgentChecked(type) ? 'the number of its agents' : `${type} monitors have one source`;
-  addProblem(problems, 'down_min_sources', { expected: most === 1 ? `1 (${reason})` : `a whole number from 1 to ${most} (${reason})`, got: String(downMinSources) });
+  addProblem(problems, 'down_min_sources', {
+    expected: most === 1 ? `1 (${reason})` : `a whole number from 1 to ${most} (${reason})`,
+    got: String(downMinSources),
+  });
 }
 
-function chooseSources(base: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): string[] {
+function chooseSources(
+  base: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): string[] {
   const { type } = base.settings;
   const sent = input.agent_sources;
   // What is stored, or the default ones: an empty list must not hand a private monitor to shared agents (D-12).
@@ -124,22 +148,45 @@ function chooseSources(base: MonitorDraft, { input, context }: { input: MonitorI
   }
   const unknown = sent.filter((id) => !context.sharedAgentIds.includes(id) && !context.ownAgentIds.includes(id));
   if (unknown.length > 0) {
-    addProblem(problems, 'agent_sources', { expected: 'ids of your agents or of shared ones', got: `unknown ${unknown.slice(0, 5).join(', ')}` });
+    addProblem(problems, 'agent_sources', {
+      expected: 'ids of your agents or of shared ones',
+      got: `unknown ${unknown.slice(0, 5).join(', ')}`,
+    });
   }
   return [...new Set(sent)].toSorted();
 }
 
 type SpecInput = { input: MonitorInput; context: MonitorContext };
 
-/** The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of their own. */
-function completeSpec(base: MonitorDraft, { input, context }: SpecInput, problems: Problem[]): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
+/**
+ * The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of
+ * their own.
+ */
+function completeSpec(
+  base: MonitorDraft,
+  { input, context }: SpecInput,
+  problems: Problem[],
+): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
   const { type, target, checkSpec: stored } = base.settings;
   const sent = input.check_spec ?? (type === 'http' ? {} : undefined);
   const isMoved = originOf(type, input.target ?? target) !== originOf(type, target);
   const { isValidPattern } = context;
-  const replaced = sent && completeCheckSpec(sent, { type, stored: { checkSpec: stored, secrets: base.secrets, isMoved }, isValidPattern }, problems);
-  if (replaced === undefined && isMoved && base.secrets.payload !== undefined) refuseMoved('check_spec.transport.payload', problems);
-  const { domain: _domain, dependencies: _dependencies, vendor: _vendor, heartbeat, ...own } = replaced?.checkSpec ?? stored;
+  const replaced =
+    sent &&
+    completeCheckSpec(
+      sent,
+      { type, stored: { checkSpec: stored, secrets: base.secrets, isMoved }, isValidPattern },
+      problems,
+    );
+  if (replaced === undefined && isMoved && base.secrets.payload !== undefined)
+    refuseMoved('check_spec.transport.payload', problems);
+  const {
+    domain: _domain,
+    dependencies: _dependencies,
+    vendor: _vendor,
+    heartbeat,
+    ...own
+  } = replaced?.checkSpec ?? stored;
 
   const warnDays = completeWarnDays(base, input, problems);
   const dependencies = completeDependencies(base, { input, context }, problems);
@@ -147,7 +194,9 @@ function completeSpec(base: MonitorDraft, { input, context }: SpecInput, problem
   return {
     checkSpec: {
       ...own,
-      ...(type === 'heartbeat' && { heartbeat: { ...heartbeat, token: stored.heartbeat?.token ?? context.newHeartbeatToken } }),
+      ...(type === 'heartbeat' && {
+        heartbeat: { ...heartbeat, token: stored.heartbeat?.token ?? context.newHeartbeatToken },
+      }),
       ...(warnDays > 0 && { domain: { warnDays } }),
       ...(dependencies.length > 0 && { dependencies }),
       ...(vendor && { vendor }),
@@ -159,28 +208,48 @@ function completeSpec(base: MonitorDraft, { input, context }: SpecInput, problem
 /** Days of warning; 0 = none (http only). */
 function completeWarnDays({ settings }: MonitorDraft, input: MonitorInput, problems: Problem[]): number {
   const { type, checkSpec } = settings;
-  if (input.warn_days !== undefined && type !== 'http' && type !== 'domain') doesNotApply('warn_days', { type, only: 'http and domain' }, problems);
+  if (input.warn_days !== undefined && type !== 'http' && type !== 'domain')
+    doesNotApply('warn_days', { type, only: 'http and domain' }, problems);
   const specified = input.check_spec?.domain?.warnDays;
   const sent = input.warn_days ?? specified;
   if (type === 'domain' && sent !== undefined && (sent < 1 || sent > MAX_DOMAIN_WARN_DAYS)) {
     const field = sent === input.warn_days ? 'warn_days' : 'check_spec.domain.warnDays';
-    addProblem(problems, field, { expected: `a whole number from 1 to ${MAX_DOMAIN_WARN_DAYS} for domain monitors`, got: String(sent) });
+    addProblem(problems, field, {
+      expected: `a whole number from 1 to ${MAX_DOMAIN_WARN_DAYS} for domain monitors`,
+      got: String(sent),
+    });
   }
   return sent ?? checkSpec.domain?.warnDays ?? 0;
 }
 
-function completeDependencies({ settings }: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): string[] {
+function completeDependencies(
+  { settings }: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): string[] {
   if (input.dependencies === undefined) return settings.checkSpec.dependencies ?? [];
   if (settings.type === 'vendor') {
-    problems.push({ field: 'dependencies', message: 'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor' });
+    problems.push({
+      field: 'dependencies',
+      message: 'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor',
+    });
     return [];
   }
   return [...new Set(input.dependencies)].filter((id) => context.vendorMonitorIds.includes(id));
 }
 
-function readVendor({ settings }: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): CheckSpec['vendor'] {
+function readVendor(
+  { settings }: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): CheckSpec['vendor'] {
   const { type, target, checkSpec } = settings;
-  if (type === 'vendor') return completeVendor(input, { stored: { target, vendor: checkSpec.vendor }, read: context.vendorReading }, problems);
+  if (type === 'vendor')
+    return completeVendor(
+      input,
+      { stored: { target, vendor: checkSpec.vendor }, read: context.vendorReading },
+      problems,
+    );
   if (input.components !== undefined) doesNotApply('components', { type, only: 'vendor' }, problems);
   return undefined;
 }

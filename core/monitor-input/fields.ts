@@ -1,9 +1,8 @@
+import { MAX_TIMEOUT_MS } from '../monitor-defaults.ts';
 import { HTTP_METHODS, MONITOR_TYPES } from '../monitor.ts';
 import { MAX_TARGET_LENGTH } from '../targets.ts';
-import { MAX_TIMEOUT_MS } from '../monitor-defaults.ts';
 import { checkSpecInput, dependencyIds } from './check-spec.ts';
-import { addProblem, integer, listOf, nullable, oneOf, shape, show, text } from './checks.ts';
-import type { Check, Checked } from './checks.ts';
+import { addProblem, integer, listOf, nullable, oneOf, shape, show, text, type Check, type Checked } from './checks.ts';
 import { graceSeconds, MAX_WARN_DAYS } from './type-settings.ts';
 
 /** The longest interval, in seconds (D-15). */
@@ -14,18 +13,25 @@ const id = text({ max: 64 });
 /** The name of a monitor without the blanks around it: 1 to 255 characters, not blanks alone (D-15, D-68). */
 const name: Check<string> = (value, field, problems) => {
   const read = text({ min: 1, max: 255 })(value, field, problems);
-  return read?.trim() === '' ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) }) : read?.trim();
+  return read?.trim() === ''
+    ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) })
+    : read?.trim();
 };
 
 const method: Check<(typeof HTTP_METHODS)[number]> = (value, field, problems) => {
   const upper = typeof value === 'string' ? value.toUpperCase() : value;
-  return HTTP_METHODS.find((known) => known === upper) ?? addProblem(problems, field, { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(value) });
+  return (
+    HTTP_METHODS.find((known) => known === upper) ??
+    addProblem(problems, field, { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(value) })
+  );
 };
 
 /** A number says it as programs do: everything but 0 is true. */
 const followRedirects: Check<boolean> = (value, field, problems) => {
   if (typeof value === 'boolean') return value;
-  return typeof value === 'number' ? value !== 0 : addProblem(problems, field, { expected: 'true, false or a number', got: show(value) });
+  return typeof value === 'number'
+    ? value !== 0
+    : addProblem(problems, field, { expected: 'true, false or a number', got: show(value) });
 };
 
 const slaTarget: Check<number> = (value, field, problems) =>
@@ -61,5 +67,12 @@ export type MonitorInput = Checked<typeof monitorInput>;
 
 /** Fields of a read that no write can set (D-06). */
 export const READ_ONLY_FIELDS: readonly string[] = [
-  'id', 'status', 'enabled', 'state_since', 'created_at', 'updated_at', 'heartbeat_grace_seconds', 'agent_sources_unable',
+  'id',
+  'status',
+  'enabled',
+  'state_since',
+  'created_at',
+  'updated_at',
+  'heartbeat_grace_seconds',
+  'agent_sources_unable',
 ];

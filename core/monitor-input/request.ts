@@ -1,13 +1,17 @@
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
-import { addProblem, flag, listOf, oneOf, shape, text } from './checks.ts';
-import type { Checked, Problem } from './checks.ts';
+import { addProblem, flag, listOf, oneOf, shape, text, type Checked, type Problem } from './checks.ts';
 import { findRepeatedName, headerMap, headerValue, MAX_HEADERS } from './headers.ts';
 import { keepOrReplace, refuseMoved } from './secret-value.ts';
 
 const FIELD = 'check_spec.request';
 const CREDENTIAL = text({ max: 8192 });
 
-const authInput = shape({ type: oneOf(['bearer', 'basic']), token: CREDENTIAL, username: CREDENTIAL, password: CREDENTIAL });
+const authInput = shape({
+  type: oneOf(['bearer', 'basic']),
+  token: CREDENTIAL,
+  username: CREDENTIAL,
+  password: CREDENTIAL,
+});
 
 /** `check_spec.request` as a customer may send it; `secretHeaderNames` is what a read shows, and ignored. */
 export const requestInput = shape({
@@ -33,8 +37,9 @@ export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
 export type KeptRequest = StoredRequest & { isMoved: boolean };
 
 /**
- * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under `preserveSecretHeaders`
- * (those sent are added or replace, those named in `removeSecretHeaders` go), credentials when `auth` has its type alone, the secret body under `preserveBody`.
+ * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under
+ * `preserveSecretHeaders` (those sent are added or replace, those named in `removeSecretHeaders` go), credentials when
+ * `auth` has its type alone, the secret body under `preserveBody`.
  */
 export function completeRequest(input: RequestInput, stored: KeptRequest, problems: Problem[]): StoredRequest {
   const secretHeaders = completeSecretHeaders(input, stored, problems);
@@ -70,40 +75,72 @@ function hostOf(...headers: (Readonly<Record<string, string>> | undefined)[]): s
   return headers.flatMap((map) => Object.entries(map ?? {})).find(([name]) => name.toLowerCase() === 'host')?.[1];
 }
 
-function completeSecretHeaders(input: RequestInput, stored: StoredRequest, problems: Problem[]): Record<string, string> {
+function completeSecretHeaders(
+  input: RequestInput,
+  stored: StoredRequest,
+  problems: Problem[],
+): Record<string, string> {
   const sent = input.secretHeaders ?? {};
-  const notKept = new Set([...Object.keys(sent), ...(input.removeSecretHeaders ?? [])].map((name) => name.toLowerCase()));
+  const notKept = new Set(
+    [...Object.keys(sent), ...(input.removeSecretHeaders ?? [])].map((name) => name.toLowerCase()),
+  );
   const kept = input.preserveSecretHeaders ? Object.entries(stored.secrets.secretHeaders ?? {}) : [];
   const secretHeaders = { ...Object.fromEntries(kept.filter(([name]) => !notKept.has(name.toLowerCase()))), ...sent };
 
   const names = [...Object.keys(input.headers ?? {}), ...Object.keys(secretHeaders)];
   if (names.length > MAX_HEADERS) {
-    addProblem(problems, `${FIELD}.headers`, { expected: `at most ${MAX_HEADERS} headers, plain and secret together`, got: String(names.length) });
+    addProblem(problems, `${FIELD}.headers`, {
+      expected: `at most ${MAX_HEADERS} headers, plain and secret together`,
+      got: String(names.length),
+    });
   }
   const repeated = findRepeatedName(names);
   if (repeated !== null) {
-    problems.push({ field: `${FIELD}.headers`, message: `${FIELD}.headers and ${FIELD}.secretHeaders must name each header once whatever its case, got ${repeated} twice` });
+    problems.push({
+      field: `${FIELD}.headers`,
+      message:
+        `${FIELD}.headers and ${FIELD}.secretHeaders must name each header once whatever its case, got ${repeated} ` +
+        'twice',
+    });
   }
   return secretHeaders;
 }
 
-function completeAuth(input: AuthInput | undefined, stored: StoredRequest, problems: Problem[]): MonitorSecrets['auth'] | undefined {
+function completeAuth(
+  input: AuthInput | undefined,
+  stored: StoredRequest,
+  problems: Problem[],
+): MonitorSecrets['auth'] | undefined {
   if (input === undefined) return undefined;
   const { type, ...sent } = input;
-  if (type === undefined) return addProblem(problems, `${FIELD}.auth.type`, { expected: 'bearer or basic', got: 'nothing' });
+  if (type === undefined)
+    return addProblem(problems, `${FIELD}.auth.type`, { expected: 'bearer or basic', got: 'nothing' });
 
   const wanted: readonly Credential[] = CREDENTIALS[type];
-  if (Object.keys(sent).length === 0 && stored.request.auth?.type === type && stored.secrets.auth) return stored.secrets.auth;
+  if (Object.keys(sent).length === 0 && stored.request.auth?.type === type && stored.secrets.auth)
+    return stored.secrets.auth;
   for (const key of ['token', 'username', 'password'] as const) {
     const field = `${FIELD}.auth.${key}`;
     const isSent = sent[key] !== undefined;
-    if (isSent && !wanted.includes(key)) problems.push({ field, message: `${field} does not apply to ${type}, only ${wanted.join(' and ')}` });
-    if (!isSent && wanted.includes(key)) problems.push({ field, message: `${field} is required for ${type}: there are no such stored credentials to keep` });
+    if (isSent && !wanted.includes(key))
+      problems.push({ field, message: `${field} does not apply to ${type}, only ${wanted.join(' and ')}` });
+    if (!isSent && wanted.includes(key))
+      problems.push({
+        field,
+        message: `${field} is required for ${type}: there are no such stored credentials to keep`,
+      });
   }
   if (sent.token !== undefined && !/^[\x21-\x7e]+$/.test(sent.token)) {
-    return addProblem(problems, `${FIELD}.auth.token`, { expected: 'printable ASCII text without blanks', got: 'something else' });
+    return addProblem(problems, `${FIELD}.auth.token`, {
+      expected: 'printable ASCII text without blanks',
+      got: 'something else',
+    });
   }
-  if (sent.username?.includes(':')) return addProblem(problems, `${FIELD}.auth.username`, { expected: 'a text without a colon (RFC 7617)', got: 'one with a colon' });
+  if (sent.username?.includes(':'))
+    return addProblem(problems, `${FIELD}.auth.username`, {
+      expected: 'a text without a colon (RFC 7617)',
+      got: 'one with a colon',
+    });
   return sent;
 }
 
@@ -115,7 +152,17 @@ const CREDENTIALS = {
 } as const satisfies Record<'bearer' | 'basic', readonly Credential[]>;
 
 function completeSecretBody(input: RequestInput, stored: StoredRequest, problems: Problem[]): string | undefined {
-  return keepOrReplace({ field: FIELD, keys: BODY_KEYS, value: input.body, isSecret: input.bodySecret, preserves: input.preserveBody, stored: stored.secrets.body }, problems);
+  return keepOrReplace(
+    {
+      field: FIELD,
+      keys: BODY_KEYS,
+      value: input.body,
+      isSecret: input.bodySecret,
+      preserves: input.preserveBody,
+      stored: stored.secrets.body,
+    },
+    problems,
+  );
 }
 
 const BODY_KEYS = { value: 'body', secret: 'bodySecret', preserve: 'preserveBody' };

@@ -20,12 +20,18 @@ export type SecretValue = {
  * Returns the secret to store: the one that was sent, or else the stored one, so that a read can be sent back;
  * undefined for a plain value, and after a problem.
  */
-export function keepOrReplace({ field, keys, value, isSecret, preserves, stored }: SecretValue, problems: Problem[]): string | undefined {
+export function keepOrReplace(
+  { field, keys, value, isSecret, preserves, stored }: SecretValue,
+  problems: Problem[],
+): string | undefined {
   const complain = (key: string, rest: string): undefined => {
     problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
   };
   if (!isSecret) return preserves ? complain(keys.preserve, `needs ${keys.secret} true`) : undefined;
-  if (preserves && value !== undefined) return complain(keys.value, `must not be sent with ${keys.preserve} true, which keeps the stored one`);
+  if (preserves && value !== undefined)
+    return complain(keys.value, `must not be sent with ${keys.preserve} true, which keeps the stored one`);
   if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
-  return value ?? stored ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`);
+  return (
+    value ?? stored ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`)
+  );
 }

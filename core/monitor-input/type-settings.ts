@@ -1,8 +1,6 @@
-import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../dns/records.ts';
-import type { DnsRecordType } from '../dns/records.ts';
+import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord, type DnsRecordType } from '../dns/records.ts';
 import type { CheckSpec, DnsRecordSpec } from '../monitor.ts';
-import { addProblem, flag, integer, listOf, oneOf, shape, show, text } from './checks.ts';
-import type { Checked, Problem } from './checks.ts';
+import { addProblem, flag, integer, listOf, oneOf, shape, show, text, type Checked, type Problem } from './checks.ts';
 
 /** The most days of warning, which domain monitors narrow (D-27): what a column of whole numbers holds. */
 export const MAX_WARN_DAYS = 2_147_483_647;
@@ -47,26 +45,45 @@ export const vendorInput = shape({
   components: listOf(text({ max: 255 }), 100),
 });
 
-/** The dns settings with each record's expected values where its mode compares with any, and without where it does not. */
-export function completeDns({ records, ...rest }: Checked<typeof dnsInput>, problems: Problem[]): NonNullable<CheckSpec['dns']> {
-  return records === undefined ? rest : { ...rest, records: records.flatMap((record, index) => completeDnsRecord(record, index, problems)) };
+/**
+ * The dns settings with each record's expected values where its mode compares with any, and without where it does not.
+ */
+export function completeDns(
+  { records, ...rest }: Checked<typeof dnsInput>,
+  problems: Problem[],
+): NonNullable<CheckSpec['dns']> {
+  return records === undefined
+    ? rest
+    : { ...rest, records: records.flatMap((record, index) => completeDnsRecord(record, index, problems)) };
 }
 
-function completeDnsRecord({ type, mode, expected = [] }: Checked<typeof dnsRecordInput>, index: number, problems: Problem[]): DnsRecordSpec[] {
+function completeDnsRecord(
+  { type, mode, expected = [] }: Checked<typeof dnsRecordInput>,
+  index: number,
+  problems: Problem[],
+): DnsRecordSpec[] {
   const field = `check_spec.dns.records[${index}]`;
-  if (type === undefined) addProblem(problems, `${field}.type`, { expected: 'a record type such as A or MX', got: 'nothing' });
-  if (mode === undefined) addProblem(problems, `${field}.mode`, { expected: `one of ${DNS_MODES.join(', ')}`, got: 'nothing' });
+  if (type === undefined)
+    addProblem(problems, `${field}.type`, { expected: 'a record type such as A or MX', got: 'nothing' });
+  if (mode === undefined)
+    addProblem(problems, `${field}.mode`, { expected: `one of ${DNS_MODES.join(', ')}`, got: 'nothing' });
   if (type === undefined || mode === undefined) return [];
   if (mode === 'exists' || mode === 'absent') return [{ type, mode }];
-  if (expected.length === 0) addProblem(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode}`, got: 'none' });
+  if (expected.length === 0)
+    addProblem(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode}`, got: 'none' });
   checkExpected(expected, { type, field: `${field}.expected` }, problems);
   return [{ type, mode, expected }];
 }
 
 /** What can never be found in a record of the type would be an alarm for ever. */
-function checkExpected(expected: readonly string[], { type, field }: { type: DnsRecordType; field: string }, problems: Problem[]): void {
+function checkExpected(
+  expected: readonly string[],
+  { type, field }: { type: DnsRecordType; field: string },
+  problems: Problem[],
+): void {
   for (const [index, value] of expected.entries()) {
     const record = parseDnsRecord(type, value);
-    if (!record.ok) addProblem(problems, `${field}[${index}]`, { expected: `${record.message} for ${type}`, got: show(value) });
+    if (!record.ok)
+      addProblem(problems, `${field}[${index}]`, { expected: `${record.message} for ${type}`, got: show(value) });
   }
 }

@@ -1,14 +1,12 @@
-import { parseAwsComponent } from '../vendor/aws-components.ts';
 import type { CheckSpec } from '../monitor.ts';
-import { nearMatches } from '../vendor/near-matches.ts';
-import { accepted } from '../parsed.ts';
-import type { Parsed } from '../parsed.ts';
+import { accepted, type Parsed } from '../parsed.ts';
 import { parseTarget } from '../targets.ts';
+import { parseAwsComponent } from '../vendor/aws-components.ts';
+import { VENDORS } from '../vendor/catalogue.ts';
 import { resolveComponent } from '../vendor/components.ts';
 import type { VendorReading } from '../vendor/document.ts';
-import { findVendorPage } from '../vendor/page.ts';
-import type { VendorPage } from '../vendor/page.ts';
-import { VENDORS } from '../vendor/catalogue.ts';
+import { nearMatches } from '../vendor/near-matches.ts';
+import { findVendorPage, type VendorPage } from '../vendor/page.ts';
 import type { Problem } from './checks.ts';
 
 /** What a write says of a vendor, over what is stored: undefined stands for what was left out. */
@@ -21,8 +19,9 @@ export type PageReading = { page: VendorPage; reading: VendorReading };
 export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
 /**
- * The page that must be read before a write can be judged; null where none must: where neither target nor components change, where a vendor of
- * the catalogue is watched as a whole, and where the page lists no components to hold any against.
+ * The page that must be read before a write can be judged; null where none must: where neither target nor components
+ * change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to hold any
+ * against.
  */
 export function findPageToRead(input: VendorInput, stored: StoredVendor): VendorPage | null {
   const target = input.target ?? stored.target;
@@ -35,8 +34,9 @@ export function findPageToRead(input: VendorInput, stored: StoredVendor): Vendor
 }
 
 /**
- * What the server fills in from a vendor monitor's target (D-28). Components are held against what its page says, where `read` is of that page
- * (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what is wrong to `problems`.
+ * What the server fills in from a vendor monitor's target (D-28). Components are held against what its page says, where
+ * `read` is of that page (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what
+ * is wrong to `problems`.
  */
 export function completeVendor(
   input: VendorInput,
@@ -64,30 +64,49 @@ const LISTS_NOTHING: ReadonlySet<VendorPage['adapter']> = new Set(['aws', 'azure
 
 /** What is wrong with a target that `findVendorPage` finds nothing for, with the ids that may have been meant. */
 export function unknownVendor(target: string): string {
-  const near = nearMatches(target, VENDORS.map(({ id }) => id));
+  const near = nearMatches(
+    target,
+    VENDORS.map(({ id }) => id),
+  );
   const remedy = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
-  return `target must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got ${JSON.stringify(target)}${remedy}`;
+  return (
+    'target must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got ' +
+    `${JSON.stringify(target)}${remedy}`
+  );
 }
 
 function checkPage(reading: VendorReading | null, problems: Problem[]): void {
   if (reading?.outcome === 'read') return;
   if (reading?.failure.kind === 'not_a_status_page') {
-    problems.push({ field: 'target', message: `target must be the URL of a status page in the form of Atlassian Statuspage, or the id of a vendor in the catalogue. ${reading.failure.reason}` });
+    problems.push({
+      field: 'target',
+      message:
+        'target must be the URL of a status page in the form of Atlassian Statuspage, or the id of a vendor in the ' +
+        `catalogue. ${reading.failure.reason}`,
+    });
     return;
   }
   const cause = reading === null ? 'The status page was not read' : reading.failure.reason;
-  problems.push({ field: 'target', message: `target must be a status page that can be read when it is set. ${cause}: try again later` });
+  problems.push({
+    field: 'target',
+    message: `target must be a status page that can be read when it is set. ${cause}: try again later`,
+  });
 }
 
 type Given = { page: VendorPage; reading: VendorReading | null };
 
-/** After so many unknown components no more are looked at: each is compared with all that the page has to find what was meant. */
+/**
+ * After so many unknown components no more are looked at: each is compared with all that the page has to find what was
+ * meant.
+ */
 const MOST_UNKNOWN = 5;
 
 function completeComponents(components: readonly string[], { page, reading }: Given, problems: Problem[]): string[] {
   const complain = (message: string) => void problems.push({ field: 'components', message });
-  if (page.adapter === 'azure' && components.length > 0) complain('components must be left out for Azure: its status feed names none');
-  if (page.adapter === 'aws' && components.length === 0) complain('components must be at least one service:region, such as ec2:us-east-1, for AWS, got none');
+  if (page.adapter === 'azure' && components.length > 0)
+    complain('components must be left out for Azure: its status feed names none');
+  if (page.adapter === 'aws' && components.length === 0)
+    complain('components must be at least one service:region, such as ec2:us-east-1, for AWS, got none');
   const resolved = new Set<string>();
   let unknown = 0;
   for (const component of components) {

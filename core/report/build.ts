@@ -2,11 +2,23 @@ import { mergeHistograms, quantileOf, type Histogram } from '../latency-histogra
 import type { MonitorType } from '../monitor.ts';
 import { judgeSla, measureSteps, type StateChange, type StateSeconds, type Stretch } from '../sla.ts';
 import type { MonitorState } from '../state.ts';
-import type { ReportContent, ReportDay, ReportDetails, ReportGap, ReportIncident, ReportMonitor, ReportSummary, ResponseMs } from './content.ts';
+import type {
+  ReportContent,
+  ReportDay,
+  ReportDetails,
+  ReportGap,
+  ReportIncident,
+  ReportMonitor,
+  ReportSummary,
+  ResponseMs,
+} from './content.ts';
 import { asOfEnd, countIncidents, touches } from './incidents.ts';
 import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 
-/** What is known of a monitor. `days` are the period's, each with its checks and what they took; `incidents` those that may touch it. */
+/**
+ * What is known of a monitor. `days` are the period's, each with its checks and what they took; `incidents` those that
+ * may touch it.
+ */
 export type MonitorFacts = {
   monitor: { id: string; name: string; type: MonitorType; slaTarget: number | null; createdAtMs: number };
   transitions: readonly StateChange[];
@@ -15,7 +27,12 @@ export type MonitorFacts = {
 };
 
 /** A report's line of one monitor, with what only the single read shows. */
-export type MonitorReport = { line: ReportMonitor; seconds: StateSeconds; days: ReportDay[]; incidents: ReportIncident[] };
+export type MonitorReport = {
+  line: ReportMonitor;
+  seconds: StateSeconds;
+  days: ReportDay[];
+  incidents: ReportIncident[];
+};
 
 /** Monitors that a summary names. */
 const MOST_WORST = 5;
@@ -24,12 +41,26 @@ const MOST_WORST = 5;
 const MOST_INCIDENTS = 1000;
 
 /** A second of an earlier one decides what a day is shown as. */
-const WORST_FIRST = ['down', 'degraded', 'unknown', 'up', 'pending', 'paused'] as const satisfies readonly MonitorState[];
+const WORST_FIRST = [
+  'down',
+  'degraded',
+  'unknown',
+  'up',
+  'pending',
+  'paused',
+] as const satisfies readonly MonitorState[];
 
 /** What the period was for one monitor. */
-export function reportMonitor(window: ReportWindow, gaps: readonly Stretch[], { monitor, transitions, days, incidents: found }: MonitorFacts): MonitorReport {
+export function reportMonitor(
+  window: ReportWindow,
+  gaps: readonly Stretch[],
+  { monitor, transitions, days, incidents: found }: MonitorFacts,
+): MonitorReport {
   const edges = dayEdges(window);
-  const steps = measureSteps({ transitions, createdAtMs: monitor.createdAtMs, gaps }, edges.map((seconds) => seconds * 1000));
+  const steps = measureSteps(
+    { transitions, createdAtMs: monitor.createdAtMs, gaps },
+    edges.map((seconds) => seconds * 1000),
+  );
   const seconds = sumSeconds(steps);
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
   const incidents = found.filter((incident) => touches(incident, window)).map((incident) => asOfEnd(incident, window));
@@ -66,14 +97,24 @@ export function reportMonitor(window: ReportWindow, gaps: readonly Stretch[], { 
 }
 
 /** The whole report; `monitors` in the order in which it lists them. */
-export function buildReport(window: ReportWindow, monitors: readonly MonitorReport[], gaps: readonly (Stretch & { kind: ReportGap['kind'] })[]): { content: ReportContent; details: ReportDetails } {
+export function buildReport(
+  window: ReportWindow,
+  monitors: readonly MonitorReport[],
+  gaps: readonly (Stretch & { kind: ReportGap['kind'] })[],
+): { content: ReportContent; details: ReportDetails } {
   return {
     content: { summary: summarise(monitors), monitors: monitors.map(({ line }) => line) },
     details: {
       days: Object.fromEntries(monitors.map(({ line, days }) => [line.id, days])),
-      incidents: chooseIncidents(monitors.flatMap(({ incidents }) => incidents), window),
+      incidents: chooseIncidents(
+        monitors.flatMap(({ incidents }) => incidents),
+        window,
+      ),
       service_gaps: gaps.flatMap(({ kind, startMs, endMs }) => {
-        const [from, to] = [Math.max(Math.floor(startMs / 1000), window.startSeconds), Math.min(Math.floor(endMs / 1000), window.endSeconds)];
+        const [from, to] = [
+          Math.max(Math.floor(startMs / 1000), window.startSeconds),
+          Math.min(Math.floor(endMs / 1000), window.endSeconds),
+        ];
         return from < to ? [{ kind, from, to }] : [];
       }),
     },
@@ -92,16 +133,30 @@ function summarise(monitors: readonly MonitorReport[]): ReportSummary {
     sla_missed: lines.filter(({ sla_met: isMet }) => isMet === false).length,
     worst_monitors: lines
       .filter((line) => line.down_seconds > 0 || line.incidents > 0)
-      .toSorted((a, b) => (a.uptime_percent ?? 100) - (b.uptime_percent ?? 100) || b.down_seconds - a.down_seconds || b.incidents - a.incidents)
+      .toSorted(
+        (a, b) =>
+          (a.uptime_percent ?? 100) - (b.uptime_percent ?? 100) ||
+          b.down_seconds - a.down_seconds ||
+          b.incidents - a.incidents,
+      )
       .slice(0, MOST_WORST)
-      .map(({ id, name, uptime_percent, down_seconds, incidents }) => ({ id, name, uptime_percent, down_seconds, incidents })),
+      .map(({ id, name, uptime_percent, down_seconds, incidents }) => ({
+        id,
+        name,
+        uptime_percent,
+        down_seconds,
+        incidents,
+      })),
   };
 }
 
 /** In the order in which they began. */
 function chooseIncidents(incidents: readonly ReportIncident[], { endSeconds }: ReportWindow): ReportIncident[] {
   const lengthOf = ({ started_at: start, resolved_at: end }: ReportIncident) => (end ?? endSeconds) - start;
-  const chosen = incidents.length <= MOST_INCIDENTS ? [...incidents] : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MOST_INCIDENTS);
+  const chosen =
+    incidents.length <= MOST_INCIDENTS
+      ? [...incidents]
+      : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MOST_INCIDENTS);
   return chosen.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
 }
 

@@ -1,11 +1,18 @@
 import type { MonitorType } from '../monitor.ts';
 import type { MonitorState } from '../state.ts';
 
-/** What a report says, in its wire form (D-62): it is stored so, because a report never changes once it is made. Times are Unix seconds. */
+/**
+ * What a report says, in its wire form (D-62): it is stored so, because a report never changes once it is made. Times
+ * are Unix seconds.
+ */
 export type ReportContent = { summary: ReportSummary; monitors: ReportMonitor[] };
 
 /** What only the read of one report shows. `days` is by monitor id, a day per entry in the order of the period. */
-export type ReportDetails = { days: Record<string, ReportDay[]>; incidents: ReportIncident[]; service_gaps: ReportGap[] };
+export type ReportDetails = {
+  days: Record<string, ReportDay[]>;
+  incidents: ReportIncident[];
+  service_gaps: ReportGap[];
+};
 
 /** Percentiles of what answers took, in milliseconds with an error of at most 2 %; null where nothing was measured. */
 export type ResponseMs = { p50: number | null; p95: number | null; p99: number | null };
@@ -18,7 +25,13 @@ export type ReportSummary = {
   down_seconds: number;
   sla_met: number;
   sla_missed: number;
-  worst_monitors: { id: string; name: string; uptime_percent: number | null; down_seconds: number; incidents: number }[];
+  worst_monitors: {
+    id: string;
+    name: string;
+    uptime_percent: number | null;
+    down_seconds: number;
+    incidents: number;
+  }[];
 };
 
 export type ReportMonitor = {
@@ -40,8 +53,16 @@ export type ReportMonitor = {
   response_ms: ResponseMs;
 };
 
-/** A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, pending, paused that the day had any second of; null before the monitor's creation. */
-export type ReportDay = { date: string; uptime_percent: number | null; worst_state: MonitorState | null; response_ms: ResponseMs };
+/**
+ * A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, pending, paused that the day had
+ * any second of; null before the monitor's creation.
+ */
+export type ReportDay = {
+  date: string;
+  uptime_percent: number | null;
+  worst_state: MonitorState | null;
+  response_ms: ResponseMs;
+};
 
 /** An incident that touches the period. What is null of its end was not over when the period ended. */
 export type ReportIncident = {

@@ -24,18 +24,27 @@ const COLUMNS: readonly (readonly [string, (monitor: ReportMonitor) => Cell])[] 
   ['response_ms_p99', (monitor) => monitor.response_ms.p99],
 ];
 
-/** What spreadsheets take for the beginning of a formula, also behind the quotes of CSV; some read the wide forms of those signs as the signs. */
+/**
+ * What spreadsheets take for the beginning of a formula, also behind the quotes of CSV; some read the wide forms of
+ * those signs as the signs.
+ */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
-/** A report's monitors as CSV (RFC 4180): a header, one line a monitor, each ended by CRLF. What is null is an empty cell. */
+/**
+ * A report's monitors as CSV (RFC 4180): a header, one line a monitor, each ended by CRLF. What is null is an empty
+ * cell.
+ */
 export function renderReportCsv(monitors: readonly ReportMonitor[]): string {
-  const lines = [COLUMNS.map(([name]) => name), ...monitors.map((monitor) => COLUMNS.map(([, valueOf]) => renderCell(valueOf(monitor))))];
+  const lines = [
+    COLUMNS.map(([name]) => name),
+    ...monitors.map((monitor) => COLUMNS.map(([, valueOf]) => renderCell(valueOf(monitor)))),
+  ];
   return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
 /**
- * Where a formula begins within a text: where the decimal sign is a comma, spreadsheets part cells at semicolons, and see no
- * quotes that stand behind a comma, so that a line feed within them begins a row.
+ * Where a formula begins within a text: where the decimal sign is a comma, spreadsheets part cells at semicolons, and
+ * see no quotes that stand behind a comma, so that a line feed within them begins a row.
  */
 const FORMULA_WITHIN = /(?<=[;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
 

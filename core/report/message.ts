@@ -1,7 +1,10 @@
 import type { ReportSummary } from './content.ts';
 import type { ReportPeriod, ReportWindow } from './periods.ts';
 
-/** That a report was made, as it is stored with its delivery to a chat that wants it. Times are Unix seconds; `event_at` is the period's end. */
+/**
+ * That a report was made, as it is stored with its delivery to a chat that wants it. Times are Unix seconds; `event_at`
+ * is the period's end.
+ */
 export type ReportMessage = {
   version: '1';
   event: 'report';
@@ -19,8 +22,21 @@ export type ReportMessage = {
 /** Monitors that a chat names. */
 const MOST_NAMED = 3;
 
-/** The message of a report; `publicUrl` is the base of links, without a slash at its end. The service's description knows no such event, so that no webhook gets it. */
-export function buildReportMessage({ id, window, summary, publicUrl }: { id: string; window: ReportWindow; summary: ReportSummary; publicUrl: string }): ReportMessage {
+/**
+ * The message of a report; `publicUrl` is the base of links, without a slash at its end. The service's description
+ * knows no such event, so that no webhook gets it.
+ */
+export function buildReportMessage({
+  id,
+  window,
+  summary,
+  publicUrl,
+}: {
+  id: string;
+  window: ReportWindow;
+  summary: ReportSummary;
+  publicUrl: string;
+}): ReportMessage {
   return {
     version: '1',
     event: 'report',
@@ -31,7 +47,9 @@ export function buildReportMessage({ id, window, summary, publicUrl }: { id: str
     incidents: summary.incidents,
     sla_met: summary.sla_met,
     sla_missed: summary.sla_missed,
-    worst_monitors: summary.worst_monitors.slice(0, MOST_NAMED).map(({ name, uptime_percent }) => ({ name, uptime_percent })),
+    worst_monitors: summary.worst_monitors
+      .slice(0, MOST_NAMED)
+      .map(({ name, uptime_percent }) => ({ name, uptime_percent })),
     url: `${publicUrl}/reports/${id}`,
   };
 }

@@ -21,10 +21,15 @@ export function periodAround(period: ReportPeriod, atSeconds: number): ReportWin
   return { period, startSeconds, endSeconds: startSeconds + 7 * DAY_SECONDS };
 }
 
-/** The periods that have ended by now, at most `MOST_PERIODS_BACK` of each kind: the one that ended first comes first, a week before a month. */
+/**
+ * The periods that have ended by now, at most `MOST_PERIODS_BACK` of each kind: the one that ended first comes first, a
+ * week before a month.
+ */
 export function endedPeriods(nowMs: number): ReportWindow[] {
   const nowSeconds = Math.floor(nowMs / 1000);
-  return [...endedOf('week', nowSeconds), ...endedOf('month', nowSeconds)].toSorted((a, b) => a.endSeconds - b.endSeconds || b.startSeconds - a.startSeconds);
+  return [...endedOf('week', nowSeconds), ...endedOf('month', nowSeconds)].toSorted(
+    (a, b) => a.endSeconds - b.endSeconds || b.startSeconds - a.startSeconds,
+  );
 }
 
 /** The first seconds of a period's days, and its end. */
@@ -38,7 +43,20 @@ export function dateOf(atSeconds: number): string {
   return new Date(atSeconds * 1000).toISOString().slice(0, 10);
 }
 
-const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'] as const;
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+] as const;
 
 /** A period as people say it: `March 2026`, `16 to 22 March 2026`, `29 December 2025 to 4 January 2026`. */
 export function tellPeriod({ period, startSeconds, endSeconds }: ReportWindow): string {
@@ -69,5 +87,9 @@ function endedOf(period: ReportPeriod, nowSeconds: number): ReportWindow[] {
 
 function monthOf(date: Date): ReportWindow {
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-  return { period: 'month', startSeconds: Date.UTC(year, month, 1) / 1000, endSeconds: Date.UTC(year, month + 1, 1) / 1000 };
+  return {
+    period: 'month',
+    startSeconds: Date.UTC(year, month, 1) / 1000,
+    endSeconds: Date.UTC(year, month + 1, 1) / 1000,
+  };
 }

@@ -14,7 +14,11 @@ export type ArrivedAnswer = { text: string; bytes: string };
  * True when an answer has what is expected of it: as a case-sensitive substring, beside a payload in hex as a run of
  * bytes (D-65), or under `regex` as an unanchored RE2 search. Where nothing is expected every answer will do.
  */
-export function isExpectedAnswer(expectation: AnswerExpectation, { text, bytes }: ArrivedAnswer, search: PatternSearch): boolean {
+export function isExpectedAnswer(
+  expectation: AnswerExpectation,
+  { text, bytes }: ArrivedAnswer,
+  search: PatternSearch,
+): boolean {
   const { expect, expectMode } = expectation;
   if (!expect) return true;
   if (expectMode === 'regex') return search(expect, text);
@@ -32,7 +36,10 @@ export function readExpectedBytes({ expect, expectMode, payloadEncoding }: Answe
   return read.ok ? String.fromCharCode(...read.value) : null;
 }
 
-/** What an answer lacks, as the end of a sentence that begins with it. It says what was expected and never what came, which may hold secrets of the payload. */
+/**
+ * What an answer lacks, as the end of a sentence that begins with it. It says what was expected and never what came,
+ * which may hold secrets of the payload.
+ */
 export function explainMismatch({ expect = '', expectMode }: AnswerExpectation): string {
   return `does not ${expectMode === 'regex' ? 'match' : 'contain'} ${quote(expect)}`;
 }

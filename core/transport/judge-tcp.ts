@@ -1,17 +1,25 @@
 import type { PatternSearch } from '../http/assertion-check.ts';
-import { explainMismatch, isExpectedAnswer } from './expected-answer.ts';
 import { judgeFailure } from '../judge-failure.ts';
 import type { CheckTarget } from '../monitor.ts';
-import type { AnswerEnd, TcpObservation } from './tcp-observation.ts';
 import type { Judgement } from '../verdict.ts';
+import { explainMismatch, isExpectedAnswer } from './expected-answer.ts';
+import type { AnswerEnd, TcpObservation } from './tcp-observation.ts';
 
 /** What the verdict on a tcp connection depends on. */
 export type TcpExpectation = Pick<CheckTarget, 'checkSpec'>;
 
-/** The verdict on one tcp observation (D-23): up on connect and, where an answer is expected, only with one that fits. */
-export function judgeTcp(
-  { target, observation, search }: { target: TcpExpectation; observation: TcpObservation; search: PatternSearch },
-): Judgement {
+/**
+ * The verdict on one tcp observation (D-23): up on connect and, where an answer is expected, only with one that fits.
+ */
+export function judgeTcp({
+  target,
+  observation,
+  search,
+}: {
+  target: TcpExpectation;
+  observation: TcpObservation;
+  search: PatternSearch;
+}): Judgement {
   if (observation.outcome === 'failed') return judgeFailure(observation);
   const { answer } = observation;
   if (answer === null) return UP;
@@ -25,5 +33,7 @@ export function judgeTcp(
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 function explainSilence(end: AnswerEnd): string {
-  return end === 'closed' ? 'The connection was closed before anything arrived' : 'Connected, but nothing arrived in time';
+  return end === 'closed'
+    ? 'The connection was closed before anything arrived'
+    : 'Connected, but nothing arrived in time';
 }

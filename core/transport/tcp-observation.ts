@@ -7,13 +7,19 @@ type Measured = {
   phases: Phases;
 };
 
-/** What ended the wait for an answer: enough of it came, the peer closed or reset the connection, or the deadline passed. */
+/**
+ * What ended the wait for an answer: enough of it came, the peer closed or reset the connection, or the deadline
+ * passed.
+ */
 export type AnswerEnd = 'enough' | 'closed' | 'deadline';
 
 /** A connection that came about, and what was heard over it. */
 export type TcpConnected = Measured & {
   outcome: 'connected';
-  /** From the start, look-up included, to the connection or, where an answer came, to its last byte that was read; in milliseconds. */
+  /**
+   * From the start, look-up included, to the connection or, where an answer came, to its last byte that was read; in
+   * milliseconds.
+   */
   latencyMs: number;
   /** Null where no answer was waited for. */
   answer: TcpAnswer | null;

@@ -1,6 +1,5 @@
+import { accepted, refused, type Parsed } from '../parsed.ts';
 import { nearMatches } from './near-matches.ts';
-import { accepted, refused } from '../parsed.ts';
-import type { Parsed } from '../parsed.ts';
 
 /** The region that stands for services that have none. */
 const GLOBAL = 'global';
@@ -35,19 +34,29 @@ const GLOBAL_SERVICES = words(`
 const EXAMPLE = 'ec2:us-east-1';
 
 /**
- * An AWS component in its one spelling, `service:region` with `global` for services without a region, or what is wrong with it and what may have
- * been meant. AWS publishes only what is in trouble, so that services and regions are known from this list.
+ * An AWS component in its one spelling, `service:region` with `global` for services without a region, or what is wrong
+ * with it and what may have been meant. AWS publishes only what is in trouble, so that services and regions are known
+ * from this list.
  */
 export function parseAwsComponent(text: string): Parsed<string> {
   const component = text.trim().toLowerCase();
   const [service = '', region = '', ...rest] = component.split(':');
-  if (service === '' || region === '' || rest.length > 0) return refused(`${JSON.stringify(text)} is not a service:region, such as ${EXAMPLE}`);
-  if (region !== GLOBAL && !REGIONS.includes(region)) return refused(unknown(`region ${JSON.stringify(region)}`, nearMatches(region, [...REGIONS, GLOBAL])));
+  if (service === '' || region === '' || rest.length > 0)
+    return refused(`${JSON.stringify(text)} is not a service:region, such as ${EXAMPLE}`);
+  if (region !== GLOBAL && !REGIONS.includes(region))
+    return refused(unknown(`region ${JSON.stringify(region)}`, nearMatches(region, [...REGIONS, GLOBAL])));
   const services = region === GLOBAL ? GLOBAL_SERVICES : REGIONAL_SERVICES;
   if (services.includes(service)) return accepted(component);
-  const elsewhere = region === GLOBAL ? [] : GLOBAL_SERVICES.filter((known) => known === service).map((known) => `${known}:${GLOBAL}`);
+  const elsewhere =
+    region === GLOBAL ? [] : GLOBAL_SERVICES.filter((known) => known === service).map((known) => `${known}:${GLOBAL}`);
   const near = [...elsewhere, ...nearMatches(service, services).map((known) => `${known}:${region}`)];
-  return refused(unknown(`${region === GLOBAL ? 'global ' : ''}service ${JSON.stringify(service)}${region === GLOBAL ? '' : ' with regions'}`, near.slice(0, 5)));
+  return refused(
+    unknown(
+      `${region === GLOBAL ? 'global ' : ''}service ` +
+        `${JSON.stringify(service)}${region === GLOBAL ? '' : ' with regions'}`,
+      near.slice(0, 5),
+    ),
+  );
 }
 
 function unknown(what: string, near: readonly string[]): string {

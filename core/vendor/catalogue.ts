@@ -1,7 +1,10 @@
 /** How a vendor tells its state: whose page it is, and so where the data behind the page are. */
 export type VendorAdapter = 'statuspage' | 'incidentio' | 'instatus' | 'aws' | 'google-cloud' | 'azure';
 
-/** A vendor that a monitor can name by its id (D-28). `hosts` are where its page is found, the first one now, the others once. */
+/**
+ * A vendor that a monitor can name by its id (D-28). `hosts` are where its page is found, the first one now, the others
+ * once.
+ */
 export type Vendor = { id: string; name: string; adapter: VendorAdapter; hosts: readonly [string, ...string[]] };
 
 type Row = readonly [id: string, name: string, host: string, ...former: string[]];
@@ -122,6 +125,6 @@ const CATALOGUE = {
 } as const satisfies Record<VendorAdapter, readonly Row[]>;
 
 /** Every vendor of the catalogue, by adapter. The cast is for the keys, which `Object.entries` forgets. */
-export const VENDORS: readonly Vendor[] = (Object.entries(CATALOGUE) as [VendorAdapter, readonly Row[]][]).flatMap(([adapter, rows]) =>
-  rows.map(([id, name, ...hosts]) => ({ id, name, adapter, hosts })),
+export const VENDORS: readonly Vendor[] = (Object.entries(CATALOGUE) as [VendorAdapter, readonly Row[]][]).flatMap(
+  ([adapter, rows]) => rows.map(([id, name, ...hosts]) => ({ id, name, adapter, hosts })),
 );

@@ -1,10 +1,16 @@
-import { mergeSnapshots } from './snapshot.ts';
-import type { VendorSnapshot } from './snapshot.ts';
 import type { VendorPage } from './page.ts';
+import { mergeSnapshots, type VendorSnapshot } from './snapshot.ts';
 
 /** The forms of the documents behind vendors' pages; each has a parser of its own. */
 export type VendorFormat =
-  | 'statuspage-summary' | 'instatus-summary' | 'instatus-components' | 'aws-events' | 'aws-feed' | 'google-incidents' | 'google-products' | 'azure-feed';
+  | 'statuspage-summary'
+  | 'instatus-summary'
+  | 'instatus-components'
+  | 'aws-events'
+  | 'aws-feed'
+  | 'google-incidents'
+  | 'google-products'
+  | 'azure-feed';
 
 /** One document of a page. It is asked for at most once in `minAgeMs` milliseconds, however many monitors watch it. */
 export type VendorDocument = {
@@ -17,10 +23,15 @@ export type VendorDocument = {
   maxKeptBytes: number;
 };
 
-/** Why a document could not be read: nobody answered, or what answered is no status page of the expected form. A sentence for people. */
+/**
+ * Why a document could not be read: nobody answered, or what answered is no status page of the expected form. A
+ * sentence for people.
+ */
 export type VendorFailure = { kind: 'unreachable' | 'not_a_status_page'; reason: string };
 
-/** What is known of a document: its newest good content, and how the newest attempt went. Times are Unix milliseconds. */
+/**
+ * What is known of a document: its newest good content, and how the newest attempt went. Times are Unix milliseconds.
+ */
 export type VendorDocumentRecord = {
   url: string;
   /** Null until it was read once. */
@@ -54,7 +65,10 @@ export type VendorDocumentStore = {
    * `askedBeforeMs`. A page that a `tenantId` reads for a request of the API counts for that tenant, until a check
    * reads it.
    */
-  claim(url: string, claim: { nowMs: number; untilMs: number; askedBeforeMs: number; tenantId?: string | undefined }): Promise<boolean>;
+  claim(
+    url: string,
+    claim: { nowMs: number; untilMs: number; askedBeforeMs: number; tenantId?: string | undefined },
+  ): Promise<boolean>;
   /** Stores the outcome of an attempt and ends the claim. */
   save(record: VendorDocumentRecord): Promise<void>;
 };
@@ -72,7 +86,10 @@ const OTHER_SIZE = { maxKeptBytes: 128 * 1024 };
 /** New products come a few times a year. */
 const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
 
-/** One or two failed attempts are bridged by the content before them while it is no older than this, or than two of its own intervals. */
+/**
+ * One or two failed attempts are bridged by the content before them while it is no older than this, or than two of its
+ * own intervals.
+ */
 const BRIDGED_FAILURES = 2;
 const BRIDGED_MS = 60_000;
 
@@ -80,18 +97,33 @@ const BRIDGED_MS = 60_000;
 const MOST_FEEDS = 10;
 
 /** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */
-export function listVendorDocuments({ adapter, pageUrl, probeUrl, isInCatalogue }: VendorPage, components: readonly string[]): VendorDocument[][] {
-  const limits = isInCatalogue ? { minAgeMs: CATALOGUE_MIN_AGE_MS, ...CATALOGUE_SIZE } : { minAgeMs: OTHER_MIN_AGE_MS, ...OTHER_SIZE };
+export function listVendorDocuments(
+  { adapter, pageUrl, probeUrl, isInCatalogue }: VendorPage,
+  components: readonly string[],
+): VendorDocument[][] {
+  const limits = isInCatalogue
+    ? { minAgeMs: CATALOGUE_MIN_AGE_MS, ...CATALOGUE_SIZE }
+    : { minAgeMs: OTHER_MIN_AGE_MS, ...OTHER_SIZE };
   switch (adapter) {
     case 'statuspage':
     case 'incidentio':
       return [[{ ...limits, url: probeUrl, format: 'statuspage-summary' }]];
     case 'instatus':
-      return [[{ ...limits, url: probeUrl, format: 'instatus-summary' }, { ...limits, url: `${pageUrl}/v2/components.json`, format: 'instatus-components' }]];
+      return [
+        [
+          { ...limits, url: probeUrl, format: 'instatus-summary' },
+          { ...limits, url: `${pageUrl}/v2/components.json`, format: 'instatus-components' },
+        ],
+      ];
     case 'aws':
       return [[{ ...limits, url: probeUrl, format: 'aws-events' }], ...awsFeeds(components, limits)];
     case 'google-cloud':
-      return [[{ ...limits, url: probeUrl, format: 'google-incidents' }, { ...limits, url: `${pageUrl}/products.json`, format: 'google-products', minAgeMs: PRODUCTS_MIN_AGE_MS }]];
+      return [
+        [
+          { ...limits, url: probeUrl, format: 'google-incidents' },
+          { ...limits, url: `${pageUrl}/products.json`, format: 'google-products', minAgeMs: PRODUCTS_MIN_AGE_MS },
+        ],
+      ];
     case 'azure':
       return [[{ ...limits, url: probeUrl, format: 'azure-feed' }]];
     default:
@@ -103,7 +135,14 @@ type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxKeptBytes'>;
 
 function awsFeeds(components: readonly string[], limits: DocumentLimits): VendorDocument[][] {
   if (components.length === 0 || components.length > MOST_FEEDS) return [];
-  return [components.map((component) => ({ ...limits, url: `https://status.aws.amazon.com/rss/${component.replace(':global', '').replace(':', '-')}.rss`, format: 'aws-feed', component }))];
+  return [
+    components.map((component) => ({
+      ...limits,
+      url: `https://status.aws.amazon.com/rss/${component.replace(':global', '').replace(':', '-')}.rss`,
+      format: 'aws-feed',
+      component,
+    })),
+  ];
 }
 
 /** True while a document need not, or must not, be asked for again. */
@@ -112,16 +151,28 @@ export function isSettled(record: VendorDocumentRecord, { minAgeMs }: VendorDocu
 }
 
 /** What some documents say together: all of them must be there. */
-export function readingOf(documents: readonly { document: VendorDocument; record: VendorDocumentRecord }[], nowMs: number): VendorReading {
+export function readingOf(
+  documents: readonly { document: VendorDocument; record: VendorDocumentRecord }[],
+  nowMs: number,
+): VendorReading {
   const latencyMs = Math.max(...documents.map(({ record }) => record.latencyMs));
   const snapshots: VendorSnapshot[] = [];
   for (const { document, record } of documents) {
-    if (record.failure !== null && !isBridged(record, document, nowMs)) return { outcome: 'failed', failure: record.failure, latencyMs };
+    if (record.failure !== null && !isBridged(record, document, nowMs))
+      return { outcome: 'failed', failure: record.failure, latencyMs };
     if (record.snapshot !== null) snapshots.push(record.snapshot);
   }
   return { outcome: 'read', snapshot: mergeSnapshots(snapshots), latencyMs };
 }
 
-function isBridged({ failures, snapshot, fetchedAtMs }: VendorDocumentRecord, { minAgeMs }: VendorDocument, nowMs: number): boolean {
-  return snapshot !== null && failures <= BRIDGED_FAILURES && nowMs - (fetchedAtMs ?? 0) <= Math.max(BRIDGED_MS, 2 * minAgeMs);
+function isBridged(
+  { failures, snapshot, fetchedAtMs }: VendorDocumentRecord,
+  { minAgeMs }: VendorDocument,
+  nowMs: number,
+): boolean {
+  return (
+    snapshot !== null &&
+    failures <= BRIDGED_FAILURES &&
+    nowMs - (fetchedAtMs ?? 0) <= Math.max(BRIDGED_MS, 2 * minAgeMs)
+  );
 }

@@ -1,21 +1,28 @@
-import type { CheckTarget } from '../monitor.ts';
 import { cleanText } from '../clean-text.ts';
+import type { CheckTarget } from '../monitor.ts';
+import type { Judgement } from '../verdict.ts';
 import { findComponents } from './components.ts';
 import type { VendorObservation } from './observation.ts';
 import { findVendorPage } from './page.ts';
-import { overallOf, worstState } from './snapshot.ts';
-import type { VendorComponent, VendorSnapshot, VendorState } from './snapshot.ts';
-import type { Judgement } from '../verdict.ts';
+import { overallOf, worstState, type VendorComponent, type VendorSnapshot, type VendorState } from './snapshot.ts';
 
 /** What the verdict on a vendor depends on. */
 export type VendorExpectation = Pick<CheckTarget, 'target' | 'checkSpec'>;
 
 /**
- * The verdict on what a vendor says of itself (D-28): operational = up, a major outage = down, anything between = degraded; no vote where the
- * page could not be read or does not list what is watched. Without components the vendor as a whole counts.
+ * The verdict on what a vendor says of itself (D-28): operational = up, a major outage = down, anything between =
+ * degraded; no vote where the page could not be read or does not list what is watched. Without components the vendor as
+ * a whole counts.
  */
-export function judgeVendor({ target, observation }: { target: VendorExpectation; observation: VendorObservation }): Judgement {
-  if (observation.outcome === 'unread') return { verdict: 'none', cause: 'vendor_unreachable', reason: observation.reason };
+export function judgeVendor({
+  target,
+  observation,
+}: {
+  target: VendorExpectation;
+  observation: VendorObservation;
+}): Judgement {
+  if (observation.outcome === 'unread')
+    return { verdict: 'none', cause: 'vendor_unreachable', reason: observation.reason };
 
   const { snapshot } = observation;
   const watched = target.checkSpec.vendor?.components ?? [];
@@ -23,16 +30,29 @@ export function judgeVendor({ target, observation }: { target: VendorExpectation
   const parts = found.flatMap((one) => one.parts);
   const state = watched.length === 0 ? wholeState(snapshot) : worstState(parts.map((part) => part.state));
   if (state !== 'operational') {
-    const troubled = watched.length === 0 ? snapshot.components.filter((part) => part.state !== 'operational') : parts.filter((part) => part.state === state);
+    const troubled =
+      watched.length === 0
+        ? snapshot.components.filter((part) => part.state !== 'operational')
+        : parts.filter((part) => part.state === state);
     const reason = tell({ vendor: nameOf(target, snapshot), state, troubled, snapshot });
     return { verdict: VERDICTS[state], cause: state === 'major' ? 'vendor_down' : 'vendor_degraded', reason };
   }
   const unlisted = snapshot.listsAll ? found.filter((one) => one.parts.length === 0).map(({ text }) => text) : [];
   if (unlisted.length === 0) return { verdict: 'up', cause: null, reason: null };
-  return { verdict: 'none', cause: 'vendor_unreachable', reason: `The status page of ${nameOf(target, snapshot)} does not list ${listNames(unlisted)}` };
+  return {
+    verdict: 'none',
+    cause: 'vendor_unreachable',
+    reason: `The status page of ${nameOf(target, snapshot)} does not list ${listNames(unlisted)}`,
+  };
 }
 
-const VERDICTS = { operational: 'up', maintenance: 'degraded', degraded: 'degraded', partial: 'degraded', major: 'down' } as const satisfies Record<VendorState, string>;
+const VERDICTS = {
+  operational: 'up',
+  maintenance: 'degraded',
+  degraded: 'degraded',
+  partial: 'degraded',
+  major: 'down',
+} as const satisfies Record<VendorState, string>;
 
 const PHRASES = {
   operational: 'no trouble',
@@ -60,16 +80,20 @@ function tell({ vendor, state, troubled, snapshot }: Trouble): string {
   return `${vendor} reports ${PHRASES[state]}${names.length === 0 ? '' : ` of ${listNames(names)}`}${title === null ? '' : `: ${cleanText(title, MAX_TITLE)}`}`;
 }
 
-/** An event that names one of the components goes before one that names none; one that names others is not about this. */
+/**
+ * An event that names one of the components goes before one that names none; one that names others is not about this.
+ */
 function eventTitle({ events }: VendorSnapshot, troubled: readonly VendorComponent[]): string | null {
   const ids = new Set(troubled.map(({ id }) => id));
-  const about = events.find(({ componentIds }) => componentIds.some((id) => ids.has(id))) ?? events.find(({ componentIds }) => componentIds.length === 0);
+  const about =
+    events.find(({ componentIds }) => componentIds.some((id) => ids.has(id))) ??
+    events.find(({ componentIds }) => componentIds.length === 0);
   return (about ?? (troubled.length === 0 ? events[0] : undefined))?.title ?? null;
 }
 
 function nameOf({ target }: VendorExpectation, { name }: VendorSnapshot): string {
   const page = findVendorPage(target);
-  return cleanText(page?.isInCatalogue ? page.name : name ?? page?.name ?? target, MAX_NAME);
+  return cleanText(page?.isInCatalogue ? page.name : (name ?? page?.name ?? target), MAX_NAME);
 }
 
 function listNames(names: readonly string[]): string {

@@ -4,7 +4,10 @@ type Measured = {
   type: 'vendor';
   /** Unix milliseconds at which the probe began. */
   startedAt: number;
-  /** How long the page took when it was last asked, in milliseconds, by whichever check asked it; null when it never was. */
+  /**
+   * How long the page took when it was last asked, in milliseconds, by whichever check asked it; null when it never
+   * was.
+   */
   latencyMs: number | null;
 };
 

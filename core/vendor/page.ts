@@ -1,6 +1,5 @@
 import { parseTarget } from '../targets.ts';
-import type { Vendor, VendorAdapter } from './catalogue.ts';
-import { VENDORS } from './catalogue.ts';
+import { type Vendor, type VendorAdapter, VENDORS } from './catalogue.ts';
 
 /** Where the state of a vendor is read (D-28): what the server fills in from a monitor's `target`. */
 export type VendorPage = {
@@ -16,7 +15,10 @@ export type VendorPage = {
   isInCatalogue: boolean;
 };
 
-/** The page that a target stands for: a vendor's id in any case, or the URL of any page on its host; null where it is neither an id of the catalogue nor a URL. */
+/**
+ * The page that a target stands for: a vendor's id in any case, or the URL of any page on its host; null where it is
+ * neither an id of the catalogue nor a URL.
+ */
 export function findVendorPage(target: string): VendorPage | null {
   const vendor = VENDORS.find(({ id }) => id === target.toLowerCase());
   if (vendor !== undefined) return pageOf(vendor);
@@ -54,5 +56,12 @@ export function pageOf({ id, name, adapter, hosts: [host] }: Vendor): VendorPage
 
 function unknownPage(url: URL): VendorPage {
   const base = url.origin + url.pathname.replace(BELOW_A_STATUSPAGE, '').replace(/\/+$/, '');
-  return { vendorId: url.host, name: url.host, adapter: 'statuspage', pageUrl: base, probeUrl: base + PROBE_PATHS.statuspage, isInCatalogue: false };
+  return {
+    vendorId: url.host,
+    name: url.host,
+    adapter: 'statuspage',
+    pageUrl: base,
+    probeUrl: base + PROBE_PATHS.statuspage,
+    isInCatalogue: false,
+  };
 }

@@ -5,7 +5,10 @@ export type VendorState = (typeof VENDOR_STATES)[number];
 /** A part of a vendor as its page lists it. `id` is the page's own; for AWS `service:region`. */
 export type VendorComponent = { id: string; name: string; state: VendorState };
 
-/** Something that the vendor is telling its customers right now. `componentIds` is empty where the page does not say what is concerned. */
+/**
+ * Something that the vendor is telling its customers right now. `componentIds` is empty where the page does not say
+ * what is concerned.
+ */
 export type VendorEvent = { title: string; componentIds: readonly string[] };
 
 /** What a page says at one moment, whatever its form. */
@@ -27,20 +30,25 @@ export function worstState(states: readonly VendorState[]): VendorState {
 }
 
 /**
- * The state of a whole vendor of which only the parts are known: an outage of some parts is a partial one of the whole, and a major one
- * only when it hits every part.
+ * The state of a whole vendor of which only the parts are known: an outage of some parts is a partial one of the whole,
+ * and a major one only when it hits every part.
  */
 export function overallOf(parts: readonly VendorState[]): VendorState {
   const worst = worstState(parts);
   return worst === 'major' && parts.some((state) => state !== 'major') ? 'partial' : worst;
 }
 
-/** One snapshot of a page that comes in several documents; of a component that two of them know, the worse state counts. */
+/**
+ * One snapshot of a page that comes in several documents; of a component that two of them know, the worse state counts.
+ */
 export function mergeSnapshots(parts: readonly VendorSnapshot[]): VendorSnapshot {
   const components = new Map<string, VendorComponent>();
   for (const component of parts.flatMap((part) => part.components)) {
     const known = components.get(component.id);
-    components.set(component.id, known === undefined ? component : { ...known, state: worstState([known.state, component.state]) });
+    components.set(
+      component.id,
+      known === undefined ? component : { ...known, state: worstState([known.state, component.state]) },
+    );
   }
   const overall = parts.flatMap((part) => part.overall ?? []);
   return {

@@ -22,20 +22,25 @@ function isSigned(body, header, secret) {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-const server = createServer({ key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(join(folder, 'cert.pem')) }, async (request, response) => {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks);
-  const secret = readSecret();
-  if (secret !== null && !isSigned(body, request.headers['x-service-signature'], secret)) {
-    tell('refused: the signature is wrong');
-    response.writeHead(401).end();
-    return;
-  }
-  const { event, test, monitor, reason, detail, event_at: eventAt } = JSON.parse(body.toString('utf8'));
-  const proof = secret === null ? 'no secret to verify with yet' : 'signature good';
-  tell(`${new Date(eventAt * 1000).toISOString()} ${event}${test ? ' (test)' : ''} ${monitor?.name ?? ''}: ${reason} [${proof}]`);
-  if (!test) tell(JSON.stringify(detail));
-  response.writeHead(204).end();
-});
+const server = createServer(
+  { key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(join(folder, 'cert.pem')) },
+  async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const secret = readSecret();
+    if (secret !== null && !isSigned(body, request.headers['x-service-signature'], secret)) {
+      tell('refused: the signature is wrong');
+      response.writeHead(401).end();
+      return;
+    }
+    const { event, test, monitor, reason, detail, event_at: eventAt } = JSON.parse(body.toString('utf8'));
+    const proof = secret === null ? 'no secret to verify with yet' : 'signature good';
+    tell(
+      `${new Date(eventAt * 1000).toISOString()} ${event}${test ? ' (test)' : ''} ${monitor?.name ?? ''}: ${reason} [${proof}]`,
+    );
+    if (!test) tell(JSON.stringify(detail));
+    response.writeHead(204).end();
+  },
+);
 server.listen(Number(port), '127.0.0.1', () => tell(`receiver at https://localhost:${port}/`));

@@ -1,4 +1,12 @@
-import { DataTypes, type CreationOptional, type InferAttributes, type InferCreationAttributes, type Model, type ModelStatic, type Sequelize } from 'sequelize';
+import {
+  DataTypes,
+  type CreationOptional,
+  type InferAttributes,
+  type InferCreationAttributes,
+  type Model,
+  type ModelStatic,
+  type Sequelize,
+} from 'sequelize';
 import type { Plan } from '../../core/plans.ts';
 
 /** A row of `tenants`: the account that owns everything else. */
@@ -12,7 +20,10 @@ export interface TenantRecord extends Model<InferAttributes<TenantRecord>, Infer
 export type TokenScope = 'read' | 'write';
 
 /** A row of `api_tokens`; the token itself is not stored, only its fingerprint. */
-export interface ApiTokenRecord extends Model<InferAttributes<ApiTokenRecord>, InferCreationAttributes<ApiTokenRecord>> {
+export interface ApiTokenRecord extends Model<
+  InferAttributes<ApiTokenRecord>,
+  InferCreationAttributes<ApiTokenRecord>
+> {
   id: string;
   tenantId: string;
   name: string;

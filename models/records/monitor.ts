@@ -2,10 +2,19 @@ import { DataTypes, type Model, type ModelStatic, type Optional, type Sequelize 
 import type { Monitor } from '../../core/monitor.ts';
 
 /** The columns of `monitors`; `stateSince` is in Unix milliseconds, `sequence` that of the newest transition. */
-export type MonitorColumns = Omit<Monitor, 'stateSinceMs'> & { sealedSecrets: string | null; stateSince: number; sequence: number; awaitsSources: boolean };
+export type MonitorColumns = Omit<Monitor, 'stateSinceMs'> & {
+  sealedSecrets: string | null;
+  stateSince: number;
+  sequence: number;
+  awaitsSources: boolean;
+};
 
 /** A row of `monitors`; what the database fills in by itself need not be given. */
-export type MonitorRecord = Model<MonitorColumns, Optional<MonitorColumns, 'no' | 'checksVersion' | 'enabled' | 'state' | 'sequence' | 'awaitsSources'>> & MonitorColumns;
+export type MonitorRecord = Model<
+  MonitorColumns,
+  Optional<MonitorColumns, 'no' | 'checksVersion' | 'enabled' | 'state' | 'sequence' | 'awaitsSources'>
+> &
+  MonitorColumns;
 
 /** Maps `monitors` on one connection; the table itself is made by the migrations. */
 export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> {

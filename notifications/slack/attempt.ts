@@ -11,7 +11,10 @@ import { isWebhookUrl } from './webhook-url.ts';
 /** How much of an answer's body is kept, in bytes; Slack answers with one word. */
 const RESPONSE_LIMIT = 1024;
 
-/** The words with which Slack says that a webhook takes nothing any more, whatever its status; what they mean for its owner. */
+/**
+ * The words with which Slack says that a webhook takes nothing any more, whatever its status; what they mean for its
+ * owner.
+ */
 const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['invalid_token', 'the app was removed from the workspace, or its webhook was revoked'],
   ['no_active_hooks', 'the webhook was switched off'],
@@ -30,18 +33,34 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
 const GONE_STATUSES = new Set([403, 404, 410]);
 
 /**
- * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`; 429, 5xx and what is wrong on the way are `retry`; everything
- * else is `failed`, with a `channelProblem` where the webhook or its channel is gone. Rejects only when our own machine lacks something.
+ * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`; 429, 5xx and what is wrong on the way
+ * are `retry`; everything else is `failed`, with a `channelProblem` where the webhook or its channel is gone. Rejects
+ * only when our own machine lacks something.
  */
-export async function attemptSlack(webhookUrl: string, message: ChatMessage, { http, apiUrl, deadlineMs, now }: SlackSending): Promise<ChatAttempt> {
+export async function attemptSlack(
+  webhookUrl: string,
+  message: ChatMessage,
+  { http, apiUrl, deadlineMs, now }: SlackSending,
+): Promise<ChatAttempt> {
   if (!isWebhookUrl(webhookUrl, apiUrl)) {
-    return { ...NOTHING_MORE, outcome: 'failed', statusCode: null, durationMs: 0, error: 'The webhook of the channel is not at hooks.slack.com', response: null };
+    return {
+      ...NOTHING_MORE,
+      outcome: 'failed',
+      statusCode: null,
+      durationMs: 0,
+      error: 'The webhook of the channel is not at hooks.slack.com',
+      response: null,
+    };
   }
   const startedAtMs = now();
   const exchange = await http({
     url: new URL(webhookUrl),
     method: 'POST',
-    headers: { 'Content-Type': 'application/json; charset=utf-8', 'Accept-Encoding': 'identity', 'User-Agent': 'Spotcheck/1 (slack)' },
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Accept-Encoding': 'identity',
+      'User-Agent': 'Spotcheck/1 (slack)',
+    },
     body: JSON.stringify(renderSlackMessage(message)),
     deadlineMs,
     bodyLimit: () => RESPONSE_LIMIT,
@@ -52,7 +71,14 @@ export async function attemptSlack(webhookUrl: string, message: ChatMessage, { h
     const response = keepAnswer(exchange.body, [webhookUrl, new URL(webhookUrl).pathname]);
     return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
   }
-  return { ...NOTHING_MORE, outcome: OUTCOME_OF_FAILURE[exchange.cause], statusCode: null, durationMs, error: exchange.reason, response: null };
+  return {
+    ...NOTHING_MORE,
+    outcome: OUTCOME_OF_FAILURE[exchange.cause],
+    statusCode: null,
+    durationMs,
+    error: exchange.reason,
+    response: null,
+  };
 }
 
 function judge(answer: HttpAnswer): Omit<ChatAttempt, 'statusCode' | 'durationMs' | 'response'> {
@@ -64,7 +90,12 @@ function judge(answer: HttpAnswer): Omit<ChatAttempt, 'statusCode' | 'durationMs
   const word = wordOf(answer);
   const meaning = PROBLEMS.get(word) ?? (GONE_STATUSES.has(status) ? 'the webhook is gone' : null);
   if (meaning === null) return { ...NOTHING_MORE, outcome: 'failed', error };
-  return { ...NOTHING_MORE, outcome: 'failed', error: `${error}: ${meaning}`, channelProblem: `Slack takes no messages for this channel any more: ${meaning}` };
+  return {
+    ...NOTHING_MORE,
+    outcome: 'failed',
+    error: `${error}: ${meaning}`,
+    channelProblem: `Slack takes no messages for this channel any more: ${meaning}`,
+  };
 }
 
 function wordOf({ body }: HttpAnswer): string {

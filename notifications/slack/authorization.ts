@@ -5,14 +5,20 @@ import { isWebhookUrl } from './webhook-url.ts';
 /** The Slack app that the installation is, and the return address that its links named. */
 export type SlackApp = { clientId: string; clientSecret: string; returnUrl: string };
 
-/** What a person gave us in Slack: a webhook into one channel, and what channel and workspace are called (null where Slack does not say). */
+/**
+ * What a person gave us in Slack: a webhook into one channel, and what channel and workspace are called (null where
+ * Slack does not say).
+ */
 export type SlackGrant = { webhookUrl: string; teamName: string | null; channelName: string | null };
 
 /**
- * What came of an exchange. `stale`: the person's code is used or too old, a new authorization helps. `refused`: Slack does not accept the
- * app, which only its operator can change. `away`: another try may do better. `reason` is for people and holds no secret.
+ * What came of an exchange. `stale`: the person's code is used or too old, a new authorization helps. `refused`: Slack
+ * does not accept the app, which only its operator can change. `away`: another try may do better. `reason` is for
+ * people and holds no secret.
  */
-export type SlackAuthorization = { outcome: 'granted'; grant: SlackGrant } | { outcome: 'stale' | 'refused' | 'away'; reason: string };
+export type SlackAuthorization =
+  | { outcome: 'granted'; grant: SlackGrant }
+  | { outcome: 'stale' | 'refused' | 'away'; reason: string };
 
 /** An answer with a grant is about a kilobyte; more than this is none, in bytes. */
 const ANSWER_LIMIT = 65_536;
@@ -34,21 +40,35 @@ const OUTCOME_OF_ERROR: ReadonlyMap<unknown, 'stale' | 'away'> = new Map([
 const UNREADABLE = { outcome: 'away', reason: 'Slack answered something that is not its API' } as const;
 
 /**
- * Exchanges the code that a person brought back from Slack for a webhook (oauth.v2.access, D-55). The access token that comes with it is not
- * kept. Rejects only when our own machine lacks something.
+ * Exchanges the code that a person brought back from Slack for a webhook (oauth.v2.access, D-55). The access token that
+ * comes with it is not kept. Rejects only when our own machine lacks something.
  */
-export async function authorizeSlack(code: string, app: SlackApp, { http, apiUrl, deadlineMs }: SlackSending): Promise<SlackAuthorization> {
-  const form = new URLSearchParams({ client_id: app.clientId, client_secret: app.clientSecret, code, redirect_uri: app.returnUrl });
+export async function authorizeSlack(
+  code: string,
+  app: SlackApp,
+  { http, apiUrl, deadlineMs }: SlackSending,
+): Promise<SlackAuthorization> {
+  const form = new URLSearchParams({
+    client_id: app.clientId,
+    client_secret: app.clientSecret,
+    code,
+    redirect_uri: app.returnUrl,
+  });
   const exchange = await http({
     url: new URL(`${apiUrl}/oauth.v2.access`),
     method: 'POST',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json', 'Accept-Encoding': 'identity' },
+    headers: {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Accept: 'application/json',
+      'Accept-Encoding': 'identity',
+    },
     body: form.toString(),
     deadlineMs,
     bodyLimit: () => ANSWER_LIMIT,
   });
   if (exchange.outcome === 'failed') return { outcome: 'away', reason: exchange.reason };
-  if (exchange.status === 429 || exchange.status >= 500) return { outcome: 'away', reason: `Slack answered ${exchange.status}` };
+  if (exchange.status === 429 || exchange.status >= 500)
+    return { outcome: 'away', reason: `Slack answered ${exchange.status}` };
   const answer = parseObject(exchange.body.toString('utf8'));
   if (answer === null) return UNREADABLE;
   return answer['ok'] === true ? readGrant(answer, apiUrl) : readError(answer['error']);
@@ -57,15 +77,20 @@ export async function authorizeSlack(code: string, app: SlackApp, { http, apiUrl
 function readGrant(answer: Readonly<Record<string, unknown>>, apiUrl: string): SlackAuthorization {
   const webhook = objectOf(answer['incoming_webhook']);
   const webhookUrl = webhook['url'];
-  if (typeof webhookUrl !== 'string') return { outcome: 'refused', reason: 'Slack gave no incoming webhook: the app lacks the scope incoming-webhook' };
-  if (!isWebhookUrl(webhookUrl, apiUrl)) return { outcome: 'refused', reason: 'Slack named a webhook that is not at hooks.slack.com' };
+  if (typeof webhookUrl !== 'string')
+    return { outcome: 'refused', reason: 'Slack gave no incoming webhook: the app lacks the scope incoming-webhook' };
+  if (!isWebhookUrl(webhookUrl, apiUrl))
+    return { outcome: 'refused', reason: 'Slack named a webhook that is not at hooks.slack.com' };
   // An app that was installed for a whole organization has no team.
   const teamName = nameOf(objectOf(answer['team'])['name']) ?? nameOf(objectOf(answer['enterprise'])['name']);
   return { outcome: 'granted', grant: { webhookUrl, teamName, channelName: nameOf(webhook['channel']) } };
 }
 
 function readError(error: unknown): SlackAuthorization {
-  const reason = typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? `Slack answered ${error}` : 'Slack refused without a reason';
+  const reason =
+    typeof error === 'string' && /^[a-z_]{1,64}$/.test(error)
+      ? `Slack answered ${error}`
+      : 'Slack refused without a reason';
   return { outcome: OUTCOME_OF_ERROR.get(error) ?? 'refused', reason };
 }
 

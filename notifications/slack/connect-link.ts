@@ -16,7 +16,10 @@ export type SlackLinkOptions = {
   seal: StateSealing['seal'];
 };
 
-/** The link that finishes connecting a Slack channel: OAuth v2 with `incoming-webhook` and a sealed state that carries the code and when it expires (D-55). */
+/**
+ * The link that finishes connecting a Slack channel: OAuth v2 with `incoming-webhook` and a sealed state that carries
+ * the code and when it expires (D-55).
+ */
 export function buildSlackLink({ code, expiresAtSeconds, clientId, publicUrl, seal }: SlackLinkOptions): string {
   const link = new URL('https://slack.com/oauth/v2/authorize');
   link.searchParams.set('client_id', clientId ?? PLACEHOLDER_CLIENT);

@@ -28,10 +28,11 @@ export type SlackMessage = {
 };
 
 /**
- * A chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and stand in parts of which Slack reads nothing but the
- * text: a header is plain, and the elements of rich text say themselves what is bold and what is a link. So no asterisk, backtick, emoji name or
- * angle bracket of theirs means anything, and nobody is mentioned. Only the notification is text with entities, for which markup is switched off,
- * Slack is told not to look for names, and those that call everybody are broken all the same.
+ * A chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and stand in parts of
+ * which Slack reads nothing but the text: a header is plain, and the elements of rich text say themselves what is bold
+ * and what is a link. So no asterisk, backtick, emoji name or angle bracket of theirs means anything, and nobody is
+ * mentioned. Only the notification is text with entities, for which markup is switched off, Slack is told not to look
+ * for names, and those that call everybody are broken all the same.
  */
 export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessage): SlackMessage {
   const marked = `${CHAT_MARKS[tone]} ${title}`;
@@ -42,7 +43,9 @@ export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessa
       ...richText(words(text ?? '', CHAT_CAPS.text)),
       ...richText(wholeFacts(facts)),
       // No button: Slack puts a warning beside one whose app does not answer clicks, and has to reach the app for that.
-      ...(link === null ? [] : richText([{ type: 'link', url: link.url, text: shorten(link.label, CHAT_CAPS.name) || link.url }])),
+      ...(link === null
+        ? []
+        : richText([{ type: 'link', url: link.url, text: shorten(link.label, CHAT_CAPS.name) || link.url }])),
     ],
     mrkdwn: false,
     link_names: false,
@@ -51,9 +54,16 @@ export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessa
   };
 }
 
-/** Whether plain text knows entities Slack does not say: angle quotes stand in for the characters that begin and end a mention elsewhere. */
+/**
+ * Whether plain text knows entities Slack does not say: angle quotes stand in for the characters that begin and end a
+ * mention elsewhere.
+ */
 function headline(text: string): PlainText {
-  return { type: 'plain_text', text: shorten(withoutCalls(text), HEADER_LIMIT).replaceAll('<', '‹').replaceAll('>', '›'), emoji: false };
+  return {
+    type: 'plain_text',
+    text: shorten(withoutCalls(text), HEADER_LIMIT).replaceAll('<', '‹').replaceAll('>', '›'),
+    emoji: false,
+  };
 }
 
 function escaped(text: string, maxLength: number): string {

@@ -5,10 +5,19 @@ import { isOverridden } from './webhook-url.ts';
 export type SlackSending = { http: HttpClient; apiUrl: string; deadlineMs: number; now: () => number };
 
 /**
- * Opens the way to Slack. It leads nowhere but to `apiUrl` and to webhooks that `isWebhookUrl` accepts; a server that the operator put in
- * Slack's place may be at a private address whatever the guard says (D-30).
+ * Opens the way to Slack. It leads nowhere but to `apiUrl` and to webhooks that `isWebhookUrl` accepts; a server that
+ * the operator put in Slack's place may be at a private address whatever the guard says (D-30).
  */
-export function openSlackSending(options: { allowPrivateNetwork: boolean; apiUrl: string; deadlineMs: number }): SlackSending {
+export function openSlackSending(options: {
+  allowPrivateNetwork: boolean;
+  apiUrl: string;
+  deadlineMs: number;
+}): SlackSending {
   const { allowPrivateNetwork, apiUrl, deadlineMs } = options;
-  return { http: createHttpClient({ allowPrivateNetwork: allowPrivateNetwork || isOverridden(apiUrl) }), apiUrl, deadlineMs, now: Date.now };
+  return {
+    http: createHttpClient({ allowPrivateNetwork: allowPrivateNetwork || isOverridden(apiUrl) }),
+    apiUrl,
+    deadlineMs,
+    now: Date.now,
+  };
 }

@@ -1,7 +1,10 @@
 import type { ConnectCode } from '../connect-code.ts';
 
 /** Authenticated encryption under the installation's key ring: nobody else can make a state, or read one. */
-export type StateSealing = { seal: (plain: string, context: string) => string; open: (sealed: string, context: string) => string };
+export type StateSealing = {
+  seal: (plain: string, context: string) => string;
+  open: (sealed: string, context: string) => string;
+};
 
 /** What came back from Slack as our state: the code in it, or why it is worth nothing. */
 export type OpenedState = { outcome: 'good'; code: string } | { outcome: 'foreign' | 'expired' };
@@ -10,7 +13,10 @@ export type OpenedState = { outcome: 'good'; code: string } | { outcome: 'foreig
 const STATE_CONTEXT = 'slack:state';
 
 /** The state of an authorization: the connect code and when it expires, for nobody but us to read (D-55). */
-export function sealState({ code, expiresAtSeconds }: Pick<ConnectCode, 'code' | 'expiresAtSeconds'>, seal: StateSealing['seal']): string {
+export function sealState(
+  { code, expiresAtSeconds }: Pick<ConnectCode, 'code' | 'expiresAtSeconds'>,
+  seal: StateSealing['seal'],
+): string {
   return seal(JSON.stringify({ code, expires_at: expiresAtSeconds }), STATE_CONTEXT);
 }
 

@@ -4,17 +4,24 @@ const WEBHOOK_ORIGIN = 'https://hooks.slack.com';
 /** Where the Web API is unless the operator names another place. */
 const REAL_API_ORIGIN = 'https://slack.com';
 
-/** Whether the operator put another server in Slack's place: it may be at a private address, and its webhooks are at its own origin. */
+/**
+ * Whether the operator put another server in Slack's place: it may be at a private address, and its webhooks are at its
+ * own origin.
+ */
 export function isOverridden(apiUrl: string): boolean {
   return new URL(apiUrl).origin !== REAL_API_ORIGIN;
 }
 
 /**
- * Whether messages may be sent to a URL that an answer of Slack's named: below https://hooks.slack.com, or at the host of `apiUrl`, whatever the
- * port, where the operator chose another than Slack's. Anything else is not Slack, whoever says so.
+ * Whether messages may be sent to a URL that an answer of Slack's named: below https://hooks.slack.com, or at the host
+ * of `apiUrl`, whatever the port, where the operator chose another than Slack's. Anything else is not Slack, whoever
+ * says so.
  */
 export function isWebhookUrl(text: string, apiUrl: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return false;
-  return url.origin === WEBHOOK_ORIGIN || (isOverridden(apiUrl) && url.protocol === new URL(apiUrl).protocol && url.hostname === new URL(apiUrl).hostname);
+  return (
+    url.origin === WEBHOOK_ORIGIN ||
+    (isOverridden(apiUrl) && url.protocol === new URL(apiUrl).protocol && url.hostname === new URL(apiUrl).hostname)
+  );
 }

@@ -5,7 +5,10 @@ import { cleanText } from '../../core/clean-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
 import { keepAnswer, strikeOut } from '../answer-text.ts';
 
-/** The bot that the installation is, and the server of the Bot API that knows it; `apiUrl` without a slash at its end. The token is a part of each address. */
+/**
+ * The bot that the installation is, and the server of the Bot API that knows it; `apiUrl` without a slash at its end.
+ * The token is a part of each address.
+ */
 export type TelegramBot = { token: string; apiUrl: string; http: HttpClient };
 
 /** One call of a method. `deadlineMs` spans the whole exchange; destroying `agent` ends it at once. */
@@ -14,12 +17,20 @@ export type BotCall = { method: BotMethod; parameters: object; deadlineMs: numbe
 export type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMessage';
 
 /**
- * What came of a call. `refused`: the Bot API said no. `unreachable`: no answer came, or one that is not the Bot API's, such as a proxy's. No
- * text in it holds the bot's token; `response` is the start of the answer as it is kept with an attempt.
+ * What came of a call. `refused`: the Bot API said no. `unreachable`: no answer came, or one that is not the Bot API's,
+ * such as a proxy's. No text in it holds the bot's token; `response` is the start of the answer as it is kept with an
+ * attempt.
  */
 export type BotAnswer =
   | { outcome: 'done'; statusCode: number; result: unknown; response: string | null }
-  | { outcome: 'refused'; statusCode: number; description: string; retryAfterMs: number | null; movedTo: string | null; response: string | null }
+  | {
+      outcome: 'refused';
+      statusCode: number;
+      description: string;
+      retryAfterMs: number | null;
+      movedTo: string | null;
+      response: string | null;
+    }
   | { outcome: 'unreachable'; statusCode: number | null; reason: string; response: string | null };
 
 /** A full set of updates stays far below; more than this is no answer of the Bot API, in bytes. */
@@ -33,26 +44,50 @@ const ANSWER = z.union([
     ok: z.literal(false),
     error_code: z.number(),
     description: z.string().catch('no description'),
-    parameters: z.object({ retry_after: z.number().nonnegative().optional().catch(undefined), migrate_to_chat_id: z.int().optional().catch(undefined) }).optional().catch(undefined),
+    parameters: z
+      .object({
+        retry_after: z.number().nonnegative().optional().catch(undefined),
+        migrate_to_chat_id: z.int().optional().catch(undefined),
+      })
+      .optional()
+      .catch(undefined),
   }),
 ]);
 
-/** Calls a method of the Bot API. Whatever the other side does is a value; rejects only when our own machine lacks something. */
-export async function callBot(bot: TelegramBot, { method, parameters, deadlineMs, agent }: BotCall): Promise<BotAnswer> {
+/**
+ * Calls a method of the Bot API. Whatever the other side does is a value; rejects only when our own machine lacks
+ * something.
+ */
+export async function callBot(
+  bot: TelegramBot,
+  { method, parameters, deadlineMs, agent }: BotCall,
+): Promise<BotAnswer> {
   const exchange = await bot.http({
     url: new URL(`${bot.apiUrl}/bot${bot.token}/${method}`),
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', Accept: 'application/json', 'Accept-Encoding': 'identity', 'User-Agent': 'Spotcheck/1 (telegram)' },
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json',
+      'Accept-Encoding': 'identity',
+      'User-Agent': 'Spotcheck/1 (telegram)',
+    },
     body: JSON.stringify(parameters),
     deadlineMs,
     bodyLimit: () => ANSWER_LIMIT,
     ...(agent && { agent }),
   });
-  if (exchange.outcome === 'failed') return { outcome: 'unreachable', statusCode: null, reason: exchange.reason, response: null };
+  if (exchange.outcome === 'failed')
+    return { outcome: 'unreachable', statusCode: null, reason: exchange.reason, response: null };
   const { status: statusCode, body } = exchange;
   const response = keepAnswer(body, secretsOf(bot));
   const answer = ANSWER.safeParse(parseJson(body)).data;
-  if (answer === undefined) return { outcome: 'unreachable', statusCode, reason: `Telegram's address answered ${statusCode} with something that is not its Bot API`, response };
+  if (answer === undefined)
+    return {
+      outcome: 'unreachable',
+      statusCode,
+      reason: `Telegram's address answered ${statusCode} with something that is not its Bot API`,
+      response,
+    };
   if (answer.ok) return { outcome: 'done', statusCode, result: answer.result, response };
   const { error_code: code, description, parameters: hints } = answer;
   return {

@@ -2,7 +2,12 @@ import { CHAT_CAPS, CHAT_MARKS, type ChatMessage } from '../../core/chat/message
 import { escapeShown } from '../../core/chat/shown-text.ts';
 
 /** The parameters of one sendMessage. */
-export type TelegramMessage = { chat_id: number; text: string; parse_mode: 'HTML'; link_preview_options: { is_disabled: true } };
+export type TelegramMessage = {
+  chat_id: number;
+  text: string;
+  parse_mode: 'HTML';
+  link_preview_options: { is_disabled: true };
+};
 
 /** More than any address of ours, escaped; a longer one is left out. */
 const MAX_URL = 400;
@@ -14,17 +19,27 @@ const LIVELY = /(?<=^|[^\w/<>])[@/](?=\w)/g;
 const WORD_JOINER = '\u2060';
 
 /**
- * A chat message as Telegram's HTML: title, reason, facts, link, without a preview. Names and reasons are foreign text: they are escaped, and
- * can neither mention people nor offer commands to tap on.
+ * A chat message as Telegram's HTML: title, reason, facts, link, without a preview. Names and reasons are foreign text:
+ * they are escaped, and can neither mention people nor offer commands to tap on.
  */
-export function renderTelegramMessage(chatId: string, { tone, title, text, facts, link }: ChatMessage): TelegramMessage {
-  const head = [`${CHAT_MARKS[tone]} <b>${shown(title, CHAT_CAPS.title)}</b>`, ...(text === null ? [] : [shown(text, CHAT_CAPS.text)])];
+export function renderTelegramMessage(
+  chatId: string,
+  { tone, title, text, facts, link }: ChatMessage,
+): TelegramMessage {
+  const head = [
+    `${CHAT_MARKS[tone]} <b>${shown(title, CHAT_CAPS.title)}</b>`,
+    ...(text === null ? [] : [shown(text, CHAT_CAPS.text)]),
+  ];
   const body = facts.map(({ label, value }) => `${shown(label, CHAT_CAPS.place)}: ${shown(value, CHAT_CAPS.fact)}`);
   const url = attribute(link?.url ?? '');
-  const foot = link === null || url.length > MAX_URL ? [] : [`<a href="${url}">${shown(link.label, CHAT_CAPS.place)}</a>`];
+  const foot =
+    link === null || url.length > MAX_URL ? [] : [`<a href="${url}">${shown(link.label, CHAT_CAPS.place)}</a>`];
   return {
     chat_id: Number(chatId),
-    text: [head, body, foot].filter((part) => part.length > 0).map((part) => part.join('\n')).join('\n\n'),
+    text: [head, body, foot]
+      .filter((part) => part.length > 0)
+      .map((part) => part.join('\n'))
+      .join('\n\n'),
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   };

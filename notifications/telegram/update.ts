@@ -10,7 +10,10 @@ export const ALLOWED_UPDATES = ['message', 'my_chat_member'] as const;
 
 const CHAT = z.object({ id: z.int() });
 const MESSAGE = z.object({ chat: CHAT, text: z.string().optional(), migrate_to_chat_id: z.int().optional() });
-const MEMBERSHIP = z.object({ chat: CHAT, new_chat_member: z.object({ status: z.string(), is_member: z.boolean().optional() }) });
+const MEMBERSHIP = z.object({
+  chat: CHAT,
+  new_chat_member: z.object({ status: z.string(), is_member: z.boolean().optional() }),
+});
 const UPDATE = z.object({
   update_id: z.int().nullable().catch(null),
   message: MESSAGE.optional().catch(undefined),
@@ -24,13 +27,23 @@ const WORD_JOINERS = /\u2060/g;
 
 const AWAY = new Set(['kicked', 'left']);
 
-/** Reads what Telegram sent, by whatever way. Commands to other bots of a group are none of ours; `botName` null = whoever is addressed is us. */
+/**
+ * Reads what Telegram sent, by whatever way. Commands to other bots of a group are none of ours; `botName` null =
+ * whoever is addressed is us.
+ */
 export function readUpdate(json: unknown, botName: string | null): TelegramUpdate {
   const { update_id: id, message, my_chat_member: membership } = UPDATE.safeParse(json).data ?? { update_id: null };
-  return { id, update: (message && readMessage(message, botName)) ?? (membership && readMembership(membership)) ?? { kind: 'other' } };
+  return {
+    id,
+    update: (message && readMessage(message, botName)) ??
+      (membership && readMembership(membership)) ?? { kind: 'other' },
+  };
 }
 
-function readMessage({ chat, text = '', migrate_to_chat_id: movedTo }: z.infer<typeof MESSAGE>, botName: string | null): ChatUpdate | undefined {
+function readMessage(
+  { chat, text = '', migrate_to_chat_id: movedTo }: z.infer<typeof MESSAGE>,
+  botName: string | null,
+): ChatUpdate | undefined {
   const chatId = String(chat.id);
   if (movedTo !== undefined) return { kind: 'moved', chatId, to: String(movedTo) };
   const { name, bot, code } = COMMAND.exec(text.replaceAll(WORD_JOINERS, ''))?.groups ?? {};
@@ -40,10 +53,17 @@ function readMessage({ chat, text = '', migrate_to_chat_id: movedTo }: z.infer<t
 }
 
 function isForUs(addressed: string | undefined, botName: string | null): boolean {
-  return addressed === undefined || botName === null || addressed.toLowerCase() === botName.replace(/^@/, '').toLowerCase();
+  return (
+    addressed === undefined || botName === null || addressed.toLowerCase() === botName.replace(/^@/, '').toLowerCase()
+  );
 }
 
 /** Who is restricted may be in the chat or not, and says so. */
-function readMembership({ chat, new_chat_member: { status, is_member: isMember } }: z.infer<typeof MEMBERSHIP>): ChatUpdate | undefined {
-  return AWAY.has(status) || (status === 'restricted' && isMember === false) ? { kind: 'removed', chatId: String(chat.id) } : undefined;
+function readMembership({
+  chat,
+  new_chat_member: { status, is_member: isMember },
+}: z.infer<typeof MEMBERSHIP>): ChatUpdate | undefined {
+  return AWAY.has(status) || (status === 'restricted' && isMember === false)
+    ? { kind: 'removed', chatId: String(chat.id) }
+    : undefined;
 }

@@ -6,38 +6,64 @@ import { OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../
 import { signDelivery } from './signature.ts';
 import { findUrlProblem } from './url.ts';
 
-/** One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A `previousSecret` signs as well. */
-export type WebhookDelivery = { url: string; signingSecret: string; previousSecret?: string | null; deliveryId: string; attempt: number; message: EventMessage };
+/**
+ * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A
+ * `previousSecret` signs as well.
+ */
+export type WebhookDelivery = {
+  url: string;
+  signingSecret: string;
+  previousSecret?: string | null;
+  deliveryId: string;
+  attempt: number;
+  message: EventMessage;
+};
 
-/** What attempts are made with. `deadlineMs` spans the whole exchange; `agent` keeps connections for first attempts to share. */
+/**
+ * What attempts are made with. `deadlineMs` spans the whole exchange; `agent` keeps connections for first attempts to
+ * share.
+ */
 export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: number; now: () => number };
 
 /**
- * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is kept, so that a quoted URL is never cut in
- * two before it is struck out.
+ * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is kept, so that a
+ * quoted URL is never cut in two before it is struck out.
  */
 const RESPONSE_LIMIT = 4096;
 
-/** A part of a URL that is shorter than this, in characters, is struck out of answers only where the whole path is quoted. */
+/**
+ * A part of a URL that is shorter than this, in characters, is struck out of answers only where the whole path is
+ * quoted.
+ */
 const SHORTEST_KEY = 8;
 
 /**
- * Makes one attempt at a webhook (D-50, D-51, D-53): a signed POST whose `sent_at`, timestamps and signatures are new each time. 2xx is
- * `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the receiver does is `retry`. Rejects only when
- * our own machine lacks something.
+ * Makes one attempt at a webhook (D-50, D-51, D-53): a signed POST whose `sent_at`, timestamps and signatures are new
+ * each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the receiver
+ * does is `retry`. Rejects only when our own machine lacks something.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
   const problem = findUrlProblem(delivery.url);
-  if (problem !== null) return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
+  if (problem !== null)
+    return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
   const startedAtMs = sending.now();
   const exchange = await post(delivery, sending);
   const durationMs = Math.max(0, Math.round(sending.now() - startedAtMs));
   const { outcome, statusCode, error, body } = readExchange(exchange);
-  return { outcome, statusCode, durationMs, error, response: body === null || body.length === 0 ? null : keepAnswer(body, secretsOf(delivery)) };
+  return {
+    outcome,
+    statusCode,
+    durationMs,
+    error,
+    response: body === null || body.length === 0 ? null : keepAnswer(body, secretsOf(delivery)),
+  };
 }
 
 /** Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
-async function post(delivery: WebhookDelivery, { http, agent, deadlineMs, now }: WebhookSending): Promise<HttpExchange> {
+async function post(
+  delivery: WebhookDelivery,
+  { http, agent, deadlineMs, now }: WebhookSending,
+): Promise<HttpExchange> {
   const sentAtMs = now();
   const { deliveryId, message, attempt } = delivery;
   const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
@@ -46,17 +72,30 @@ async function post(delivery: WebhookDelivery, { http, agent, deadlineMs, now }:
     // Little is kept of the answer, and it shall be readable as it comes.
     'Accept-Encoding': 'identity',
     'User-Agent': 'Spotcheck/1 (webhook)',
-    ...signDelivery({ body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) }, delivery.signingSecret, delivery.previousSecret),
+    ...signDelivery(
+      { body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) },
+      delivery.signingSecret,
+      delivery.previousSecret,
+    ),
   };
-  const request = { url: new URL(delivery.url), method: 'POST', headers, body, deadlineMs, bodyLimit: () => RESPONSE_LIMIT, decodes: false };
+  const request = {
+    url: new URL(delivery.url),
+    method: 'POST',
+    headers,
+    body,
+    deadlineMs,
+    bodyLimit: () => RESPONSE_LIMIT,
+    decodes: false,
+  };
   return await http(attempt === 1 ? { ...request, agent } : request);
 }
 
 type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error: string | null; body: Buffer | null };
 
 /**
- * The status of an answer decides, even where its body breaks off: the receiver has spoken, and one that counts its bytes wrongly must not be
- * told four times. Only a success whose body goes on past the deadline is none: a receiver that never ends has not answered.
+ * The status of an answer decides, even where its body breaks off: the receiver has spoken, and one that counts its
+ * bytes wrongly must not be told four times. Only a success whose body goes on past the deadline is none: a receiver
+ * that never ends has not answered.
  */
 function readExchange(exchange: HttpExchange): ReadExchange {
   if (exchange.outcome === 'answered') return readStatus(exchange);
@@ -82,12 +121,15 @@ function describeStatus(status: number): string {
 }
 
 /**
- * What an answer must not show, longest first: servers like to quote the path that they were asked for, and in it the key. Short parts of a path
- * are words, not keys.
+ * What an answer must not show, longest first: servers like to quote the path that they were asked for, and in it the
+ * key. Short parts of a path are words, not keys.
  */
 function secretsOf({ url, signingSecret, previousSecret }: WebhookDelivery): string[] {
   const { href, pathname, search } = new URL(url);
-  const values = search.slice(1).split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const values = search
+    .slice(1)
+    .split('&')
+    .map((pair) => pair.slice(pair.indexOf('=') + 1));
   const parts = [...pathname.split('/'), ...values].filter((part) => part.length >= SHORTEST_KEY);
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
   const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, decoded(text)]);

@@ -3,8 +3,8 @@ import { createWebhookAgent } from './agent.ts';
 import type { WebhookSending } from './attempt.ts';
 
 /**
- * Opens what webhook attempts of a process are made with; `deadlineMs` spans each whole exchange. Without `allowPrivateNetwork` only
- * public addresses are reached (D-30). Destroy its `agent` when the last attempt is over.
+ * Opens what webhook attempts of a process are made with; `deadlineMs` spans each whole exchange. Without
+ * `allowPrivateNetwork` only public addresses are reached (D-30). Destroy its `agent` when the last attempt is over.
  */
 export function openWebhookSending(options: { allowPrivateNetwork: boolean; deadlineMs: number }): WebhookSending {
   const { allowPrivateNetwork, deadlineMs } = options;

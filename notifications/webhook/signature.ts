@@ -5,11 +5,16 @@ import { decodeSigningSecret } from './signing-secret.ts';
 export type SignedDelivery = { body: Buffer; event: string; deliveryId: string; sentAtSeconds: number };
 
 /**
- * The headers of one attempt, signed in two ways: the service's own (HMAC-SHA256 of the body, keyed with the whole secret) and that of
- * Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded part), so that any of its libraries verifies it (D-53). A
- * secret that was changed lately signs beside the new one in both ways, so that a receiver verifies with whichever it knows.
+ * The headers of one attempt, signed in two ways: the service's own (HMAC-SHA256 of the body, keyed with the whole
+ * secret) and that of Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded part), so that any of its
+ * libraries verifies it (D-53). A secret that was changed lately signs beside the new one in both ways, so that a
+ * receiver verifies with whichever it knows.
  */
-export function signDelivery(delivery: SignedDelivery, signingSecret: string, previousSecret: string | null = null): Record<string, string> {
+export function signDelivery(
+  delivery: SignedDelivery,
+  signingSecret: string,
+  previousSecret: string | null = null,
+): Record<string, string> {
   const { event, deliveryId, sentAtSeconds } = delivery;
   const timestamp = String(sentAtSeconds);
   const standard = signStandard(delivery, signingSecret);
@@ -30,7 +35,8 @@ function signOwn({ body }: SignedDelivery, secret: string): string {
 }
 
 function signStandard({ body, deliveryId, sentAtSeconds }: SignedDelivery, secret: string): string {
-  // Node takes some 20 us longer over a key that comes as a buffer, which is more than everything else that is done here.
+  // Node takes some 20 us longer over a key that comes as a buffer, which is more than everything else that is done
+  // here.
   const key = createSecretKey(decodeSigningSecret(secret));
   const digest = createHmac('sha256', key).update(`${deliveryId}.${sentAtSeconds}.`).update(body).digest('base64');
   return `v1,${digest}`;

@@ -2,10 +2,22 @@ import { buildTestMessage } from '../../core/envelope.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
 
-/** A webhook to be tried, before it is saved or whenever its owner asks. `publicUrl` is the base of links, without a slash at its end. */
-export type TestedWebhook = { url: string; signingSecret: string; previousSecret?: string | null; deliveryId: string; publicUrl: string };
+/**
+ * A webhook to be tried, before it is saved or whenever its owner asks. `publicUrl` is the base of links, without a
+ * slash at its end.
+ */
+export type TestedWebhook = {
+  url: string;
+  signingSecret: string;
+  previousSecret?: string | null;
+  deliveryId: string;
+  publicUrl: string;
+};
 
-/** What came of a test. `error` is null when it was taken, otherwise a text that starts with `test delivery failed` and names the cause. */
+/**
+ * What came of a test. `error` is null when it was taken, otherwise a text that starts with `test delivery failed` and
+ * names the cause.
+ */
 export type TestResult = Pick<AttemptResult, 'error' | 'statusCode' | 'durationMs'>;
 
 /** Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. */

@@ -1,7 +1,12 @@
-/** What is wrong with a text as a webhook's URL, as the end of a sentence about it; null when it is a good one: absolute, https, without user and password. */
+/**
+ * What is wrong with a text as a webhook's URL, as the end of a sentence about it; null when it is a good one:
+ * absolute, https, without user and password.
+ */
 export function findUrlProblem(text: string): string | null {
   const url = URL.parse(text);
   if (url === null) return 'must be an absolute https URL';
   if (url.protocol !== 'https:') return `must be an https URL, not ${url.protocol.slice(0, -1)}`;
-  return url.username === '' && url.password === '' ? null : 'must not carry a user or password: the signature authenticates deliveries';
+  return url.username === '' && url.password === ''
+    ? null
+    : 'must not carry a user or password: the signature authenticates deliveries';
 }

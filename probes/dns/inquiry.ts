@@ -8,13 +8,20 @@ import type { ResolverPool } from './resolver-pool.ts';
 /** Questions about one name. */
 export type DnsQuestion = { name: string; types: readonly DnsRecordType[] };
 
-/** Questions, whom to put them to (servers of equal rank, at least one, as `address` or `address:port`) and by what means. Milliseconds for everything, at most 10,000. */
+/**
+ * Questions, whom to put them to (servers of equal rank, at least one, as `address` or `address:port`) and by what
+ * means. Milliseconds for everything, at most 10,000.
+ */
 export type DnsInquiry = DnsQuestion & { servers: readonly string[]; resolvers: ResolverPool; deadlineMs: number };
 
 /** The first repetition comes after a quarter of the time, at most after this; each further pause is twice as long. */
 const MAX_FIRST_PAUSE_MS = 1000;
 
-/** Puts questions until each is answered or the deadline passes. Packets get lost: rounds follow one another, each to the next server, and an answer to an earlier round counts for as long as it may still come. A server's failure is final once each has been asked. */
+/**
+ * Puts questions until each is answered or the deadline passes. Packets get lost: rounds follow one another, each to
+ * the next server, and an answer to an earlier round counts for as long as it may still come. A server's failure is
+ * final once each has been asked.
+ */
 export function inquire(inquiry: DnsInquiry): Promise<DnsAnswers> {
   return new Promise((resolve, reject) => new RunningInquiry(inquiry, { resolve, reject }).start());
 }
@@ -52,8 +59,8 @@ class RunningInquiry {
     }, pauseMs);
   }
 
-  // c-ares forgets a try when it begins the next one and takes no late answer to it, which would turn every slow server into a
-  // silent one. So each round is a resolver of its own, which tries once and then waits to the end.
+  // c-ares forgets a try when it begins the next one and takes no late answer to it, which would turn every slow server
+  // into a silent one. So each round is a resolver of its own, which tries once and then waits to the end.
   #askNext(): void {
     const { servers, resolvers } = this.#inquiry;
     const server = servers[this.#resolvers.length % servers.length];
@@ -62,7 +69,10 @@ class RunningInquiry {
     this.#resolvers.push(resolver);
     for (const [type, waiting] of this.#open) {
       this.#open.set(type, waiting + 1);
-      ask(resolver, { name: this.#inquiry.name, type }).then((answer) => this.#take(type, answer), (error: unknown) => this.#fail(error));
+      ask(resolver, { name: this.#inquiry.name, type }).then(
+        (answer) => this.#take(type, answer),
+        (error: unknown) => this.#fail(error),
+      );
     }
   }
 

@@ -12,7 +12,10 @@ export type OwnResolvers = {
 
 /** The means by which a name that fails is told from resolvers of ours that do (D-42). */
 export type OwnResolversWatch = {
-  /** Whether they answer what every resolver can, which are the servers of the root; false where that is not known by the deadline. */
+  /**
+   * Whether they answer what every resolver can, which are the servers of the root; false where that is not known by
+   * the deadline.
+   */
   work: () => Promise<boolean>;
   end: () => void;
 };
@@ -22,7 +25,10 @@ const ASK_WITHIN_MS = 2000;
 /** When many checks fail at once, one answer serves them all for so long. */
 const KEEP_MS = 3000;
 
-/** Reads the resolvers that the system is set up with, as `address` or `address:port`. A fresh look each time: they may have changed since the start. */
+/**
+ * Reads the resolvers that the system is set up with, as `address` or `address:port`. A fresh look each time: they may
+ * have changed since the start.
+ */
 export function readSystemServers(): string[] {
   return new Resolver().getServers();
 }
@@ -31,7 +37,13 @@ export function readSystemServers(): string[] {
 export function createOwnResolvers(servers: () => readonly string[], resolvers: ResolverPool): OwnResolvers {
   let known: { atMs: number; works: Promise<boolean> } | null = null;
   const askForRoot = async () => {
-    const { NS } = await inquire({ name: '.', types: ['NS'], servers: servers(), resolvers, deadlineMs: ASK_WITHIN_MS });
+    const { NS } = await inquire({
+      name: '.',
+      types: ['NS'],
+      servers: servers(),
+      resolvers,
+      deadlineMs: ASK_WITHIN_MS,
+    });
     return NS !== undefined && NS.outcome !== 'failed';
   };
   const work = () => {

@@ -17,7 +17,10 @@ const TIMED_OUT: DnsAnswer = { outcome: 'failed', failure: 'timeout' };
 // 1, 2 and 4 seconds: what outlives a check ends by itself soon after it.
 const TRIES = { timeout: 1000, tries: 3 };
 
-/** Makes a panel of resolvers (`address` or `address:port`). All checks share one socket to each: however many are under way, the number of descriptors stays the same. */
+/**
+ * Makes a panel of resolvers (`address` or `address:port`). All checks share one socket to each: however many are under
+ * way, the number of descriptors stays the same.
+ */
 export function createPanel(addresses: readonly string[]): Panel {
   const members = addresses.map((address) => {
     const resolver = new Resolver(TRIES);
@@ -31,7 +34,9 @@ export function createPanel(addresses: readonly string[]): Panel {
         callOff = startDeadline(deadlineMs, () => resolve(TIMED_OUT));
       });
       const opinions = members.map(async ({ address, resolver }) => {
-        const answers = types.map(async (type) => [type, await Promise.race([ask(resolver, { name, type }), deadline])] as const);
+        const answers = types.map(
+          async (type) => [type, await Promise.race([ask(resolver, { name, type }), deadline])] as const,
+        );
         return { resolver: address, answers: Object.fromEntries(await Promise.all(answers)) };
       });
       try {

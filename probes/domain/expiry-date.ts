@@ -6,7 +6,10 @@ const CLOCK = '(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:[.,]\\
 const ZONE = '(?:\\s*\\(?(?<zone>z|(?:utc|gmt)?[+-]\\d{1,2}(?::?\\d{2})?|[a-z]{2,5})\\)?)?';
 const TIME = `(?:[t\\s,]+\\(?${CLOCK}${ZONE})?`;
 
-/** The forms of dates in registries' answers, most telling first: what one matches no later one is asked about. Days come before months unless a month stands in letters. */
+/**
+ * The forms of dates in registries' answers, most telling first: what one matches no later one is asked about. Days
+ * come before months unless a month stands in letters.
+ */
 const FORMS = [
   // 2026-08-13T04:00:00Z, 2026.09.16 14:00:00, 2026/05/31, 2026. 07. 05., 2026-08-22 (YYYY-MM-DD)
   `(?<year>\\d{4})[-./]\\s?(?<monthNumber>\\d{1,2})[-./]\\s?(?<day>\\d{1,2})\\.?${TIME}`,
@@ -24,13 +27,37 @@ const FORMS = [
   '(?<year>\\d{4})(?<monthNumber>\\d{2})(?<day>\\d{2})(?:(?<hour>\\d{2})(?<minute>\\d{2})(?<second>\\d{2})?)?(?!\\d)',
 ].map((form) => new RegExp(`^${form}(?![\\d:])`, 'i'));
 
-/** Hours east of UTC of the zone names that registries write; a name that is not here, or means several zones, counts as UTC. */
+/**
+ * Hours east of UTC of the zone names that registries write; a name that is not here, or means several zones, counts as
+ * UTC.
+ */
 const ZONE_HOURS: Readonly<Record<string, number>> = {
-  brt: -3, clt: -4, clst: -3, wet: 0, west: 1, cet: 1, cest: 2, met: 1, mest: 2, eet: 2, eest: 3, msk: 3, trt: 3, hkt: 8, sgt: 8, jst: 9, kst: 9, nzst: 12, nzdt: 13,
+  brt: -3,
+  clt: -4,
+  clst: -3,
+  wet: 0,
+  west: 1,
+  cet: 1,
+  cest: 2,
+  met: 1,
+  mest: 2,
+  eet: 2,
+  eest: 3,
+  msk: 3,
+  trt: 3,
+  hkt: 8,
+  sgt: 8,
+  jst: 9,
+  kst: 9,
+  nzst: 12,
+  nzdt: 13,
 };
 const OFFSET = /^(?:utc|gmt)?(?<sign>[+-])(?<hours>\d{1,2}?):?(?<minutes>\d{2})?$/i;
 
-/** The moment, in Unix seconds, that a registry's date stands for: UTC where it names no zone, the start of the day where it has no time; null for what is no date. */
+/**
+ * The moment, in Unix seconds, that a registry's date stands for: UTC where it names no zone, the start of the day
+ * where it has no time; null for what is no date.
+ */
 export function parseExpiryDate(text: string): number | null {
   const trimmed = text.trim();
   for (const form of FORMS) {
@@ -54,7 +81,8 @@ function momentOf(parts: Parts): number | null {
 
 function dateOf(parts: Parts): { year: number; month: number; day: number } {
   const [year, day] = [Number(parts['year']), Number(parts['day'])];
-  const month = parts['month'] === undefined ? Number(parts['monthNumber']) : MONTHS.indexOf(parts['month'].toLowerCase()) + 1;
+  const month =
+    parts['month'] === undefined ? Number(parts['monthNumber']) : MONTHS.indexOf(parts['month'].toLowerCase()) + 1;
   // A month beyond December betrays the American order.
   return month > 12 ? { year, month: day, day: month } : { year, month, day };
 }

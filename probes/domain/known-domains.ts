@@ -8,15 +8,24 @@ import type { DomainStore } from './store.ts';
 import type { WhoisServer } from './whois-answer.ts';
 import { createWhois } from './whois.ts';
 
-/** What look-ups of domains need; `whoisServer` refers to the registries' servers and is itself not guarded, being the operator's choice (D-30). */
-export type DomainEnvironment = { allowPrivateNetwork: boolean; whoisServer: WhoisServer; domains: DomainStore; now: () => number };
+/**
+ * What look-ups of domains need; `whoisServer` refers to the registries' servers and is itself not guarded, being the
+ * operator's choice (D-30).
+ */
+export type DomainEnvironment = {
+  allowPrivateNetwork: boolean;
+  whoisServer: WhoisServer;
+  domains: DomainStore;
+  now: () => number;
+};
 
 /** What is known of a domain, and for how long a registry was asked just now, in milliseconds; null = it was not. */
 export type KnownDomain = { facts: DomainFacts; lookedMs: number | null };
 
 /**
- * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A look-up that outlasts the caller's patience (in
- * milliseconds) goes on, and whoever asks next has its outcome. Rejects only where the store is away or our own machine lacks something.
+ * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A look-up that outlasts the
+ * caller's patience (in milliseconds) goes on, and whoever asks next has its outcome. Rejects only where the store is
+ * away or our own machine lacks something.
  */
 export type KnowDomain = (name: string, patienceMs: number) => Promise<KnownDomain>;
 
@@ -26,16 +35,30 @@ export type KnownDomains = { know: KnowDomain; close: () => Promise<void> };
 /** How long a look-up may take, whatever the checks' time-outs, in milliseconds: less than a stopping process waits. */
 export const LOOK_UP_MS = 8000;
 
-/** A look-up that was cut short by the end of its process is anybody's again this long after its deadline, in milliseconds. */
+/**
+ * A look-up that was cut short by the end of its process is anybody's again this long after its deadline, in
+ * milliseconds.
+ */
 const CLAIM_MARGIN_MS = 5000;
 
 /** How often the outcome of another's look-up is looked for, in milliseconds. */
 const LOOK_EVERY_MS = 200;
 
 /** Opens the knowledge of domains. */
-export function openKnownDomains({ allowPrivateNetwork, whoisServer, domains: store, now }: DomainEnvironment): KnownDomains {
+export function openKnownDomains({
+  allowPrivateNetwork,
+  whoisServer,
+  domains: store,
+  now,
+}: DomainEnvironment): KnownDomains {
   const askInTurn = createTurns({ store, now });
-  const askWhois = createWhois({ root: whoisServer, tcpToRoot: createTcpClient({ allowPrivateNetwork: true }), tcp: createTcpClient({ allowPrivateNetwork }), askInTurn, now });
+  const askWhois = createWhois({
+    root: whoisServer,
+    tcpToRoot: createTcpClient({ allowPrivateNetwork: true }),
+    tcp: createTcpClient({ allowPrivateNetwork }),
+    askInTurn,
+    now,
+  });
   const lookUp = createLookUp({ http: createHttpClient({ allowPrivateNetwork }), store, askInTurn, askWhois, now });
   return shareLookUps({ store, lookUp, now });
 }
@@ -67,7 +90,10 @@ function shareLookUps({ store, lookUp, now }: Tools): KnownDomains {
       if (known.nextLookAtMs > startMs) return { facts: known, lookedMs: null };
       const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOK_UP_MS + CLAIM_MARGIN_MS });
       if (isOurs) return (await within(patienceMs, beginLook(name))) ?? { facts: known, lookedMs: null };
-      return { facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }), lookedMs: null };
+      return {
+        facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }),
+        lookedMs: null,
+      };
     },
     async close() {
       await Promise.allSettled(underWay);
@@ -76,7 +102,10 @@ function shareLookUps({ store, lookUp, now }: Tools): KnownDomains {
 }
 
 /** Another is asking for what nobody knows yet: its outcome is worth waiting for. */
-async function awaitOther(known: DomainFacts, { store, patienceMs }: { store: DomainStore; patienceMs: number }): Promise<DomainFacts> {
+async function awaitOther(
+  known: DomainFacts,
+  { store, patienceMs }: { store: DomainStore; patienceMs: number },
+): Promise<DomainFacts> {
   const deadline = performance.now() + patienceMs;
   let facts = known;
   while (facts.nextLookAtMs === known.nextLookAtMs && performance.now() < deadline) {

@@ -1,18 +1,23 @@
 import type { DomainLookUp } from '../../core/domain/facts.ts';
-import { askRdap, type RdapOutcome, type RdapTools } from './rdap.ts';
 import { readSnapshot } from './rdap-bootstrap.ts';
+import { askRdap, type RdapOutcome, type RdapTools } from './rdap.ts';
 import type { DomainStore } from './store.ts';
 import type { AskWhois } from './whois.ts';
 
 export type LookUpTools = RdapTools & { store: Pick<DomainStore, 'findRdapService'>; askWhois: AskWhois };
 
-/** Asks the registry of a domain in its ASCII form. Whatever registries do is a value; it rejects only when our own machine lacks something. */
+/**
+ * Asks the registry of a domain in its ASCII form. Whatever registries do is a value; it rejects only when our own
+ * machine lacks something.
+ */
 export type LookUpDomain = (name: string, deadlineAtMs: number) => Promise<DomainLookUp>;
 
 /** How much of the time RDAP may take, so that WHOIS has its turn where RDAP hangs. */
 const RDAP_SHARE = 0.5;
 
-/** Makes the look-up of D-27: RDAP where the registry has it, WHOIS where RDAP has no answer or its answer no expiry. */
+/**
+ * Makes the look-up of D-27: RDAP where the registry has it, WHOIS where RDAP has no answer or its answer no expiry.
+ */
 export function createLookUp(tools: LookUpTools): LookUpDomain {
   const snapshot = readSnapshot();
   return async (name, deadlineAtMs) => {
@@ -22,7 +27,10 @@ export function createLookUp(tools: LookUpTools): LookUpDomain {
     if (base === undefined || base === null) return await tools.askWhois({ name, deadlineAtMs });
 
     const nowMs = tools.now();
-    const rdap = await askRdap({ name, base, deadlineAtMs: nowMs + Math.round((deadlineAtMs - nowMs) * RDAP_SHARE) }, tools);
+    const rdap = await askRdap(
+      { name, base, deadlineAtMs: nowMs + Math.round((deadlineAtMs - nowMs) * RDAP_SHARE) },
+      tools,
+    );
     if (isEnough(rdap)) return rdap;
     return combine(rdap, await tools.askWhois({ name, deadlineAtMs }));
   };
@@ -34,8 +42,13 @@ function isEnough(rdap: RdapOutcome): boolean {
   return rdap.outcome === 'not_found' || rdap.expiresAt !== null;
 }
 
-/** WHOIS answers for an RDAP that failed, and adds the expiry to one that has none; what RDAP said stands wherever WHOIS knows less. */
+/**
+ * WHOIS answers for an RDAP that failed, and adds the expiry to one that has none; what RDAP said stands wherever WHOIS
+ * knows less.
+ */
 function combine(rdap: DomainLookUp, whois: DomainLookUp): DomainLookUp {
   if (rdap.outcome !== 'registered') return whois.outcome === 'failed' ? rdap : whois;
-  return whois.outcome === 'registered' ? { ...rdap, expiresAt: whois.expiresAt, registrar: rdap.registrar ?? whois.registrar } : rdap;
+  return whois.outcome === 'registered'
+    ? { ...rdap, expiresAt: whois.expiresAt, registrar: rdap.registrar ?? whois.registrar }
+    : rdap;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Registration } from '../../core/domain/facts.ts';
 import { cleanText } from '../../core/clean-text.ts';
+import type { Registration } from '../../core/domain/facts.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 
 /** Longer names of registrars are cut, in characters. */
@@ -10,8 +10,20 @@ export const MAX_REGISTRAR = 120;
 const domainObject = z.object({
   objectClassName: z.string().optional(),
   ldhName: z.string().optional(),
-  events: z.array(z.object({ eventAction: z.string().optional(), eventDate: z.string().optional() })).optional().catch([]),
-  entities: z.array(z.object({ roles: z.array(z.string()).optional(), handle: z.string().optional(), vcardArray: z.unknown().optional() })).optional().catch([]),
+  events: z
+    .array(z.object({ eventAction: z.string().optional(), eventDate: z.string().optional() }))
+    .optional()
+    .catch([]),
+  entities: z
+    .array(
+      z.object({
+        roles: z.array(z.string()).optional(),
+        handle: z.string().optional(),
+        vcardArray: z.unknown().optional(),
+      }),
+    )
+    .optional()
+    .catch([]),
 });
 
 /** Reads the JSON of an RDAP domain object (RFC 9083); null where it is none, or one of another domain. */

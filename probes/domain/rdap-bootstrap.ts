@@ -4,9 +4,14 @@ import snapshot from './rdap-bootstrap.json' with { type: 'json' };
 /** The address of the RDAP service of each top-level domain that has one; it ends in a slash. */
 export type RdapServices = Readonly<Record<string, string>>;
 
-const bootstrap = z.object({ services: z.array(z.tuple([z.array(z.string()).min(1), z.array(z.string()).min(1)]).rest(z.unknown())).min(1) });
+const bootstrap = z.object({
+  services: z.array(z.tuple([z.array(z.string()).min(1), z.array(z.string()).min(1)]).rest(z.unknown())).min(1),
+});
 
-/** Reads IANA's registry of RDAP services (RFC 9224): https where there is a choice. Null for a text that is no such registry, or an empty one. */
+/**
+ * Reads IANA's registry of RDAP services (RFC 9224): https where there is a choice. Null for a text that is no such
+ * registry, or an empty one.
+ */
 export function parseBootstrap(text: string): RdapServices | null {
   const read = bootstrap.safeParse(parseJson(text));
   return read.success ? servicesOf(read.data) : null;

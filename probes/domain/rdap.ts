@@ -10,7 +10,10 @@ export type RdapTools = { http: HttpClient; askInTurn: AskInTurn; now: () => num
 /** One question to one RDAP service; `base` ends in a slash. */
 export type RdapQuestion = { name: string; base: string; deadlineAtMs: number };
 
-/** What RDAP came to; `refused` tells a registry that wants to be left alone from one that cannot be understood, which may be asked otherwise. */
+/**
+ * What RDAP came to; `refused` tells a registry that wants to be left alone from one that cannot be understood, which
+ * may be asked otherwise.
+ */
 export type RdapOutcome = DomainLookUp & { refused?: true };
 
 type Step = { outcome: RdapOutcome } | { redirect: URL };
@@ -18,10 +21,19 @@ type Step = { outcome: RdapOutcome } | { redirect: URL };
 const MAX_REDIRECTS = 3;
 const MAX_BODY_BYTES = 512 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const HEADERS = { 'User-Agent': 'Spotcheck/1.0 (domain expiry check)', Accept: 'application/rdap+json, application/json;q=0.9', 'Accept-Encoding': ACCEPTED_ENCODINGS };
+const HEADERS = {
+  'User-Agent': 'Spotcheck/1.0 (domain expiry check)',
+  Accept: 'application/rdap+json, application/json;q=0.9',
+  'Accept-Encoding': ACCEPTED_ENCODINGS,
+};
 
-/** Statuses with which a registry asks for a pause, and how long it is where the answer does not say, in milliseconds. */
-const PAUSES: ReadonlyMap<number, number> = new Map([[429, 3_600_000], [503, 600_000]]);
+/**
+ * Statuses with which a registry asks for a pause, and how long it is where the answer does not say, in milliseconds.
+ */
+const PAUSES: ReadonlyMap<number, number> = new Map([
+  [429, 3_600_000],
+  [503, 600_000],
+]);
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 /** Asks an RDAP service for a domain (RFC 9082), over a few redirects and in turn at each server. */
@@ -31,7 +43,12 @@ export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools:
     const at = url;
     const turn = await tools.askInTurn(at.host, deadlineAtMs, (deadlineMs) => send(at, { name, deadlineMs }, tools));
     if (turn.outcome === 'busy') {
-      return { outcome: 'failed', reason: 'The registry is not asked more often than it allows', retryAtMs: turn.retryAtMs, refused: true };
+      return {
+        outcome: 'failed',
+        reason: 'The registry is not asked more often than it allows',
+        retryAtMs: turn.retryAtMs,
+        refused: true,
+      };
     }
     if ('outcome' in turn.result) return turn.result.outcome;
     url = turn.result.redirect;
@@ -39,14 +56,23 @@ export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools:
   return failed(`The registry's RDAP service redirected more than ${MAX_REDIRECTS} times`);
 }
 
-async function send(url: URL, { name, deadlineMs }: { name: string; deadlineMs: number }, { http, now }: RdapTools): Promise<Asked<Step>> {
+async function send(
+  url: URL,
+  { name, deadlineMs }: { name: string; deadlineMs: number },
+  { http, now }: RdapTools,
+): Promise<Asked<Step>> {
   const exchange = await http({ url, method: 'GET', headers: HEADERS, deadlineMs, bodyLimit: () => MAX_BODY_BYTES });
   if (exchange.outcome === 'failed') return told(failed(`The registry's RDAP service: ${exchange.reason}`));
   const { status, headers } = exchange;
   const pauseMs = PAUSES.get(status);
   if (pauseMs !== undefined) {
     const retryAtMs = now() + Math.min(readRetryAfter(headers['retry-after'], now()) ?? pauseMs, LONGEST_PAUSE_MS);
-    const outcome: RdapOutcome = { outcome: 'failed', reason: `The registry's RDAP service asks for a pause (HTTP ${status})`, retryAtMs, refused: true };
+    const outcome: RdapOutcome = {
+      outcome: 'failed',
+      reason: `The registry's RDAP service asks for a pause (HTTP ${status})`,
+      retryAtMs,
+      refused: true,
+    };
     return { result: { outcome }, askAgainAtMs: retryAtMs };
   }
   const redirect = REDIRECTS.has(status) ? redirectOf(headers.location, url) : null;
@@ -62,7 +88,9 @@ function outcomeOf({ status, headers, body }: HttpAnswer, name: string): RdapOut
   if (status === 404 && !headers['content-type']?.includes('html')) return { outcome: 'not_found' };
   if (status !== 200) return failed(`The registry's RDAP service answered HTTP ${status}`);
   const registration = readRdapDomain(body.toString('utf8'), name);
-  return registration === null ? failed("The answer of the registry's RDAP service is not understood") : { outcome: 'registered', ...registration };
+  return registration === null
+    ? failed("The answer of the registry's RDAP service is not understood")
+    : { outcome: 'registered', ...registration };
 }
 
 function redirectOf(location: string | undefined, from: URL): URL | null {
@@ -70,7 +98,10 @@ function redirectOf(location: string | undefined, from: URL): URL | null {
   return to !== null && (to.protocol === 'https:' || to.protocol === 'http:') ? to : null;
 }
 
-/** The wait that a Retry-After header (RFC 9110: seconds, or a date) asks for, in milliseconds; null where there is none to read. */
+/**
+ * The wait that a Retry-After header (RFC 9110: seconds, or a date) asks for, in milliseconds; null where there is none
+ * to read.
+ */
 function readRetryAfter(value: string | undefined, nowMs: number): number | null {
   if (value === undefined) return null;
   const waitMs = /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - nowMs;

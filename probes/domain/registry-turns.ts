@@ -1,14 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DomainStore } from './store.ts';
 
-/** What a request to a registry brought, and when the registry may be asked again where it said so (Unix milliseconds; null = it did not). */
+/**
+ * What a request to a registry brought, and when the registry may be asked again where it said so (Unix milliseconds;
+ * null = it did not).
+ */
 export type Asked<Result> = { result: Result; askAgainAtMs: number | null };
 
 /** What became of a wish to ask a registry: its answer, or when to wish again. */
 export type Turn<Result> = { outcome: 'asked'; result: Result } | { outcome: 'busy'; retryAtMs: number };
 
 /** Asks a server when it is our turn; `ask` is given the milliseconds that are left. */
-export type AskInTurn = <Result>(server: string, deadlineAtMs: number, ask: (deadlineMs: number) => Promise<Asked<Result>>) => Promise<Turn<Result>>;
+export type AskInTurn = <Result>(
+  server: string,
+  deadlineAtMs: number,
+  ask: (deadlineMs: number) => Promise<Asked<Result>>,
+) => Promise<Turn<Result>>;
 
 /** Between two requests to one registry, in milliseconds. */
 const PAUSE_MS = 1000;
@@ -19,7 +26,10 @@ const LOOK_EVERY_MS = 100;
 /** How long a turn outlasts its deadline, in milliseconds: for the queries around it, and for clocks that differ. */
 const MARGIN_MS = 2000;
 
-/** Makes what keeps look-ups gentle: one request at a time at each registry over all processes, a pause after each, and none before the moment that the registry itself has named. */
+/**
+ * Makes what keeps look-ups gentle: one request at a time at each registry over all processes, a pause after each, and
+ * none before the moment that the registry itself has named.
+ */
 export function createTurns({ store, now }: { store: DomainStore; now: () => number }): AskInTurn {
   return async (server, deadlineAtMs, ask) => {
     const untilMs = deadlineAtMs + MARGIN_MS;

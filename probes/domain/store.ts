@@ -8,9 +8,15 @@ export type DomainStore = {
   claim(name: string, when: { nowMs: number; untilMs: number }): Promise<boolean>;
   /** Keeps what is known after a look-up, which ends its claim. */
   write(facts: DomainFacts): Promise<void>;
-  /** The RDAP service of a top-level domain by the refreshed registry: null = it has none; undefined = the registry was never refreshed. */
+  /**
+   * The RDAP service of a top-level domain by the refreshed registry: null = it has none; undefined = the registry was
+   * never refreshed.
+   */
   findRdapService(tld: string): Promise<string | null | undefined>;
-  /** Takes the one place at a server until `untilMs`: null = taken. Otherwise when the server may be asked again as far as it has said; the present holder may leave sooner or later. */
+  /**
+   * Takes the one place at a server until `untilMs`: null = taken. Otherwise when the server may be asked again as far
+   * as it has said; the present holder may leave sooner or later.
+   */
   takeTurn(server: string, when: { nowMs: number; untilMs: number }): Promise<number | null>;
   /** Gives the place back; nobody is let in before `freeAtMs`. */
   endTurn(server: string, when: { untilMs: number; freeAtMs: number }): Promise<void>;

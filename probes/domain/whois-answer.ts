@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
-import type { Registration } from '../../core/domain/facts.ts';
 import { cleanText } from '../../core/clean-text.ts';
+import type { Registration } from '../../core/domain/facts.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 import { MAX_REGISTRAR } from './rdap-answer.ts';
 import { readWhoisFields, type WhoisField } from './whois-fields.ts';
@@ -8,63 +8,150 @@ import { readWhoisFields, type WhoisField } from './whois-fields.ts';
 /** A server that knows more, as `host` or `host:port`. */
 export type WhoisServer = { host: string; port: number };
 
-/** What a WHOIS answer says: `referral` is the registrar's server, null where none is named. `limited`: the server wants fewer questions. `unreadable`: none of all this. */
+/**
+ * What a WHOIS answer says: `referral` is the registrar's server, null where none is named. `limited`: the server wants
+ * fewer questions. `unreadable`: none of all this.
+ */
 export type WhoisReading =
   | ({ outcome: 'registered'; referral: WhoisServer | null } & Registration)
   | { outcome: 'not_found' | 'limited' | 'unreadable' };
 
 const WHOIS_PORT = 43;
 
-const DOMAIN_KEYS = new Set(['domain', 'domain name', 'domainname', 'domain name (ascii)', 'ascii domain', 'nom de domaine', 'dominio']);
+const DOMAIN_KEYS = new Set([
+  'domain',
+  'domain name',
+  'domainname',
+  'domain name (ascii)',
+  'ascii domain',
+  'nom de domaine',
+  'dominio',
+]);
 const STATUS_KEYS = new Set(['status', 'domain status', 'state', 'registration status', 'domain state']);
-const REGISTRAR_KEYS = ['registrar', 'registrar name', 'sponsoring registrar', 'registrar organization', 'current registar', 'current registrar'];
+const REGISTRAR_KEYS = [
+  'registrar',
+  'registrar name',
+  'sponsoring registrar',
+  'registrar organization',
+  'current registar',
+  'current registrar',
+];
 const REFERRAL_KEYS = ['registrar whois server', 'whois server', 'referralserver'];
 const ROOT_REFERRAL_KEYS = ['refer', 'whois'];
 
-/** What registries call the expiry, best first: the registry's own date counts more than the registrar's, which may lie before a renewal. */
+/**
+ * What registries call the expiry, best first: the registry's own date counts more than the registrar's, which may lie
+ * before a renewal.
+ */
 const EXPIRY_KEYS = [
-  'registry expiry date', 'paid till', 'expiry date', 'expiration date', 'expiration time', 'expires', 'expires on', 'expires at', 'expires date', 'expire date', 'expire',
-  'expiry', 'expiration', 'exp date', 'paid until', 'renewal date', 'valid until', 'valid date', 'validity', 'record expires on', 'record will expire on', 'record expired on',
-  'record expires', 'domain expires on', 'domain expires', 'domain expiration date', 'domain expiry date', 'domain billed until', 'domain datebilleduntil', 'fecha de vencimiento',
-  'fecha de expiración', '有効期限', 'registrar registration expiration date', 'registrar expiration date',
+  'registry expiry date',
+  'paid till',
+  'expiry date',
+  'expiration date',
+  'expiration time',
+  'expires',
+  'expires on',
+  'expires at',
+  'expires date',
+  'expire date',
+  'expire',
+  'expiry',
+  'expiration',
+  'exp date',
+  'paid until',
+  'renewal date',
+  'valid until',
+  'valid date',
+  'validity',
+  'record expires on',
+  'record will expire on',
+  'record expired on',
+  'record expires',
+  'domain expires on',
+  'domain expires',
+  'domain expiration date',
+  'domain expiry date',
+  'domain billed until',
+  'domain datebilleduntil',
+  'fecha de vencimiento',
+  'fecha de expiración',
+  '有効期限',
+  'registrar registration expiration date',
+  'registrar expiration date',
 ];
 
 const FREE = /^(?:free|available|no object found|not found|unregistered|unassigned|not registered)\b/i;
 
 const NOT_FOUND = new RegExp(
   [
-    String.raw`\bno match(?:es|ing)?\b`, String.raw`\bnot found\b`, String.raw`\bnothing found\b`, String.raw`\bno (?:data|entries|entry|information|objects?|records?|domains?)(?: was| were| is)? (?:found|available|matching)\b`,
-    String.raw`\bno such (?:domain|object|record)\b`, String.raw`\bnot (?:been )?registered\b`, String.raw`\b(?:is|status:)\s*free\b`, String.raw`\bavailable for (?:purchase|registration)\b`,
-    String.raw`\b(?:does|do) not (?:exist|have an entry)\b`, String.raw`\bunknown domain\b`, String.raw`\bdomain unknown\b`, String.raw`\bno se encuentra registrado\b`, String.raw`\bobject_not_found\b`,
+    String.raw`\bno match(?:es|ing)?\b`,
+    String.raw`\bnot found\b`,
+    String.raw`\bnothing found\b`,
+    String.raw`\bno (?:data|entries|entry|information|objects?|records?|domains?)(?: was| were| is)? (?:found|available|matching)\b`,
+    String.raw`\bno such (?:domain|object|record)\b`,
+    String.raw`\bnot (?:been )?registered\b`,
+    String.raw`\b(?:is|status:)\s*free\b`,
+    String.raw`\bavailable for (?:purchase|registration)\b`,
+    String.raw`\b(?:does|do) not (?:exist|have an entry)\b`,
+    String.raw`\bunknown domain\b`,
+    String.raw`\bdomain unknown\b`,
+    String.raw`\bno se encuentra registrado\b`,
+    String.raw`\bobject_not_found\b`,
   ].join('|'),
   'i',
 );
 
 const LIMITED = new RegExp(
   [
-    String.raw`\b(?:limit|quota|rate|number of (?:allowed )?(?:connections|queries|requests))\b.{0,60}\b(?:exceed|reach)`, String.raw`\bexceed(?:ed|ing|s)?\b.{0,60}\b(?:connections|limit|maximum|number|queries|quota|rate|requests)`,
-    String.raw`\btoo many (?:connections|queries|requests|simultaneous)`, String.raw`\bexcessive (?:queries|querying|requests)`, String.raw`\btry again (?:later|in|after)\b`, String.raw`\bslow down\b`,
-    String.raw`\bblack-?listed\b`, String.raw`\binterval is too short\b`, String.raw`\bserver (?:is )?(?:too )?busy\b`, String.raw`\btemporarily (?:unable|unavailable|denied|blocked)`, String.raw`\baccess (?:control limit|denied|has been|restricted)`,
+    String.raw`\b(?:limit|quota|rate|number of (?:allowed )?(?:connections|queries|requests))\b.{0,60}\b(?:exceed|reach)`,
+    String.raw`\bexceed(?:ed|ing|s)?\b.{0,60}\b(?:connections|limit|maximum|number|queries|quota|rate|requests)`,
+    String.raw`\btoo many (?:connections|queries|requests|simultaneous)`,
+    String.raw`\bexcessive (?:queries|querying|requests)`,
+    String.raw`\btry again (?:later|in|after)\b`,
+    String.raw`\bslow down\b`,
+    String.raw`\bblack-?listed\b`,
+    String.raw`\binterval is too short\b`,
+    String.raw`\bserver (?:is )?(?:too )?busy\b`,
+    String.raw`\btemporarily (?:unable|unavailable|denied|blocked)`,
+    String.raw`\baccess (?:control limit|denied|has been|restricted)`,
   ].join('|'),
   'i',
 );
 
-/** An answer this short is about nothing but the question; longer ones carry terms of use, which speak of limits too. In lines. */
+/**
+ * An answer this short is about nothing but the question; longer ones carry terms of use, which speak of limits too. In
+ * lines.
+ */
 const SHORT = 8;
-/** Where a server says that it found nothing, and how many fields stand beside that: in an answer with more, such words are of something else. */
+/**
+ * Where a server says that it found nothing, and how many fields stand beside that: in an answer with more, such words
+ * are of something else.
+ */
 const FOUND_NOTHING_WITHIN = 40;
 const FIELDS_BESIDE_NOTHING = 5;
 
-/** Reads the answer of a registry or registrar about a domain in its ASCII form. In doubt it is not read as `not_found`: that takes monitors down. */
+/**
+ * Reads the answer of a registry or registrar about a domain in its ASCII form. In doubt it is not read as `not_found`:
+ * that takes monitors down.
+ */
 export function readWhoisAnswer(text: string, name: string): WhoisReading {
   const fields = readWhoisFields(text);
   if (fields.some(({ key, value }) => STATUS_KEYS.has(key) && FREE.test(value))) return { outcome: 'not_found' };
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  const hasNothing = fields.length <= FIELDS_BESIDE_NOTHING && NOT_FOUND.test(lines.slice(0, FOUND_NOTHING_WITHIN).join('\n'));
+  const hasNothing =
+    fields.length <= FIELDS_BESIDE_NOTHING && NOT_FOUND.test(lines.slice(0, FOUND_NOTHING_WITHIN).join('\n'));
   const expiresAt = findExpiry(fields);
   // Some repeat the name before they say that they have nothing of it.
-  if (fields.some(({ key, value }) => DOMAIN_KEYS.has(key) && isName(value, name)) && (expiresAt !== null || !hasNothing)) {
-    return { outcome: 'registered', expiresAt, registrar: findRegistrar(fields), referral: findReferral(fields, REFERRAL_KEYS) };
+  if (
+    fields.some(({ key, value }) => DOMAIN_KEYS.has(key) && isName(value, name)) &&
+    (expiresAt !== null || !hasNothing)
+  ) {
+    return {
+      outcome: 'registered',
+      expiresAt,
+      registrar: findRegistrar(fields),
+      referral: findReferral(fields, REFERRAL_KEYS),
+    };
   }
   const isLimited = LIMITED.test(text);
   if (isLimited && lines.length <= SHORT) return { outcome: 'limited' };
@@ -93,12 +180,16 @@ function findExpiry(fields: readonly WhoisField[]): number | null {
 }
 
 function findRegistrar(fields: readonly WhoisField[]): string | null {
-  const value = REGISTRAR_KEYS.map((wanted) => fields.find(({ key }) => key === wanted)?.value).find((found) => found !== undefined);
+  const value = REGISTRAR_KEYS.map((wanted) => fields.find(({ key }) => key === wanted)?.value).find(
+    (found) => found !== undefined,
+  );
   return cleanText(value ?? '', MAX_REGISTRAR) || null;
 }
 
 function findReferral(fields: readonly WhoisField[], keys: readonly string[]): WhoisServer | null {
-  const value = keys.map((wanted) => fields.find(({ key }) => key === wanted)?.value).find((found) => found !== undefined);
+  const value = keys
+    .map((wanted) => fields.find(({ key }) => key === wanted)?.value)
+    .find((found) => found !== undefined);
   const authority = value?.replace(/^[a-z]+:\/\//i, '').replace(/[/?#\s].*$/, '') ?? '';
   const url = authority === '' ? null : URL.parse(`http://${authority}/`);
   if (url === null) return null;

@@ -1,4 +1,6 @@
-/** One `key: value` of a WHOIS answer; the key in lower case with single blanks for all dots, dashes and underscores. */
+/**
+ * One `key: value` of a WHOIS answer; the key in lower case with single blanks for all dots, dashes and underscores.
+ */
 export type WhoisField = { key: string; value: string };
 
 /** Longer lines are cut, in characters: none of them is a field, and a line of blanks must not keep a pattern busy. */
@@ -13,9 +15,15 @@ const PROSE = /^(?<key>(?:record|domain)? ?(?:expires|expired|will expire) on)\s
 
 type Line = { text: string; indent: number };
 
-/** The fields of a WHOIS answer in order, comments left out. A key that stands alone has the indented line below it for its value. */
+/**
+ * The fields of a WHOIS answer in order, comments left out. A key that stands alone has the indented line below it for
+ * its value.
+ */
 export function readWhoisFields(text: string): WhoisField[] {
-  const lines = text.split(/\r?\n/).map(readLine).filter((line) => line.text !== '' && !COMMENT.test(line.text));
+  const lines = text
+    .split(/\r?\n/)
+    .map(readLine)
+    .filter((line) => line.text !== '' && !COMMENT.test(line.text));
   return lines.flatMap((line, index) => {
     const field = PROSE.exec(line.text)?.groups ?? BRACKETS.exec(line.text)?.groups ?? COLON.exec(line.text)?.groups;
     if (field === undefined) return [];
@@ -33,5 +41,8 @@ function valueBelow({ indent }: Line, next: Line | undefined): string {
 }
 
 function normaliseKey(key: string): string {
-  return key.toLowerCase().replaceAll(/[\s._-]+/g, ' ').trim();
+  return key
+    .toLowerCase()
+    .replaceAll(/[\s._-]+/g, ' ')
+    .trim();
 }

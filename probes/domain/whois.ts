@@ -1,14 +1,25 @@
 import type { DomainLookUp } from '../../core/domain/facts.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
-import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 import type { Asked, AskInTurn } from './registry-turns.ts';
+import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
-/** What WHOIS look-ups are made with; `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead where `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30). */
-export type WhoisTools = { root: WhoisServer; tcpToRoot: TcpClient; tcp: TcpClient; askInTurn: AskInTurn; now: () => number };
+/**
+ * What WHOIS look-ups are made with; `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead
+ * where `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30).
+ */
+export type WhoisTools = {
+  root: WhoisServer;
+  tcpToRoot: TcpClient;
+  tcp: TcpClient;
+  askInTurn: AskInTurn;
+  now: () => number;
+};
 
 export type AskWhois = (question: { name: string; deadlineAtMs: number }) => Promise<DomainLookUp>;
 
-type Answer = { outcome: 'answered'; text: string; reading: WhoisReading } | { outcome: 'failed'; reason: string; retryAtMs: number | null };
+type Answer =
+  | { outcome: 'answered'; text: string; reading: WhoisReading }
+  | { outcome: 'failed'; reason: string; retryAtMs: number | null };
 type Question = { name: string; deadlineAtMs: number };
 
 const MAX_ANSWER_BYTES = 128 * 1024;
@@ -26,7 +37,10 @@ const QUERIES: Readonly<Record<string, (name: string) => string>> = {
   'whois.jprs.jp': (name) => `${name}/e`,
 };
 
-/** Makes the WHOIS look-up (RFC 3912): the root tells the registry's server, and where the registry's answer has no expiry one referral to the registrar's server is followed. */
+/**
+ * Makes the WHOIS look-up (RFC 3912): the root tells the registry's server, and where the registry's answer has no
+ * expiry one referral to the registrar's server is followed.
+ */
 export function createWhois(tools: WhoisTools): AskWhois {
   const registries = new Map<string, { server: WhoisServer; untilMs: number }>();
 
@@ -50,7 +64,13 @@ export function createWhois(tools: WhoisTools): AskWhois {
     if (answer.outcome === 'failed') return answer;
     const lookUp = conclude(answer.reading, "The answer of the registry's WHOIS service is not understood");
     const referral = answer.reading.outcome === 'registered' ? answer.reading.referral : null;
-    if (lookUp.outcome !== 'registered' || lookUp.expiresAt !== null || referral === null || keyOf(referral) === keyOf(found)) return lookUp;
+    if (
+      lookUp.outcome !== 'registered' ||
+      lookUp.expiresAt !== null ||
+      referral === null ||
+      keyOf(referral) === keyOf(found)
+    )
+      return lookUp;
     const more = await ask(referral, question, tools);
     const said = more.outcome === 'answered' && more.reading.outcome === 'registered' ? more.reading : null;
     return { ...lookUp, expiresAt: said?.expiresAt ?? null, registrar: lookUp.registrar ?? said?.registrar ?? null };
@@ -58,16 +78,27 @@ export function createWhois(tools: WhoisTools): AskWhois {
 }
 
 function conclude(reading: WhoisReading, otherwise: string): DomainLookUp {
-  if (reading.outcome === 'registered') return { outcome: 'registered', expiresAt: reading.expiresAt, registrar: reading.registrar };
-  return reading.outcome === 'not_found' ? { outcome: 'not_found' } : { outcome: 'failed', reason: otherwise, retryAtMs: null };
+  if (reading.outcome === 'registered')
+    return { outcome: 'registered', expiresAt: reading.expiresAt, registrar: reading.registrar };
+  return reading.outcome === 'not_found'
+    ? { outcome: 'not_found' }
+    : { outcome: 'failed', reason: otherwise, retryAtMs: null };
 }
 
 async function ask(server: WhoisServer, { name, deadlineAtMs }: Question, tools: WhoisTools): Promise<Answer> {
-  const turn = await tools.askInTurn(keyOf(server), deadlineAtMs, (deadlineMs) => exchange(server, { name, deadlineMs }, tools));
-  return turn.outcome === 'asked' ? turn.result : { outcome: 'failed', reason: 'The registry is not asked more often than it allows', retryAtMs: turn.retryAtMs };
+  const turn = await tools.askInTurn(keyOf(server), deadlineAtMs, (deadlineMs) =>
+    exchange(server, { name, deadlineMs }, tools),
+  );
+  return turn.outcome === 'asked'
+    ? turn.result
+    : { outcome: 'failed', reason: 'The registry is not asked more often than it allows', retryAtMs: turn.retryAtMs };
 }
 
-async function exchange(server: WhoisServer, { name, deadlineMs }: { name: string; deadlineMs: number }, { tcp, now }: WhoisTools): Promise<Asked<Answer>> {
+async function exchange(
+  server: WhoisServer,
+  { name, deadlineMs }: { name: string; deadlineMs: number },
+  { tcp, now }: WhoisTools,
+): Promise<Asked<Answer>> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   const made = await tcp({
@@ -80,13 +111,18 @@ async function exchange(server: WhoisServer, { name, deadlineMs }: { name: strin
     },
     deadlineMs,
   });
-  if (made.outcome === 'failed') return { result: failed(`The registry's WHOIS service: ${made.reason}`), askAgainAtMs: null };
+  if (made.outcome === 'failed')
+    return { result: failed(`The registry's WHOIS service: ${made.reason}`), askAgainAtMs: null };
   const text = decode(Buffer.concat(pieces));
-  if (made.end === 'deadline' || text.trim() === '') return { result: failed("The registry's WHOIS service gave no whole answer in time"), askAgainAtMs: null };
+  if (made.end === 'deadline' || text.trim() === '')
+    return { result: failed("The registry's WHOIS service gave no whole answer in time"), askAgainAtMs: null };
   const reading = readWhoisAnswer(text, name);
   if (reading.outcome !== 'limited') return { result: { outcome: 'answered', text, reading }, askAgainAtMs: null };
   const retryAtMs = now() + PAUSE_MS;
-  return { result: { outcome: 'failed', reason: "The registry's WHOIS service asks for a pause", retryAtMs }, askAgainAtMs: retryAtMs };
+  return {
+    result: { outcome: 'failed', reason: "The registry's WHOIS service asks for a pause", retryAtMs },
+    askAgainAtMs: retryAtMs,
+  };
 }
 
 function failed(reason: string): Answer {

@@ -25,8 +25,14 @@ export class HttpJourney {
     }
   }
 
-  /** The observation of an answer that ends the journey; its body is null unless it was read. What a glimpse of the body takes is not measured. */
-  async answered({ status, headers, body, truncated, glimpse }: HttpAnswer, { isBodyRead, hadSecrets }: { isBodyRead: boolean; hadSecrets: boolean }): Promise<HttpAnswered> {
+  /**
+   * The observation of an answer that ends the journey; its body is null unless it was read. What a glimpse of the body
+   * takes is not measured.
+   */
+  async answered(
+    { status, headers, body, truncated, glimpse }: HttpAnswer,
+    { isBodyRead, hadSecrets }: { isBodyRead: boolean; hadSecrets: boolean },
+  ): Promise<HttpAnswered> {
     const measured = this.#measured();
     return {
       ...measured,
@@ -67,12 +73,16 @@ function addPhases(a: Phases, b: Phases): Phases {
 }
 
 function add(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? a ?? b : a + b;
+  return a === null || b === null ? (a ?? b) : a + b;
 }
 
-/** UTF-8 unless the answer says Latin-1. A byte-order mark says UTF-8 whatever the header does, and is no part of the text: JSON with one would be none. */
+/**
+ * UTF-8 unless the answer says Latin-1. A byte-order mark says UTF-8 whatever the header does, and is no part of the
+ * text: JSON with one would be none.
+ */
 function decodeText(bytes: Buffer, contentType: string | undefined): string {
-  if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length))) return bytes.toString('utf8', BYTE_ORDER_MARK.length);
+  if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length)))
+    return bytes.toString('utf8', BYTE_ORDER_MARK.length);
   return bytes.toString(isLatin1(contentType) ? 'latin1' : 'utf8');
 }
 

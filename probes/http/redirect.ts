@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import { isHttp } from './request.ts';
-import type { Hop } from './request.ts';
+import { isHttp, type Hop } from './request.ts';
 
 /** D-21: no check follows more than this many redirects. */
 export const MAX_REDIRECTS = 10;
@@ -10,8 +9,14 @@ const KEEPS_METHOD = new Set([307, 308]);
 // Of a body that is not sent again, its description is not either.
 const BODY_HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-location']);
 
-/** Where an answer points; null when it is no redirect that can be followed (none at all, no Location, a Location that is no http or https URL), so that it is the final answer. */
-export function redirectTarget({ status, location }: { status: number; location: string | undefined }, from: URL): URL | null {
+/**
+ * Where an answer points; null when it is no redirect that can be followed (none at all, no Location, a Location that
+ * is no http or https URL), so that it is the final answer.
+ */
+export function redirectTarget(
+  { status, location }: { status: number; location: string | undefined },
+  from: URL,
+): URL | null {
   if (!REDIRECTS.has(status) || location === undefined) return null;
   // Node reads header bytes as Latin-1; names beyond ASCII come as UTF-8 in practice.
   const to = URL.parse(Buffer.from(location, 'latin1').toString(), from.href);
@@ -24,7 +29,9 @@ export function redirectTarget({ status, location }: { status: number; location:
  * one hop stays lost.
  */
 export function followRedirect({ hop, status, to }: { hop: Hop; status: number; to: URL }, first: URL): Hop {
-  const next = asGet(hop, status) ? { ...hop, method: 'GET', body: null, headers: without(hop, (name) => BODY_HEADERS.has(name)) } : hop;
+  const next = asGet(hop, status)
+    ? { ...hop, method: 'GET', body: null, headers: without(hop, (name) => BODY_HEADERS.has(name)) }
+    : hop;
   const sent = to.host === hop.url.host ? next : { ...next, headers: without(next, (name) => name === 'host') };
   return { ...(isWithin(to.hostname, first.hostname) && isAtPort(to, first) ? sent : dropSecrets(sent)), url: to };
 }
@@ -40,13 +47,19 @@ function dropSecrets(hop: Hop): Hop {
   return { ...hop, body: null, headers: without({ headers }, (name) => BODY_HEADERS.has(name)) };
 }
 
-function without({ headers }: Pick<Hop, 'headers'>, leavesOut: (name: string, isSecret: boolean) => boolean): Hop['headers'] {
+function without(
+  { headers }: Pick<Hop, 'headers'>,
+  leavesOut: (name: string, isSecret: boolean) => boolean,
+): Hop['headers'] {
   return new Map([...headers].filter(([name, { isSecret }]) => !leavesOut(name, isSecret)));
 }
 
 /** True for the same port, and for https' own after http's own: that is how sites move their visitors to TLS. */
 function isAtPort(to: URL, first: URL): boolean {
-  return portOf(to) === portOf(first) || (to.protocol === 'https:' && portOf(to) === 443 && first.protocol === 'http:' && portOf(first) === 80);
+  return (
+    portOf(to) === portOf(first) ||
+    (to.protocol === 'https:' && portOf(to) === 443 && first.protocol === 'http:' && portOf(first) === 80)
+  );
 }
 
 function portOf({ protocol, port }: URL): number {

@@ -20,14 +20,19 @@ const DEFAULT_HEADERS: readonly RequestHeader[] = [
   { name: 'Accept', value: '*/*', isSecret: false },
   { name: 'Accept-Encoding', value: ACCEPTED_ENCODINGS, isSecret: false },
 ];
-const DEFAULTS: ReadonlyMap<string, RequestHeader> = new Map(DEFAULT_HEADERS.map((header) => [header.name.toLowerCase(), header]));
+const DEFAULTS: ReadonlyMap<string, RequestHeader> = new Map(
+  DEFAULT_HEADERS.map((header) => [header.name.toLowerCase(), header]),
+);
 
 // How long the body is and where it ends is for the client to say: a wrong length would leave both sides waiting.
 const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding']);
 // Credentials by their very name, also where a customer wrote them among the plain headers.
 const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
-/** The first request of a check; null when its target is no http or https URL. A user and password in the URL become basic credentials; what is set later here wins: plain headers, secret headers, `auth`. */
+/**
+ * The first request of a check; null when its target is no http or https URL. A user and password in the URL become
+ * basic credentials; what is set later here wins: plain headers, secret headers, `auth`.
+ */
 export function buildFirstHop({ target, method, checkSpec, secrets }: CheckTarget): Hop | null {
   const url = URL.parse(target);
   if (url === null || !isHttp(url)) return null;
@@ -40,11 +45,18 @@ export function buildFirstHop({ target, method, checkSpec, secrets }: CheckTarge
   const body = spec.bodySecret ? secrets.body : spec.body;
   if (body !== undefined && spec.contentType !== undefined) addHeaders(headers, { 'Content-Type': spec.contentType });
   if (spec.headers !== undefined) addHeaders(headers, spec.headers);
-  for (const [name, value] of Object.entries(secrets.secretHeaders ?? {})) addHeader(headers, { name, value, isSecret: true });
+  for (const [name, value] of Object.entries(secrets.secretHeaders ?? {}))
+    addHeader(headers, { name, value, isSecret: true });
   if (spec.auth?.type === 'bearer' && secrets.auth) addSecret(headers, `Bearer ${secrets.auth.token ?? ''}`);
-  if (spec.auth?.type === 'basic' && secrets.auth) addSecret(headers, basicCredentials(secrets.auth.username ?? '', secrets.auth.password ?? ''));
+  if (spec.auth?.type === 'basic' && secrets.auth)
+    addSecret(headers, basicCredentials(secrets.auth.username ?? '', secrets.auth.password ?? ''));
 
-  return { url, method: method ?? 'GET', headers, body: body === undefined ? null : { text: body, isSecret: spec.bodySecret === true } };
+  return {
+    url,
+    method: method ?? 'GET',
+    headers,
+    body: body === undefined ? null : { text: body, isSecret: spec.bodySecret === true },
+  };
 }
 
 /** True when a hop carries something that may not be shown to strangers. */

@@ -1,9 +1,15 @@
 import type { FixedCause } from '../../core/verdict.ts';
 
-/** So many echo requests to one address, all to be answered within the deadline in milliseconds. The address is in its usual form. */
+/**
+ * So many echo requests to one address, all to be answered within the deadline in milliseconds. The address is in its
+ * usual form.
+ */
 export type EchoRound = { address: string; count: number; deadlineMs: number };
 
-/** What became of a round: the round trips of the requests that were answered, in milliseconds; or no request could be sent there; or none from here. */
+/**
+ * What became of a round: the round trips of the requests that were answered, in milliseconds; or no request could be
+ * sent there; or none from here.
+ */
 export type EchoOutcome =
   | { outcome: 'measured'; sent: number; roundTripsMs: readonly number[] }
   | { outcome: 'failed'; cause: FixedCause; reason: string }
@@ -21,7 +27,10 @@ export type EchoMeans = {
   close: () => Promise<void>;
 };
 
-/** The pause between two requests of a round, in milliseconds: five a second at the most, and the last has half the deadline left for its reply. */
+/**
+ * The pause between two requests of a round, in milliseconds: five a second at the most, and the last has half the
+ * deadline left for its reply.
+ */
 export function gapMs({ count, deadlineMs }: Pick<EchoRound, 'count' | 'deadlineMs'>): number {
   return Math.min(200, deadlineMs / 2 / count);
 }

@@ -16,8 +16,14 @@ const PACKET_BYTES = 64;
 const REQUEST_TYPE = { 4: 8, 6: 128 } as const satisfies Record<Family, number>;
 const REPLY_TYPE = { 4: 0, 6: 129 } as const satisfies Record<Family, number>;
 
-/** Builds an echo request around a token of `TOKEN_BYTES`; identifier and sequence are taken modulo 65,536. Over IPv6 the kernel fills in the checksum, which covers addresses that only it knows (RFC 4443). */
-export function buildEchoRequest(family: Family, { identifier, sequence, token }: { identifier: number; sequence: number; token: Uint8Array }): EchoRequest {
+/**
+ * Builds an echo request around a token of `TOKEN_BYTES`; identifier and sequence are taken modulo 65,536. Over IPv6
+ * the kernel fills in the checksum, which covers addresses that only it knows (RFC 4443).
+ */
+export function buildEchoRequest(
+  family: Family,
+  { identifier, sequence, token }: { identifier: number; sequence: number; token: Uint8Array },
+): EchoRequest {
   const packet = Buffer.alloc(PACKET_BYTES);
   packet[OFFSETS.type] = REQUEST_TYPE[family];
   packet.writeUInt16BE(identifier & 0xffff, OFFSETS.identifier);
@@ -27,7 +33,10 @@ export function buildEchoRequest(family: Family, { identifier, sequence, token }
   return { packet, key: keyOf(packet) };
 }
 
-/** The key of an echo reply as it came from a socket, with its IPv4 header or without; null for whatever else, a broken checksum included. The identifier is no part of it: the kernel sets its own on datagram sockets. */
+/**
+ * The key of an echo reply as it came from a socket, with its IPv4 header or without; null for whatever else, a broken
+ * checksum included. The identifier is no part of it: the kernel sets its own on datagram sockets.
+ */
 export function readEchoReply(family: Family, message: Buffer): string | null {
   const packet = family === 4 ? withoutIpv4Header(message) : message;
   if (packet.length < OFFSETS.token + TOKEN_BYTES) return null;
@@ -49,7 +58,10 @@ function keyOf(packet: Buffer): string {
   return packet.toString('latin1', OFFSETS.sequence, OFFSETS.token + TOKEN_BYTES);
 }
 
-/** A raw IPv4 socket hands on the whole packet, which begins with its version and header length in words; an echo reply begins with 0. */
+/**
+ * A raw IPv4 socket hands on the whole packet, which begins with its version and header length in words; an echo reply
+ * begins with 0.
+ */
 function withoutIpv4Header(message: Buffer): Buffer {
   const first = message[0] ?? 0;
   return first >> 4 === 4 ? message.subarray((first & 0x0f) * 4) : message;

@@ -1,23 +1,37 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { buildEchoRequest, readEchoReply, TOKEN_BYTES } from './echo-packet.ts';
-import type { Family } from './echo-packet.ts';
+import { buildEchoRequest, readEchoReply, TOKEN_BYTES, type Family } from './echo-packet.ts';
 
-/** One request, and what is told of it: that it went out, and then, once, its round trip in milliseconds, or that it could not be sent. */
-export type AwaitedEcho = { address: string; onSent: () => void; onReply: (roundTripMs: number) => void; onError: (error: Error) => void };
+/**
+ * One request, and what is told of it: that it went out, and then, once, its round trip in milliseconds, or that it
+ * could not be sent.
+ */
+export type AwaitedEcho = {
+  address: string;
+  onSent: () => void;
+  onReply: (roundTripMs: number) => void;
+  onError: (error: Error) => void;
+};
 
 type Awaited = AwaitedEcho & { packet: Buffer; sentAtMs: number };
 
-/** ICMP has no ports. Node asks for one all the same, Linux wants none or the protocol's number in its place on a raw IPv6 socket, and ignores it elsewhere. */
+/**
+ * ICMP has no ports. Node asks for one all the same, Linux wants none or the protocol's number in its place on a raw
+ * IPv6 socket, and ignores it elsewhere.
+ */
 const PORT = { 4: 1, 6: 58 } as const satisfies Record<Family, number>;
 
 /**
- * libuv reads so many packets from a socket in one turn of the event loop. More requests than that in a turn would pile up replies: those
- * of near targets overflow the socket's buffer, which holds a few hundred, and all look slower than they were.
+ * libuv reads so many packets from a socket in one turn of the event loop. More requests than that in a turn would pile
+ * up replies: those of near targets overflow the socket's buffer, which holds a few hundred, and all look slower than
+ * they were.
  */
 const SENDS_A_TURN = 32;
 
-/** Sends the echo requests of all monitors over one ICMP socket, and tells their replies apart: one counts when it comes from the address that was asked and brings back sequence and token, once, and while it is awaited. */
+/**
+ * Sends the echo requests of all monitors over one ICMP socket, and tells their replies apart: one counts when it comes
+ * from the address that was asked and brings back sequence and token, once, and while it is awaited.
+ */
 export class EchoSocket {
   readonly #socket: Socket;
   readonly #family: Family;
@@ -37,7 +51,10 @@ export class EchoSocket {
     socket.on('error', () => undefined);
   }
 
-  /** Sends one request, at once or a few turns of the event loop later. Calling what it returns ends the wait: a reply that comes later is nobody's. */
+  /**
+   * Sends one request, at once or a few turns of the event loop later. Calling what it returns ends the wait: a reply
+   * that comes later is nobody's.
+   */
   send(echo: AwaitedEcho): () => void {
     this.#sequence += 1;
     const { packet, key } = buildEchoRequest(this.#family, {

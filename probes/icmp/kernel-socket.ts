@@ -1,5 +1,4 @@
-import dgram from 'node:dgram';
-import type { Socket } from 'node:dgram';
+import dgram, { type Socket } from 'node:dgram';
 import { getSystemErrorName } from 'node:util';
 import type { Family } from './echo-packet.ts';
 
@@ -7,7 +6,10 @@ import type { Family } from './echo-packet.ts';
 export type OpenedSocket = { kind: SocketKind; socket: Socket } | { kind: null; reason: string };
 export type SocketKind = 'datagram socket' | 'raw socket';
 
-/** Opens an ICMP socket of a family. A datagram socket comes first: the kernel hands it its own replies only, and grants it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW. */
+/**
+ * Opens an ICMP socket of a family. A datagram socket comes first: the kernel hands it its own replies only, and grants
+ * it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW.
+ */
 export async function openKernelSocket(family: Family): Promise<OpenedSocket> {
   const calls = await loadSystemCalls();
   if (typeof calls === 'string') return { kind: null, reason: calls };
@@ -39,19 +41,24 @@ const TYPE = { 'datagram socket': 2, 'raw socket': 3 } as const satisfies Record
 const CLOSE_ON_EXEC = 0o2000000;
 const FLAGS = CLOSE_ON_EXEC | 0o4000;
 
-// ICMP_FILTER (linux/icmp.h) and ICMP6_FILTER (linux/icmpv6.h): a bit for each type that is kept from the socket. All but
-// echo replies are, or each request that the host itself is sent, and each neighbour discovery, would wake the process.
+// ICMP_FILTER (linux/icmp.h) and ICMP6_FILTER (linux/icmpv6.h): a bit for each type that is kept from the socket. All
+// but echo replies are, or each request that the host itself is sent, and each neighbour discovery, would wake the
+// process.
 const FILTER = {
   4: { level: 255, name: 1, value: typesExcept(0, 32) },
   6: { level: 58, name: 1, value: typesExcept(129, 256) },
 } as const satisfies Record<Family, object>;
 
-/** Asked for, so that replies survive a moment in which the process is busy; the kernel grants `net.core.rmem_max` at the most, as Linux ships it some 500 replies. */
+/**
+ * Asked for, so that replies survive a moment in which the process is busy; the kernel grants `net.core.rmem_max` at
+ * the most, as Linux ships it some 500 replies.
+ */
 const RECEIVE_BYTES = 4 * 1024 * 1024;
 
 /** The binding is built for many platforms, but not for all; without it there is still the ping program. */
 async function loadSystemCalls(): Promise<SystemCalls | string> {
-  if (process.platform !== 'linux') return `sockets for echo requests are opened on Linux only, this is ${process.platform}`;
+  if (process.platform !== 'linux')
+    return `sockets for echo requests are opened on Linux only, this is ${process.platform}`;
   try {
     const { default: koffi } = await import('koffi');
     const libc = koffi.load(null);
@@ -79,9 +86,10 @@ function open(calls: SystemCalls, family: Family, kind: SocketKind): Socket {
 }
 
 /**
- * Hands an ICMP socket to node's event loop. Node adopts descriptors of UDP sockets, and a raw socket is none to it, although it is
- * sent to and read from by the very same calls. So node adopts a plain UDP socket, and before the event loop has looked at that
- * descriptor (adopting is synchronous, watching begins with the loop's next turn) the ICMP socket takes its place.
+ * Hands an ICMP socket to node's event loop. Node adopts descriptors of UDP sockets, and a raw socket is none to it,
+ * although it is sent to and read from by the very same calls. So node adopts a plain UDP socket, and before the event
+ * loop has looked at that descriptor (adopting is synchronous, watching begins with the loop's next turn) the ICMP
+ * socket takes its place.
  */
 function adopt(calls: SystemCalls, fd: number, family: Family): Socket {
   const place = checked(calls, calls.socket(DOMAIN[family], TYPE['datagram socket'] | FLAGS, 0));
@@ -110,7 +118,7 @@ function failedCall({ errno }: SystemCalls): Error {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.split('\n', 1)[0] ?? '' : String(error);
+  return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
 }
 
 /** A bit for each of so many types, in the kernel's words of 32 bits, all set but one. */

@@ -5,10 +5,16 @@ import { openKernelSocket } from './kernel-socket.ts';
 import { openPingProgram } from './ping-program.ts';
 import { measureOverSocket } from './socket-round.ts';
 
-/** With what echo requests of a family will be sent, told once; null: with nothing, so that its checks are no vote. `reason` says why it is not a socket, for operators; null where it is. */
+/**
+ * With what echo requests of a family will be sent, told once; null: with nothing, so that its checks are no vote.
+ * `reason` says why it is not a socket, for operators; null where it is.
+ */
 export type EchoNotice = { family: Family; means: EchoMeansKind | null; reason: string | null };
 
-/** Chooses how echo requests of a family are sent, once: over an ICMP socket, else by the system's ping program; null where neither can. */
+/**
+ * Chooses how echo requests of a family are sent, once: over an ICMP socket, else by the system's ping program; null
+ * where neither can.
+ */
 export async function openEchoMeans(family: Family, onNotice: (notice: EchoNotice) => void): Promise<EchoMeans | null> {
   const opened = await openKernelSocket(family);
   if (opened.kind !== null) {

@@ -3,7 +3,10 @@ import type { EchoOutcome } from './echo-means.ts';
 const REPLY = /\b(?:icmp_)?seq=(?<sequence>\d+)\b.*\btime[=<](?<ms>[\d.]+) ms/;
 const TRANSMITTED = /^(?<sent>\d+) packets transmitted/m;
 
-/** Reads what the ping of iputils or BusyBox printed; null where it says nowhere how many requests it sent, because it could not. A request that was answered twice counts once. */
+/**
+ * Reads what the ping of iputils or BusyBox printed; null where it says nowhere how many requests it sent, because it
+ * could not. A request that was answered twice counts once.
+ */
 export function readPingOutput(text: string): EchoOutcome | null {
   const sent = Number(TRANSMITTED.exec(text)?.groups?.sent ?? 0);
   if (sent === 0) return null;

@@ -18,10 +18,19 @@ const GRACE_MS = 1000;
 const LOOPBACK = { 4: '127.0.0.1', 6: '::1' } as const satisfies Record<Family, string>;
 const TRIAL_MS = 2000;
 
-const OVERLOADED: EchoOutcome = { outcome: 'unavailable', reason: 'Too many ping programs were running on the probing machine' };
-const NOT_RUN: EchoOutcome = { outcome: 'unavailable', reason: 'The ping program of the probing machine could not send echo requests' };
+const OVERLOADED: EchoOutcome = {
+  outcome: 'unavailable',
+  reason: 'Too many ping programs were running on the probing machine',
+};
+const NOT_RUN: EchoOutcome = {
+  outcome: 'unavailable',
+  reason: 'The ping program of the probing machine could not send echo requests',
+};
 
-/** The system's `ping` as a means, where it can measure loopback; null where it is missing or may not send. `command` is the program, by path or as found in PATH. */
+/**
+ * The system's `ping` as a means, where it can measure loopback; null where it is missing or may not send. `command` is
+ * the program, by path or as found in PATH.
+ */
 export async function openPingProgram(family: Family, command = 'ping'): Promise<EchoMeans | null> {
   const ping = new PingProgram(command);
   const trial = await ping.measure({ address: LOOPBACK[family], count: 1, deadlineMs: TRIAL_MS });
@@ -63,17 +72,26 @@ class PingProgram {
   }
 }
 
-/** Options that iputils and BusyBox share. A ping that is interrupted at the deadline tells what it has counted so far. */
+/**
+ * Options that iputils and BusyBox share. A ping that is interrupted at the deadline tells what it has counted so far.
+ */
 function run(command: string, { address, count, deadlineMs }: EchoRound): Promise<EchoOutcome> {
-  // Where the gap is wider than the deadline allows for, fewer requests: each is to have half the deadline for its reply.
+  // Where the gap is wider than the deadline allows for, fewer requests: each is to have half the deadline for its
+  // reply.
   const affordable = 1 + Math.floor(deadlineMs / 2 / GAP_MS);
   const args = ['-n', '-c', String(Math.min(count, affordable)), '-i', String(GAP_MS / 1000), address];
   return new Promise((resolve) => {
-    const child = execFile(command, args, { env: ENVIRONMENT, timeout: Math.ceil(deadlineMs) + GRACE_MS, killSignal: 'SIGKILL' }, (_error, stdout) => {
-      clearTimeout(deadline);
-      // Whether it failed is not told by its exit status (1 is "no reply" to one ping, any failure to another), but by the missing count.
-      resolve(readPingOutput(stdout) ?? NOT_RUN);
-    });
+    const child = execFile(
+      command,
+      args,
+      { env: ENVIRONMENT, timeout: Math.ceil(deadlineMs) + GRACE_MS, killSignal: 'SIGKILL' },
+      (_error, stdout) => {
+        clearTimeout(deadline);
+        // Whether it failed is not told by its exit status (1 is "no reply" to one ping, any failure to another), but
+        // by the missing count.
+        resolve(readPingOutput(stdout) ?? NOT_RUN);
+      },
+    );
     const deadline = setTimeout(() => child.kill('SIGINT'), deadlineMs);
   });
 }

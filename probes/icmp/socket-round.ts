@@ -1,17 +1,23 @@
 import { startDeadline } from '../../net/deadline.ts';
 import { failureOf } from '../../net/failure.ts';
-import { gapMs } from './echo-means.ts';
-import type { EchoOutcome, EchoRound } from './echo-means.ts';
+import { gapMs, type EchoOutcome, type EchoRound } from './echo-means.ts';
 import type { EchoSocket } from './echo-socket.ts';
 
-/** Measures one round over a socket: request after request at a fixed gap, done with the last reply or at the deadline. */
+/**
+ * Measures one round over a socket: request after request at a fixed gap, done with the last reply or at the deadline.
+ */
 export function measureOverSocket(socket: EchoSocket, round: EchoRound): Promise<EchoOutcome> {
   return new Promise((resolve, reject) => {
     new SocketRound({ socket, round, resolve, reject }).start();
   });
 }
 
-type Settlement = { socket: EchoSocket; round: EchoRound; resolve: (outcome: EchoOutcome) => void; reject: (error: Error) => void };
+type Settlement = {
+  socket: EchoSocket;
+  round: EchoRound;
+  resolve: (outcome: EchoOutcome) => void;
+  reject: (error: Error) => void;
+};
 
 class SocketRound {
   readonly #socket: EchoSocket;
@@ -69,7 +75,9 @@ class SocketRound {
   #finish(): void {
     this.#stop();
     // A busy machine may reach the deadline before all requests are out; what went out is what was measured.
-    this.#resolve(this.#sent === 0 ? BUSY : { outcome: 'measured', sent: this.#sent, roundTripsMs: this.#roundTripsMs });
+    this.#resolve(
+      this.#sent === 0 ? BUSY : { outcome: 'measured', sent: this.#sent, roundTripsMs: this.#roundTripsMs },
+    );
   }
 
   #stop(): void {
@@ -84,7 +92,11 @@ const BUSY: EchoOutcome = { outcome: 'unavailable', reason: 'The probing machine
 /** What a kernel's refusal to send says that is particular to echo requests. */
 const REFUSALS: Readonly<Record<string, EchoOutcome>> = {
   EPERM: { outcome: 'unavailable', reason: 'A firewall of the probing machine lets no echo request out' },
-  EACCES: { outcome: 'failed', cause: 'unsupported', reason: 'The target is a broadcast address, which stands for no single host' },
+  EACCES: {
+    outcome: 'failed',
+    cause: 'unsupported',
+    reason: 'The target is a broadcast address, which stands for no single host',
+  },
 };
 
 function failedSend(error: Error): EchoOutcome | null {

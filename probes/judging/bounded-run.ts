@@ -37,7 +37,7 @@ export function threadMs(): number {
  * later. It blocks, so it belongs into a thread.
  */
 export function runWithin(budgetMs: number, work: () => void): boolean {
-  for (let wallMs = budgetMs; ; ) {
+  for (let wallMs = budgetMs; ;) {
     const beganMs = threadMs();
     if (runOnce(Math.ceil(wallMs), work)) return true;
     const spentMs = threadMs() - beganMs;

@@ -2,7 +2,9 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue, type Demand } from './fair-queue.ts';
 
 /** What a thread says of a task: its result, or what it threw; and the processor time that it took, in milliseconds. */
-export type ThreadAnswer<Result> = { outcome: 'done'; result: Result; spentMs: number } | { outcome: 'threw'; message: string; spentMs: number };
+export type ThreadAnswer<Result> =
+  | { outcome: 'done'; result: Result; spentMs: number }
+  | { outcome: 'threw'; message: string; spentMs: number };
 
 /** What came of a task, and the processor time that it took, in milliseconds. */
 export type Computed<Result> = { result: Result; spentMs: number };
@@ -50,7 +52,11 @@ const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
  */
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;
-  readonly #queued = new FairQueue<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
+  readonly #queued = new FairQueue<Job<Task, Result>>({
+    mostJobs: MOST_WAITING,
+    mostCharacters: MOST_WAITING_CHARACTERS,
+    now: () => performance.now(),
+  });
   #worker: Worker | null = null;
   #isClosed = false;
   /** Those that the thread has, in the order in which it answers. */

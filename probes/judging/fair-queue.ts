@@ -63,7 +63,8 @@ export class FairQueue<Job> {
    * milliseconds.
    */
   takeOverdue(waitedMs: number): Job[] {
-    const isOverdue = ({ queuedAtMs, takesLong }: Waiting<Job>) => takesLong && this.#chargedMs - queuedAtMs >= waitedMs;
+    const isOverdue = ({ queuedAtMs, takesLong }: Waiting<Job>) =>
+      takesLong && this.#chargedMs - queuedAtMs >= waitedMs;
     const overdue = this.#waiting.filter(isOverdue);
     if (overdue.length === 0) return [];
     this.#waiting = this.#waiting.filter((waiting) => !isOverdue(waiting));

@@ -25,7 +25,10 @@ parentPort?.on('message', (task: JudgingTask) => {
   parentPort?.postMessage({ ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Judged>, []);
 });
 
-function judge({ target, observation }: JudgingTask): { outcome: 'done'; result: Judged } | { outcome: 'threw'; message: string } {
+function judge({
+  target,
+  observation,
+}: JudgingTask): { outcome: 'done'; result: Judged } | { outcome: 'threw'; message: string } {
   try {
     const judging = beginJudging({ target, observation, search });
     runWithin(JUDGING_BUDGET_MS, () => judging.run());

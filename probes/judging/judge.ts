@@ -1,6 +1,6 @@
 import { beginJudging } from '../../core/judge.ts';
-import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/judging.ts';
 import { measureJudging, MS_OF_WORK } from '../../core/judging-work.ts';
+import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/judging.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
@@ -74,7 +74,11 @@ export function openJudge(): OpenJudge {
       }
       const known = check === null ? undefined : slow.get(check);
       if (known !== undefined && performance.now() < known.untilMs) return unjudged(notJudgedAgainYet(known.judgement));
-      const computed = await thread.run(taskOf(target, observation), { account, size: sizeOf(observation), takesLong: known !== undefined });
+      const computed = await thread.run(taskOf(target, observation), {
+        account,
+        size: sizeOf(observation),
+        takesLong: known !== undefined,
+      });
       if (computed === null) return unjudged(CROWDED_OUT);
       if (check !== null) note(check, computed);
       return computed.result;
@@ -90,7 +94,10 @@ function unjudged(judgement: Judgement): Judged {
 /** Secrets and what was sent stay here. */
 function taskOf(target: CheckTarget, observation: Observation): JudgingTask {
   const { request: _request, ...checkSpec } = target.checkSpec;
-  return { target: { ...target, checkSpec, secrets: {} }, observation: 'bodyStart' in observation ? { ...observation, bodyStart: null } : observation };
+  return {
+    target: { ...target, checkSpec, secrets: {} },
+    observation: 'bodyStart' in observation ? { ...observation, bodyStart: null } : observation,
+  };
 }
 
 function sizeOf(observation: Observation): number {

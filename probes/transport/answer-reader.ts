@@ -53,7 +53,8 @@ export class TcpAnswerReader {
     const { expect, expectMode } = this.#expectation;
     if (!expect) return true;
     // What ends in what was there before was looked for before.
-    if (this.#expectedBytes !== null) return this.#bytes.includes(this.#expectedBytes, bytesBefore - this.#expectedBytes.length + 1);
+    if (this.#expectedBytes !== null)
+      return this.#bytes.includes(this.#expectedBytes, bytesBefore - this.#expectedBytes.length + 1);
     if (expectMode !== 'regex') return this.#text.includes(expect, before - expect.length + 1);
     this.#searchable -= this.#text.length;
     if (this.#searchable < 0 || this.#workLeft < 0) return false;

@@ -2,7 +2,10 @@ import type { CheckTarget } from '../../core/monitor.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { decodePayload } from '../../core/transport/payload.ts';
 
-/** The bytes that a tcp or udp check sends, a secret payload opened; empty where it sends nothing. Refused where the stored text does not fit its encoding. */
+/**
+ * The bytes that a tcp or udp check sends, a secret payload opened; empty where it sends nothing. Refused where the
+ * stored text does not fit its encoding.
+ */
 export function readPayload({ checkSpec, secrets }: CheckTarget): Parsed<Uint8Array> {
   const { payload, payloadEncoding = 'utf8', payloadSecret } = checkSpec.transport ?? {};
   return decodePayload((payloadSecret ? secrets.payload : payload) ?? '', payloadEncoding);

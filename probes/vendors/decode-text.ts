@@ -1,4 +1,7 @@
-/** The text of a document. A byte-order mark decides, whatever the headers say: AWS sends UTF-16, big-endian, with one; everything else is UTF-8. The mark is no part of the text. */
+/**
+ * The text of a document. A byte-order mark decides, whatever the headers say: AWS sends UTF-16, big-endian, with one;
+ * everything else is UTF-8. The mark is no part of the text.
+ */
 export function decodeText(body: Buffer): string {
   return new TextDecoder(encodingOf(body)).decode(body);
 }

@@ -11,7 +11,9 @@ export type DocumentParser = (body: Buffer, document: VendorDocument, nowMs: num
 /** Documents of this size are read on the event loop, in a few milliseconds at the worst. */
 const ON_THE_LOOP_BYTES = 32 * 1024;
 
-const TOO_BUSY: Parsed<VendorSnapshot> = refused('there was no computing time to read it: too many other pages take long to be read');
+const TOO_BUSY: Parsed<VendorSnapshot> = refused(
+  'there was no computing time to read it: too many other pages take long to be read',
+);
 
 /**
  * Makes the parser of the documents of all vendors: a stranger's page of some megabytes can take seconds to read,
@@ -21,7 +23,10 @@ export function createDocumentParser(): DocumentParser {
   const thread = new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(new URL('./parse-thread.ts', import.meta.url));
   return async (body, document, nowMs) => {
     if (body.length <= ON_THE_LOOP_BYTES) return parseVendorDocument(body, document, nowMs);
-    const computed = await thread.run({ body, document, nowMs }, { account: new URL(document.url).host, size: body.length, takesLong: true });
+    const computed = await thread.run(
+      { body, document, nowMs },
+      { account: new URL(document.url).host, size: body.length, takesLong: true },
+    );
     return computed?.result ?? TOO_BUSY;
   };
 }

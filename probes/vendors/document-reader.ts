@@ -1,10 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isSettled } from '../../core/vendor/document.ts';
-import type { VendorDocument, VendorDocumentRecord, VendorDocumentStore, VendorFailure, VendorFormat } from '../../core/vendor/document.ts';
+import {
+  isSettled,
+  type VendorDocument,
+  type VendorDocumentRecord,
+  type VendorDocumentStore,
+  type VendorFailure,
+  type VendorFormat,
+} from '../../core/vendor/document.ts';
 import type { DocumentParser } from './document-parser.ts';
 import type { FetchDocument } from './fetch-document.ts';
 
-export type DocumentReaderOptions = { store: VendorDocumentStore; fetchDocument: FetchDocument; parseDocument: DocumentParser; now: () => number };
+export type DocumentReaderOptions = {
+  store: VendorDocumentStore;
+  fetchDocument: FetchDocument;
+  parseDocument: DocumentParser;
+  now: () => number;
+};
 
 /**
  * Brings a document up to date where it is due, and returns what is known of it then. Read for a request of the
@@ -19,15 +30,19 @@ const LOOK_AGAIN_MS = 100;
 /** What AWS' events and feeds mean changes as time passes: they are short, and read anew each time. */
 const DEPENDS_ON_TIME: ReadonlySet<VendorFormat> = new Set<VendorFormat>(['aws-events', 'aws-feed']);
 
-const NOTHING_TO_KEEP: VendorFailure = { kind: 'not_a_status_page', reason: 'The status page answers HTTP 304 to a first request' };
+const NOTHING_TO_KEEP: VendorFailure = {
+  kind: 'not_a_status_page',
+  reason: 'The status page answers HTTP 304 to a first request',
+};
 
 /** Documents remembered in this process beside the shared store: the bytes of their texts, and how many. */
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const MOST_REMEMBERED = 500;
 
 /**
- * Makes the reader of documents: in this process everybody who wants one waits for the same look, and over all processes the one that
- * holds the claim fetches it. The others wait until the claim's holder has stored what came of it.
+ * Makes the reader of documents: in this process everybody who wants one waits for the same look, and over all
+ * processes the one that holds the claim fetches it. The others wait until the claim's holder has stored what came of
+ * it.
  */
 export function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
   const underWay = new Map<string, Promise<VendorDocumentRecord>>();
@@ -36,7 +51,8 @@ export function createDocumentReader(options: DocumentReaderOptions): ReadDocume
   return async (document, tenantId) => {
     const known = remembered.get(document.url);
     if (known !== undefined && isSettled(known, document, options.now())) return known;
-    const look = underWay.get(document.url) ?? refresh(document, tenantId, options).finally(() => underWay.delete(document.url));
+    const look =
+      underWay.get(document.url) ?? refresh(document, tenantId, options).finally(() => underWay.delete(document.url));
     underWay.set(document.url, look);
     const record = await look;
     if (tenantId === undefined) remembered.set(record);
@@ -44,7 +60,11 @@ export function createDocumentReader(options: DocumentReaderOptions): ReadDocume
   };
 }
 
-export type DocumentMemory = { get: (url: string) => VendorDocumentRecord | undefined; set: (record: VendorDocumentRecord) => void; bytes: () => number };
+export type DocumentMemory = {
+  get: (url: string) => VendorDocumentRecord | undefined;
+  set: (record: VendorDocumentRecord) => void;
+  bytes: () => number;
+};
 
 /**
  * Makes a memory of documents that forgets what was stored longest ago once there are too many, or too many bytes of
@@ -74,12 +94,23 @@ export function createDocumentMemory({ most, mostBytes }: { most: number; mostBy
   };
 }
 
-async function refresh(document: VendorDocument, tenantId: string | undefined, { store, fetchDocument, parseDocument, now }: DocumentReaderOptions): Promise<VendorDocumentRecord> {
+async function refresh(
+  document: VendorDocument,
+  tenantId: string | undefined,
+  { store, fetchDocument, parseDocument, now }: DocumentReaderOptions,
+): Promise<VendorDocumentRecord> {
   for (;;) {
     const before = await store.find(document.url);
     const nowMs = now();
     if (before !== null && isSettled(before, document, nowMs)) return before;
-    if (await store.claim(document.url, { nowMs, untilMs: nowMs + CLAIM_MS, askedBeforeMs: nowMs - document.minAgeMs, tenantId })) {
+    if (
+      await store.claim(document.url, {
+        nowMs,
+        untilMs: nowMs + CLAIM_MS,
+        askedBeforeMs: nowMs - document.minAgeMs,
+        tenantId,
+      })
+    ) {
       const record = await ask(document, before, { fetchDocument, parseDocument, now });
       await store.save(record);
       return record;
@@ -95,17 +126,49 @@ async function ask(
 ): Promise<VendorDocumentRecord> {
   const { url } = document;
   const startedAtMs = now();
-  const known = { url, snapshot: before?.snapshot ?? null, etag: before?.etag ?? null, lastModified: before?.lastModified ?? null, fetchedAtMs: before?.fetchedAtMs ?? null };
-  const fetched = await fetchDocument(url, DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known);
+  const known = {
+    url,
+    snapshot: before?.snapshot ?? null,
+    etag: before?.etag ?? null,
+    lastModified: before?.lastModified ?? null,
+    fetchedAtMs: before?.fetchedAtMs ?? null,
+  };
+  const fetched = await fetchDocument(
+    url,
+    DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known,
+  );
   const askedAtMs = now();
-  const asked = { ...known, askedAtMs, latencyMs: askedAtMs - startedAtMs, failure: null, failures: 0, retryAtMs: null };
+  const asked = {
+    ...known,
+    askedAtMs,
+    latencyMs: askedAtMs - startedAtMs,
+    failure: null,
+    failures: 0,
+    retryAtMs: null,
+  };
   const failures = (before?.failures ?? 0) + 1;
   if (fetched.outcome === 'unchanged' && known.snapshot !== null) return { ...asked, fetchedAtMs: askedAtMs };
   if (fetched.outcome === 'unchanged') return { ...asked, failure: NOTHING_TO_KEEP, failures };
   if (fetched.outcome === 'failed') {
-    return { ...asked, failure: fetched.failure, failures, retryAtMs: fetched.retryAfterMs === undefined ? null : askedAtMs + fetched.retryAfterMs };
+    return {
+      ...asked,
+      failure: fetched.failure,
+      failures,
+      retryAtMs: fetched.retryAfterMs === undefined ? null : askedAtMs + fetched.retryAfterMs,
+    };
   }
   const parsed = await parseDocument(fetched.body, document, askedAtMs);
-  if (!parsed.ok) return { ...asked, failure: { kind: 'not_a_status_page', reason: `The status page cannot be understood: ${parsed.message}` }, failures };
-  return { ...asked, snapshot: parsed.value, etag: fetched.etag, lastModified: fetched.lastModified, fetchedAtMs: askedAtMs };
+  if (!parsed.ok)
+    return {
+      ...asked,
+      failure: { kind: 'not_a_status_page', reason: `The status page cannot be understood: ${parsed.message}` },
+      failures,
+    };
+  return {
+    ...asked,
+    snapshot: parsed.value,
+    etag: fetched.etag,
+    lastModified: fetched.lastModified,
+    fetchedAtMs: askedAtMs,
+  };
 }

@@ -1,6 +1,5 @@
 import type { VendorFailure } from '../../core/vendor/document.ts';
-import { createHttpClient } from '../../net/http-client.ts';
-import type { HttpAnswer } from '../../net/http-client.ts';
+import { createHttpClient, type HttpAnswer } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/redirect.ts';
 
@@ -25,7 +24,10 @@ const MAX_REDIRECTS = 5;
 /** A server can send us away for so long at the most, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** The server's own trouble, or its refusal to talk to us now: such an answer does not say whether there is a status page. */
+/**
+ * The server's own trouble, or its refusal to talk to us now: such an answer does not say whether there is a status
+ * page.
+ */
 const SAYS_NOTHING = new Set([401, 403, 407, 408, 425, 429]);
 const SENDS_AWAY = new Set([429, 503]);
 
@@ -37,11 +39,19 @@ export function createDocumentFetch(environment: { allowPrivateNetwork: boolean 
     let hop = new URL(url);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       const deadlineMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAtMs));
-      const exchange = await send({ url: hop, method: 'GET', headers: headersFor(known), deadlineMs, bodyLimit: (status) => (status === 200 ? MAX_BODY_BYTES : 0) });
-      if (exchange.outcome === 'failed') return failed('unreachable', `The status page could not be read: ${exchange.reason}`);
+      const exchange = await send({
+        url: hop,
+        method: 'GET',
+        headers: headersFor(known),
+        deadlineMs,
+        bodyLimit: (status) => (status === 200 ? MAX_BODY_BYTES : 0),
+      });
+      if (exchange.outcome === 'failed')
+        return failed('unreachable', `The status page could not be read: ${exchange.reason}`);
       const to = redirectTarget({ status: exchange.status, location: exchange.headers.location }, hop);
       if (to === null) return readAnswer(exchange);
-      if (hop.protocol === 'https:' && to.protocol === 'http:') return failed('unreachable', 'The status page redirects from https to http, which is not followed');
+      if (hop.protocol === 'https:' && to.protocol === 'http:')
+        return failed('unreachable', 'The status page redirects from https to http, which is not followed');
       hop = to;
     }
     return failed('unreachable', `The status page redirects more than ${MAX_REDIRECTS} times`);
@@ -61,12 +71,21 @@ function headersFor({ etag, lastModified }: Validators): Record<string, string> 
 function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDocument {
   if (status === 304) return { outcome: 'unchanged' };
   if (status === 200) {
-    if (truncated) return failed('not_a_status_page', `The status page has more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
-    return { outcome: 'changed', body, etag: validator(headers.etag), lastModified: validator(headers['last-modified']) };
+    if (truncated)
+      return failed('not_a_status_page', `The status page has more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+    return {
+      outcome: 'changed',
+      body,
+      etag: validator(headers.etag),
+      lastModified: validator(headers['last-modified']),
+    };
   }
   const isSilent = status >= 500 || SAYS_NOTHING.has(status);
   const retryAfterMs = SENDS_AWAY.has(status) ? readRetryAfter(headers['retry-after']) : null;
-  return { ...failed(isSilent ? 'unreachable' : 'not_a_status_page', `The status page answers HTTP ${status}`), ...(retryAfterMs !== null && { retryAfterMs }) };
+  return {
+    ...failed(isSilent ? 'unreachable' : 'not_a_status_page', `The status page answers HTTP ${status}`),
+    ...(retryAfterMs !== null && { retryAfterMs }),
+  };
 }
 
 function validator(value: string | undefined): string | null {

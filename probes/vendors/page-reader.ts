@@ -1,5 +1,10 @@
-import { listVendorDocuments, readingOf } from '../../core/vendor/document.ts';
-import type { VendorDocument, VendorDocumentStore, VendorReading } from '../../core/vendor/document.ts';
+import {
+  listVendorDocuments,
+  readingOf,
+  type VendorDocument,
+  type VendorDocumentStore,
+  type VendorReading,
+} from '../../core/vendor/document.ts';
 import type { VendorPage } from '../../core/vendor/page.ts';
 import { createDocumentParser } from './document-parser.ts';
 import { createDocumentReader } from './document-reader.ts';
@@ -9,15 +14,29 @@ import { createDocumentFetch } from './fetch-document.ts';
  * Reads what a vendor's page says; `components` are those that somebody watches, `tenantId` is whose request of the API
  * it is read for, absent for checks. Rejects only where the store does.
  */
-export type VendorPageReader = (page: VendorPage, components: readonly string[], tenantId?: string) => Promise<VendorReading>;
+export type VendorPageReader = (
+  page: VendorPage,
+  components: readonly string[],
+  tenantId?: string,
+) => Promise<VendorReading>;
 
 export type PageReaderOptions = { store: VendorDocumentStore; allowPrivateNetwork: boolean; now: () => number };
 
 /** Makes the reader that all vendor checks of a process share, and all processes through the store (D-28). */
 export function createVendorPageReader({ store, allowPrivateNetwork, now }: PageReaderOptions): VendorPageReader {
-  const readDocument = createDocumentReader({ store, fetchDocument: createDocumentFetch({ allowPrivateNetwork }), parseDocument: createDocumentParser(), now });
+  const readDocument = createDocumentReader({
+    store,
+    fetchDocument: createDocumentFetch({ allowPrivateNetwork }),
+    parseDocument: createDocumentParser(),
+    now,
+  });
   const readGroup = async (documents: readonly VendorDocument[], tenantId: string | undefined) =>
-    readingOf(await Promise.all(documents.map(async (document) => ({ document, record: await readDocument(document, tenantId) }))), now());
+    readingOf(
+      await Promise.all(
+        documents.map(async (document) => ({ document, record: await readDocument(document, tenantId) })),
+      ),
+      now(),
+    );
   return async (page, components, tenantId) => {
     const [first = [], ...standIns] = listVendorDocuments(page, components);
     // What the catalogue names is of use to everybody.

@@ -1,5 +1,4 @@
-import { accepted } from '../../core/parsed.ts';
-import type { Parsed } from '../../core/parsed.ts';
+import { accepted, type Parsed } from '../../core/parsed.ts';
 import type { VendorFormat, VendorDocument } from '../../core/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
 import { parseAwsEvents } from './aws/parse-events.ts';
@@ -30,7 +29,11 @@ const MOST_COMPONENTS = 2000;
 const MOST_EVENTS = 50;
 
 /** What a document says in the common form, or why it is not of the form that it should have. */
-export function parseVendorDocument(body: Buffer, { format, component, maxKeptBytes }: VendorDocument, nowMs: number): Parsed<VendorSnapshot> {
+export function parseVendorDocument(
+  body: Buffer,
+  { format, component, maxKeptBytes }: VendorDocument,
+  nowMs: number,
+): Parsed<VendorSnapshot> {
   const parse: ParseDocument = PARSERS[format];
   const read = parse(body, { nowMs, ...(component !== undefined && { component }) });
   if (!read.ok) return read;
@@ -38,7 +41,9 @@ export function parseVendorDocument(body: Buffer, { format, component, maxKeptBy
   const snapshot: VendorSnapshot = {
     ...rest,
     components: components.slice(0, MOST_COMPONENTS).map((one) => ({ ...one, id: plainName(one.id) })),
-    events: events.slice(0, MOST_EVENTS).map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
+    events: events
+      .slice(0, MOST_EVENTS)
+      .map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
   };
   return accepted(cutToSize(snapshot, maxKeptBytes));
 }
@@ -47,7 +52,11 @@ export function parseVendorDocument(body: Buffer, { format, component, maxKeptBy
 function cutToSize(snapshot: VendorSnapshot, mostBytes: number): VendorSnapshot {
   if (sizeOf(snapshot) <= mostBytes) return snapshot;
   const events = cutList(snapshot.events, mostBytes / 4);
-  return { ...snapshot, events, components: cutList(snapshot.components, mostBytes - sizeOf({ ...snapshot, events, components: [] })) };
+  return {
+    ...snapshot,
+    events,
+    components: cutList(snapshot.components, mostBytes - sizeOf({ ...snapshot, events, components: [] })),
+  };
 }
 
 function cutList<Item>(items: readonly Item[], mostBytes: number): Item[] {

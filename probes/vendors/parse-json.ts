@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { accepted, refused } from '../../core/parsed.ts';
-import type { Parsed } from '../../core/parsed.ts';
+import { accepted, refused, type Parsed } from '../../core/parsed.ts';
 import { decodeText } from './decode-text.ts';
 
 /** No vendor nests more than a dozen; what is nested deeper takes hundreds of bytes of memory for each of its own. */
@@ -22,7 +21,9 @@ export function parseJson<Schema extends z.ZodType>(body: Buffer, schema: Schema
   return refused(`its JSON is of another form${path === '' ? '' : ` (at ${path.slice(0, 60)})`}`);
 }
 
-const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ['"', '\\', '[', ']', '{', '}'].map((sign) => sign.charCodeAt(0));
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ['"', '\\', '[', ']', '{', '}'].map(
+  (sign) => sign.charCodeAt(0),
+);
 
 /** True for a text that opens more lists and objects in one another than this, whether it is JSON or not. */
 function isNestedDeeper(text: string, most: number): boolean {

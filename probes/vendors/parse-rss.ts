@@ -1,7 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
 import { z } from 'zod';
-import { accepted, refused } from '../../core/parsed.ts';
-import type { Parsed } from '../../core/parsed.ts';
+import { accepted, refused, type Parsed } from '../../core/parsed.ts';
 import { decodeText } from './decode-text.ts';
 
 /** One entry of a feed; null where its date cannot be read. Unix milliseconds. */
@@ -14,12 +13,18 @@ const feed = z.object({
   rss: z.object({
     channel: z.object({
       title: z.string(),
-      item: z.array(z.object({ title: text, pubDate: text })).optional().default([]),
+      item: z
+        .array(z.object({ title: text, pubDate: text }))
+        .optional()
+        .default([]),
     }),
   }),
 });
 
-/** An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none; no items at all is a good feed. */
+/**
+ * An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none; no items at all is a good
+ * feed.
+ */
 export function parseRss(body: Buffer): Parsed<{ items: RssItem[] }> {
   const xml = decodeText(body);
   // No feed declares entities of its own: whoever does wants to see them blown up.
@@ -33,7 +38,9 @@ export function parseRss(body: Buffer): Parsed<{ items: RssItem[] }> {
   }
   const read = feed.safeParse(value);
   if (!read.success) return refused('it is not an RSS feed');
-  return accepted({ items: read.data.rss.channel.item.map(({ title, pubDate }) => ({ title, publishedAtMs: readDate(pubDate) })) });
+  return accepted({
+    items: read.data.rss.channel.item.map(({ title, pubDate }) => ({ title, publishedAtMs: readDate(pubDate) })),
+  });
 }
 
 function readDate(date: string): number | null {

@@ -22,10 +22,17 @@ giveWay();
 parentPort?.on('message', (task: ParsingTask) => {
   const beganMs = threadMs();
   const outcome = parse(task);
-  parentPort?.postMessage({ ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Parsed<VendorSnapshot>>, []);
+  parentPort?.postMessage(
+    { ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Parsed<VendorSnapshot>>,
+    [],
+  );
 });
 
-function parse({ body, document, nowMs }: ParsingTask): { outcome: 'done'; result: Parsed<VendorSnapshot> } | { outcome: 'threw'; message: string } {
+function parse({
+  body,
+  document,
+  nowMs,
+}: ParsingTask): { outcome: 'done'; result: Parsed<VendorSnapshot> } | { outcome: 'threw'; message: string } {
   let result = TOO_LONG;
   try {
     runWithin(BUDGET_MS, () => {

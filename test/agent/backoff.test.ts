@@ -4,10 +4,14 @@ import { backoffMs, retryAfterMs } from '../../agent/backoff.ts';
 
 test('the wait lies between a second and a bound that doubles up to a minute', (t) => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (failures, random) => {
-      const waitMs = backoffMs({ failures, askedMs: null, random: () => random });
-      return waitMs >= 1000 && waitMs <= Math.min(60_000, 1000 * 2 ** failures);
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 1000 }),
+      fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+      (failures, random) => {
+        const waitMs = backoffMs({ failures, askedMs: null, random: () => random });
+        return waitMs >= 1000 && waitMs <= Math.min(60_000, 1000 * 2 ** failures);
+      },
+    ),
   );
   t.is(backoffMs({ failures: 1, askedMs: null, random: () => 0.999_999 }) > 1900, true);
   t.is(backoffMs({ failures: 20, askedMs: null, random: () => 0.5 }), 30_500);

@@ -3,7 +3,12 @@ import { createCheckIn } from '../../agent/check-in.ts';
 import type { PullOutcome } from '../../agent/service-client.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
-const WORK: PullOutcome = { outcome: 'work', etag: '"a"', answer: { agentId: 'agt_1', agentKind: 'tenant', capabilities: [], work: [] }, serverTimeMs: null };
+const WORK: PullOutcome = {
+  outcome: 'work',
+  etag: '"a"',
+  answer: { agentId: 'agt_1', agentKind: 'tenant', capabilities: [], work: [] },
+  serverTimeMs: null,
+};
 const UNCHANGED: PullOutcome = { outcome: 'unchanged', serverTimeMs: null };
 const AWAY: PullOutcome = { outcome: 'failed', reason: 'Connection refused', askedMs: null };
 
@@ -35,7 +40,12 @@ function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag 
 test('the first check-in comes at once, the others every so many seconds, with the tag of the work that is known', async (t) => {
   const { time, asked } = startedCheckIn([WORK, UNCHANGED]);
   await time.pass(46_000);
-  t.deepEqual(asked, [{ atMs: 0, etag: null }, { atMs: 15_000, etag: '"a"' }, { atMs: 30_000, etag: '"a"' }, { atMs: 45_000, etag: '"a"' }]);
+  t.deepEqual(asked, [
+    { atMs: 0, etag: null },
+    { atMs: 15_000, etag: '"a"' },
+    { atMs: 30_000, etag: '"a"' },
+    { atMs: 45_000, etag: '"a"' },
+  ]);
 });
 
 test('an agent that starts with the work of an earlier run asks with its tag', async (t) => {
@@ -47,19 +57,27 @@ test('an agent that starts with the work of an earlier run asks with its tag', a
 test('work that could not be taken over is asked for again in full', async (t) => {
   const { time, asked } = startedCheckIn([WORK], { isTaken: false });
   await time.pass(16_000);
-  t.deepEqual(asked.map(({ etag }) => etag), [null, null]);
+  t.deepEqual(
+    asked.map(({ etag }) => etag),
+    [null, null],
+  );
 });
 
 test('failures are followed by waits that grow to a minute, and the first success by the usual pace', async (t) => {
   const { time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
   await time.pass(160_000);
-  const waits = times().slice(1).map((atMs, index) => atMs - (times()[index] ?? 0));
+  const waits = times()
+    .slice(1)
+    .map((atMs, index) => atMs - (times()[index] ?? 0));
   t.deepEqual(waits.slice(0, 8), [1500, 2500, 4500, 8500, 16_500, 30_500, 30_500, 30_500]);
   t.is(waits[8], 15_000);
 });
 
 test('what the service asks to wait is waited', async (t) => {
-  const { checkIn, time, times } = startedCheckIn([{ outcome: 'failed', reason: 'HTTP 503', askedMs: 45_000 }, UNCHANGED]);
+  const { checkIn, time, times } = startedCheckIn([
+    { outcome: 'failed', reason: 'HTTP 503', askedMs: 45_000 },
+    UNCHANGED,
+  ]);
   await time.pass(20_000);
   checkIn.retryNow();
   await time.pass(26_000);
@@ -80,7 +98,12 @@ test('when the service answers elsewhere, a check-in that failed is tried at onc
 test('a refused token is tried again every minute, and asks for all work when it is taken again', async (t) => {
   const { time, asked } = startedCheckIn([WORK, { outcome: 'unauthorized' }, { outcome: 'unauthorized' }, WORK]);
   await time.pass(136_000);
-  t.deepEqual(asked, [{ atMs: 0, etag: null }, { atMs: 15_000, etag: '"a"' }, { atMs: 75_000, etag: null }, { atMs: 135_000, etag: null }]);
+  t.deepEqual(asked, [
+    { atMs: 0, etag: null },
+    { atMs: 15_000, etag: '"a"' },
+    { atMs: 75_000, etag: null },
+    { atMs: 135_000, etag: null },
+  ]);
 });
 
 test('a token that is refused elsewhere is looked into within a second', async (t) => {

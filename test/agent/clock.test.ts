@@ -1,11 +1,26 @@
 import test from 'ava';
-import { agentOffsetMs } from '../../core/agent/phase.ts';
 import { assign, type Assignment } from '../../agent/assignment.ts';
 import { createClock } from '../../agent/clock.ts';
+import { agentOffsetMs } from '../../core/agent/phase.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
-function assignment(monitorId: string, overrides: { intervalSeconds?: number; target?: string; askedAt?: number } = {}): Assignment {
-  const item = { monitorId, sourceKey: 'agt_1', type: 'http', target: 'http://127.0.0.1:9/', intervalSeconds: 60, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', followRedirects: true, checkSpec: {}, ...overrides } as const;
+function assignment(
+  monitorId: string,
+  overrides: { intervalSeconds?: number; target?: string; askedAt?: number } = {},
+): Assignment {
+  const item = {
+    monitorId,
+    sourceKey: 'agt_1',
+    type: 'http',
+    target: 'http://127.0.0.1:9/',
+    intervalSeconds: 60,
+    timeoutMs: 5000,
+    method: 'GET',
+    expectedStatus: '2xx',
+    followRedirects: true,
+    checkSpec: {},
+    ...overrides,
+  } as const;
   return assign(item, { outcome: 'opened', secrets: {} });
 }
 
@@ -29,15 +44,22 @@ function startedClock({ probeMs = 100, concurrency = 100, startMs = 1_800_000_00
   return { clock, time, starts, mostRunning: () => mostRunning };
 }
 
-const offsetOf = (monitorId: string, intervalSeconds = 60) => agentOffsetMs({ sourceKey: 'agt_1', monitorId, intervalSeconds });
+const offsetOf = (monitorId: string, intervalSeconds = 60) =>
+  agentOffsetMs({ sourceKey: 'agt_1', monitorId, intervalSeconds });
 
 test('new work is looked at at once, and from then on at its own place of each interval', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1')]);
   await time.pass(0);
-  t.deepEqual(starts.map(({ atMs }) => atMs), [1_800_000_000_000]);
+  t.deepEqual(
+    starts.map(({ atMs }) => atMs),
+    [1_800_000_000_000],
+  );
   await time.pass(180_000);
-  t.deepEqual(starts.slice(1).map(({ atMs }) => atMs % 60_000), [offsetOf('mon_1'), offsetOf('mon_1'), offsetOf('mon_1')]);
+  t.deepEqual(
+    starts.slice(1).map(({ atMs }) => atMs % 60_000),
+    [offsetOf('mon_1'), offsetOf('mon_1'), offsetOf('mon_1')],
+  );
 });
 
 test('a restart keeps the place: two clocks that begin at different moments tick at the same ones', async (t) => {
@@ -61,7 +83,10 @@ test('work that somebody asked to have looked at is looked at once more, at once
     await time.pass(1000);
   }
   await time.pass(60_000);
-  t.deepEqual(starts.slice(1).map(({ atMs }) => atMs), [tickMs, tickMs + 5000, tickMs + 60_000]);
+  t.deepEqual(
+    starts.slice(1).map(({ atMs }) => atMs),
+    [tickMs, tickMs + 5000, tickMs + 60_000],
+  );
 });
 
 test('new work whose tick is within two seconds waits for it', async (t) => {
@@ -69,7 +94,10 @@ test('new work whose tick is within two seconds waits for it', async (t) => {
   const { clock, time, starts } = startedClock({ startMs: tickMs - 1500 });
   clock.assign([assignment('mon_1')]);
   await time.pass(10_000);
-  t.deepEqual(starts.map(({ atMs }) => atMs), [tickMs]);
+  t.deepEqual(
+    starts.map(({ atMs }) => atMs),
+    [tickMs],
+  );
 });
 
 test('the first looks at many monitors follow one another and are no storm', async (t) => {
@@ -88,11 +116,17 @@ test('work that is the same is left alone, changed work is looked at at once wit
   starts.length = 0;
   clock.assign([assignment('mon_1'), assignment('mon_2', { target: 'http://127.0.0.1:10/' })]);
   await time.pass(1);
-  t.deepEqual(starts.map(({ monitorId, target }) => [monitorId, target]), [['mon_2', 'http://127.0.0.1:10/']]);
+  t.deepEqual(
+    starts.map(({ monitorId, target }) => [monitorId, target]),
+    [['mon_2', 'http://127.0.0.1:10/']],
+  );
   clock.assign([assignment('mon_1')]);
   starts.length = 0;
   await time.pass(120_000);
-  t.deepEqual(starts.map(({ monitorId }) => monitorId), ['mon_1', 'mon_1']);
+  t.deepEqual(
+    starts.map(({ monitorId }) => monitorId),
+    ['mon_1', 'mon_1'],
+  );
 });
 
 test('a monitor that changes while its probe runs is looked at as soon as that has ended, never beside it', async (t) => {
@@ -101,7 +135,13 @@ test('a monitor that changes while its probe runs is looked at as soon as that h
   await time.pass(1000);
   clock.assign([assignment('mon_1', { intervalSeconds: 3600, target: 'http://127.0.0.1:10/' })]);
   await time.pass(10_000);
-  t.deepEqual(starts.map(({ atMs, target }) => [atMs - 1_800_000_000_000, target]), [[0, 'http://127.0.0.1:9/'], [4000, 'http://127.0.0.1:10/']]);
+  t.deepEqual(
+    starts.map(({ atMs, target }) => [atMs - 1_800_000_000_000, target]),
+    [
+      [0, 'http://127.0.0.1:9/'],
+      [4000, 'http://127.0.0.1:10/'],
+    ],
+  );
   t.is(mostRunning(), 1);
 });
 
@@ -164,7 +204,10 @@ test('a recheck comes at its moment, once, and the ticks go on as before', async
   clock.recheck('mon_1', time.now() + 20_000);
   clock.recheck('mon_1', time.now() + 25_000);
   await time.pass(58_000);
-  t.deepEqual(starts.map(({ atMs, plannedAtMs }) => [(atMs - offsetOf('mon_1')) % 60_000, plannedAtMs - atMs]), [[21_000, 0]]);
+  t.deepEqual(
+    starts.map(({ atMs, plannedAtMs }) => [(atMs - offsetOf('mon_1')) % 60_000, plannedAtMs - atMs]),
+    [[21_000, 0]],
+  );
   await time.pass(2000);
   t.is(starts.length, 2);
 });

@@ -4,7 +4,9 @@ import { readSourceFiles, type SourceFile } from '../helpers/source-files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** All that a file may ever load of ours, and of packages: what imports say, those at run time included, types left out. */
+/**
+ * All that a file may ever load of ours, and of packages: what imports say, those at run time included, types left out.
+ */
 function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Set<string>; packages: Set<string> } {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const paths = new Set([entry]);
@@ -12,7 +14,9 @@ function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Se
   for (const path of paths) {
     const code = byPath.get(path)?.code ?? '';
     for (const imported of byPath.get(path)?.imports ?? []) {
-      const isTypeOnly = !new RegExp(`(?:import|export)\\s+(?!type\\b)[^;]*?['"]${imported.specifier.replaceAll(/[.\\/]/g, '\\$&')}['"]|import\\(\\s*['"]${imported.specifier.replaceAll(/[.\\/]/g, '\\$&')}`).test(code);
+      const isTypeOnly = !new RegExp(
+        `(?:import|export)\\s+(?!type\\b)[^;]*?['"]${imported.specifier.replaceAll(/[.\\/]/g, '\\$&')}['"]|import\\(\\s*['"]${imported.specifier.replaceAll(/[.\\/]/g, '\\$&')}`,
+      ).test(code);
       if (isTypeOnly) continue;
       if (imported.path !== null) paths.add(imported.path);
       else if (imported.package !== null && !imported.specifier.startsWith('node:')) packages.add(imported.package);
@@ -23,7 +27,17 @@ function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Se
 
 test('the agent loads nothing of the service, no database, no queue, and few packages', async (t) => {
   const { paths, packages } = reachableFrom('agent/main.ts', await readSourceFiles(ROOT));
-  t.true(paths.has('agent/agent.ts') && paths.has('probes/icmp/kernel-socket.ts') && paths.has('core/judge.ts'), 'imports were followed');
-  t.deepEqual([...new Set([...paths].map((path) => path.split('/')[0]))].toSorted(), ['agent', 'config', 'core', 'net', 'package.json', 'probes']);
+  t.true(
+    paths.has('agent/agent.ts') && paths.has('probes/icmp/kernel-socket.ts') && paths.has('core/judge.ts'),
+    'imports were followed',
+  );
+  t.deepEqual([...new Set([...paths].map((path) => path.split('/')[0]))].toSorted(), [
+    'agent',
+    'config',
+    'core',
+    'net',
+    'package.json',
+    'probes',
+  ]);
   t.deepEqual([...packages].toSorted(), ['ipaddr.js', 'koffi', 'libsodium-wrappers', 'pino', 're2js']);
 });

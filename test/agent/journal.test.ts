@@ -5,8 +5,22 @@ import { Journal, type Entry } from '../../agent/journal.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 function entry(number: number): Entry {
-  const line = JSON.stringify({ monitorId: `mon_${number}`, ok: true, cause: null, latencyMs: 1, httpStatus: 200, ts: 1_800_000_000 + number });
-  return { line, monitorId: `mon_${number}`, atMs: (1_800_000_000 + number) * 1000, isBad: false, segment: null, isDone: false };
+  const line = JSON.stringify({
+    monitorId: `mon_${number}`,
+    ok: true,
+    cause: null,
+    latencyMs: 1,
+    httpStatus: 200,
+    ts: 1_800_000_000 + number,
+  });
+  return {
+    line,
+    monitorId: `mon_${number}`,
+    atMs: (1_800_000_000 + number) * 1000,
+    isBad: false,
+    segment: null,
+    isDone: false,
+  };
 }
 
 const entries = (count: number, from = 0): Entry[] => Array.from({ length: count }, (_, index) => entry(from + index));
@@ -30,7 +44,10 @@ test('what was written down is found by the next run in the order in which it wa
   t.true((await readdir(first.folder)).length >= 2);
   const second = await openJournal(t, first.folder);
   t.deepEqual(idsOf(second.waiting), idsOf(written));
-  t.deepEqual(second.waiting.map(({ line, atMs, isBad }) => ({ line, atMs, isBad })), written.map(({ line, atMs, isBad }) => ({ line, atMs, isBad })));
+  t.deepEqual(
+    second.waiting.map(({ line, atMs, isBad }) => ({ line, atMs, isBad })),
+    written.map(({ line, atMs, isBad }) => ({ line, atMs, isBad })),
+  );
   t.is(second.torn, 0);
 });
 
@@ -78,7 +95,16 @@ test('the half line of a killed process is left out and counted, and the results
   t.deepEqual(idsOf(third.waiting), ['mon_0', 'mon_1', 'mon_3']);
 });
 
-const STRANGE = ['', '\n\n', 'not json\n', '[]\n', 'null\n', '{"monitorId":7,"ts":1,"ok":true}\n', '{"monitorId":"mon_1","ts":"1","ok":true}\n', '\u0000\u0000\u0000'];
+const STRANGE = [
+  '',
+  '\n\n',
+  'not json\n',
+  '[]\n',
+  'null\n',
+  '{"monitorId":7,"ts":1,"ok":true}\n',
+  '{"monitorId":"mon_1","ts":"1","ok":true}\n',
+  '\u0000\u0000\u0000',
+];
 for (const text of STRANGE) {
   test(`a segment with ${JSON.stringify(text)} in it is removed and stops nothing`, async (t) => {
     const folder = await temporaryFolder(t);

@@ -29,16 +29,33 @@ test('a box for another key, one that was changed, and one with something else i
   t.deepEqual(await keys.open(good), {});
   const changed = Buffer.from(good, 'base64');
   changed[40] = (changed[40] ?? 0) ^ 1;
-  for (const sealed of [await sealFor(others.publicKey, {}), changed.toString('base64'), await sealFor(keys.publicKey, 'text'), await sealFor(keys.publicKey, null), '', '!']) {
+  for (const sealed of [
+    await sealFor(others.publicKey, {}),
+    changed.toString('base64'),
+    await sealFor(keys.publicKey, 'text'),
+    await sealFor(keys.publicKey, null),
+    '',
+    '!',
+  ]) {
     t.is(await keys.open(sealed), null);
   }
 });
 
 const pairOf = () => {
   const { x = '', d = '' } = generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });
-  return { publicKey: Buffer.from(x, 'base64url').toString('base64'), privateKey: Buffer.from(d, 'base64url').toString('base64') };
+  return {
+    publicKey: Buffer.from(x, 'base64url').toString('base64'),
+    privateKey: Buffer.from(d, 'base64url').toString('base64'),
+  };
 };
-const DAMAGED = ['', '{', '[]', 'null', '{"publicKey":"abc=","privateKey":"abc="}', JSON.stringify({ publicKey: pairOf().publicKey })];
+const DAMAGED = [
+  '',
+  '{',
+  '[]',
+  'null',
+  '{"publicKey":"abc=","privateKey":"abc="}',
+  JSON.stringify({ publicKey: pairOf().publicKey }),
+];
 for (const text of DAMAGED) {
   test(`a key file that says ${JSON.stringify(text.slice(0, 30))} is an error, not a reason for new keys`, async (t) => {
     const folder = await temporaryFolder(t);

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { AgentResult, IngestAnswer } from '../../core/agent/wire.ts';
 import { Journal } from '../../agent/journal.ts';
 import { Outbox, type OutboxEvent } from '../../agent/outbox.ts';
 import type { IngestOutcome } from '../../agent/service-client.ts';
+import type { AgentResult, IngestAnswer } from '../../core/agent/wire.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
@@ -11,17 +11,36 @@ import { until } from '../helpers/until.ts';
 const START_MS = 1_800_000_000_000;
 
 function result(number: number, overrides: Partial<AgentResult> = {}): AgentResult {
-  return { monitorId: `mon_${number}`, ok: true, cause: null, latencyMs: 1, httpStatus: 200, ts: START_MS / 1000 + number / 1000, ...overrides };
+  return {
+    monitorId: `mon_${number}`,
+    ok: true,
+    cause: null,
+    latencyMs: 1,
+    httpStatus: 200,
+    ts: START_MS / 1000 + number / 1000,
+    ...overrides,
+  };
 }
 
 function accepted(count: number, recheck: IngestAnswer['recheck'] = []): IngestOutcome {
-  return { outcome: 'accepted', answer: { accepted: count, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 }, recheck } };
+  return {
+    outcome: 'accepted',
+    answer: {
+      accepted: count,
+      dropped: 0,
+      droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 },
+      recheck,
+    },
+  };
 }
 
 type Answer = (results: AgentResult[]) => IngestOutcome;
 
 /** An outbox on a real folder, in a manual time, whose service answers as the test wants. */
-async function openOutbox(t: ExecutionContext, bounds: { maxResults?: number; maxAgeMs?: number; folder?: string } = {}) {
+async function openOutbox(
+  t: ExecutionContext,
+  bounds: { maxResults?: number; maxAgeMs?: number; folder?: string } = {},
+) {
   const { maxResults = 10_000, maxAgeMs = 86_400_000, folder = await temporaryFolder(t) } = bounds;
   const time = manualTime(START_MS);
   const events: OutboxEvent[] = [];
@@ -58,7 +77,10 @@ test('news leaves at once; what is none waits for company, three seconds at the 
   outbox.add(result(3), { isUrgent: false });
   outbox.add(result(4, { ok: false }), { isUrgent: true });
   await time.pass(50);
-  t.deepEqual(sent, [{ atMs: 3000, ids: ['mon_1', 'mon_2'] }, { atMs: 11_030, ids: ['mon_3', 'mon_4'] }]);
+  t.deepEqual(sent, [
+    { atMs: 3000, ids: ['mon_1', 'mon_2'] },
+    { atMs: 11_030, ids: ['mon_3', 'mon_4'] },
+  ]);
 });
 
 test('when everything fails news leaves in few batches, within what an agent may ask in a minute', async (t) => {
@@ -76,16 +98,23 @@ test('a batch holds a thousand results at the most, and a full one does not wait
   const { outbox, time, sent } = await openOutbox(t);
   for (let number = 0; number < 2500; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(3000);
-  t.deepEqual(sent.map(({ ids }) => ids.length), [1000, 1000, 500]);
+  t.deepEqual(
+    sent.map(({ ids }) => ids.length),
+    [1000, 1000, 500],
+  );
   t.is(sent[0]?.atMs, 0);
   t.is(outbox.waiting, 0);
 });
 
 test('a batch keeps within the bytes that the service takes', async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
-  for (let number = 0; number < 10; number += 1) outbox.add(result(number, { ok: false, reason: 'é'.repeat(150_000) }), { isUrgent: true });
+  for (let number = 0; number < 10; number += 1)
+    outbox.add(result(number, { ok: false, reason: 'é'.repeat(150_000) }), { isUrgent: true });
   await time.pass(1000);
-  t.deepEqual(sent.map(({ ids }) => ids.length), [3, 3, 3, 1]);
+  t.deepEqual(
+    sent.map(({ ids }) => ids.length),
+    [3, 3, 3, 1],
+  );
 });
 
 test('while the service is away everything is kept, and replayed in order when it is back, each result once', async (t) => {
@@ -99,8 +128,14 @@ test('while the service is away everything is kept, and replayed in order when i
   t.true(tries >= 3 && tries < 15, `${tries} tries in 100 s`);
   service.answer = (results) => accepted(results.length);
   await time.pass(61_000);
-  t.deepEqual(sent.slice(tries).flatMap(({ ids }) => ids), Array.from({ length: 100 }, (_, number) => `mon_${number}`));
-  t.deepEqual(events.filter(({ kind }) => kind === 'replayed'), [{ kind: 'replayed', results: 100 }]);
+  t.deepEqual(
+    sent.slice(tries).flatMap(({ ids }) => ids),
+    Array.from({ length: 100 }, (_, number) => `mon_${number}`),
+  );
+  t.deepEqual(
+    events.filter(({ kind }) => kind === 'replayed'),
+    [{ kind: 'replayed', results: 100 }],
+  );
 });
 
 test('what the service asks to wait is waited, also when it answers elsewhere', async (t) => {
@@ -128,22 +163,30 @@ test('when the service is back elsewhere, what waits is sent at once', async (t)
   t.is(outbox.waiting, 0);
 });
 
-test('the one result that the service refuses is found by halving, dropped with its reason, and the others arrive once and in order', async (t) => {
-  const { outbox, time, sent, service, events } = await openOutbox(t);
-  const takenIn: string[] = [];
-  service.answer = (results) => {
-    if (results.some(({ monitorId }) => monitorId === 'mon_613')) return { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed' };
-    takenIn.push(...results.map(({ monitorId }) => monitorId));
-    return accepted(results.length);
-  };
-  for (let number = 0; number < 1000; number += 1) outbox.add(result(number), { isUrgent: false });
-  await time.pass(10_000);
-  t.deepEqual(takenIn, Array.from({ length: 1000 }, (_, number) => `mon_${number}`).filter((id) => id !== 'mon_613'));
-  const refused = events.filter((event) => event.kind === 'refused');
-  t.is(refused.length, 1);
-  t.like(JSON.parse(refused[0]?.line ?? ''), { monitorId: 'mon_613' });
-  t.true(sent.length < 40, `${sent.length} requests`);
-});
+test(
+  'the one result that the service refuses is found by halving, dropped with its reason, and the others arrive ' +
+    'once and in order',
+  async (t) => {
+    const { outbox, time, sent, service, events } = await openOutbox(t);
+    const takenIn: string[] = [];
+    service.answer = (results) => {
+      if (results.some(({ monitorId }) => monitorId === 'mon_613'))
+        return { outcome: 'refused', reason: 'HTTP 400: results[0] is malformed' };
+      takenIn.push(...results.map(({ monitorId }) => monitorId));
+      return accepted(results.length);
+    };
+    for (let number = 0; number < 1000; number += 1) outbox.add(result(number), { isUrgent: false });
+    await time.pass(10_000);
+    t.deepEqual(
+      takenIn,
+      Array.from({ length: 1000 }, (_, number) => `mon_${number}`).filter((id) => id !== 'mon_613'),
+    );
+    const refused = events.filter((event) => event.kind === 'refused');
+    t.is(refused.length, 1);
+    t.like(JSON.parse(refused[0]?.line ?? ''), { monitorId: 'mon_613' });
+    t.true(sent.length < 40, `${sent.length} requests`);
+  },
+);
 
 test('a service that refuses everything ends the queue and no loop', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
@@ -160,7 +203,10 @@ test('beyond the bound the oldest results are dropped and counted', async (t) =>
   for (let number = 0; number < 130; number += 1) outbox.add(result(number), { isUrgent: false });
   await time.pass(4000);
   t.is(outbox.waiting, 100);
-  t.is(events.reduce((sum, event) => sum + (event.kind === 'dropped' ? event.results : 0), 0), 30);
+  t.is(
+    events.reduce((sum, event) => sum + (event.kind === 'dropped' ? event.results : 0), 0),
+    30,
+  );
   t.is(sent.at(-1)?.ids[0], 'mon_30');
 });
 
@@ -198,7 +244,10 @@ test('the results of an earlier run are sent first, at once, and told as replaye
   const second = await openOutbox(t, { folder: first.folder });
   second.outbox.add(result(20), { isUrgent: false });
   await second.time.pass(1);
-  t.deepEqual(second.sent.flatMap(({ ids }) => ids), Array.from({ length: 21 }, (_, number) => `mon_${number}`));
+  t.deepEqual(
+    second.sent.flatMap(({ ids }) => ids),
+    Array.from({ length: 21 }, (_, number) => `mon_${number}`),
+  );
   t.true(second.kinds().includes('replayed'));
   await second.journal.settle([]);
   t.deepEqual(await readdir(first.folder), []);
@@ -206,12 +255,19 @@ test('the results of an earlier run are sent first, at once, and told as replaye
 
 test('a hint to recheck counts from the failing probe, the last one of its monitor in the batch', async (t) => {
   const { outbox, time, service, events } = await openOutbox(t);
-  service.answer = (results) => accepted(results.length, [{ monitorId: 'mon_1', afterMs: 5000 }, { monitorId: 'mon_9', afterMs: 5000 }]);
+  service.answer = (results) =>
+    accepted(results.length, [
+      { monitorId: 'mon_1', afterMs: 5000 },
+      { monitorId: 'mon_9', afterMs: 5000 },
+    ]);
   outbox.add(result(1, { ok: false, ts: START_MS / 1000 - 60 }), { isUrgent: true });
   outbox.add(result(1, { ok: false, ts: START_MS / 1000 }), { isUrgent: true });
   outbox.add(result(2), { isUrgent: false });
   await time.pass(100);
-  t.deepEqual(events.filter(({ kind }) => kind === 'recheck'), [{ kind: 'recheck', monitorId: 'mon_1', atMs: START_MS + 5000 }]);
+  t.deepEqual(
+    events.filter(({ kind }) => kind === 'recheck'),
+    [{ kind: 'recheck', monitorId: 'mon_1', atMs: START_MS + 5000 }],
+  );
 });
 
 test('a refused token keeps the results; held, nothing is sent until the service knows the agent again', async (t) => {
@@ -234,7 +290,10 @@ test('closing sends what waits, and what cannot be sent stays on the disk', asyn
   const first = await openOutbox(t);
   first.outbox.add(result(1), { isUrgent: false });
   await first.outbox.close(new Promise(() => undefined));
-  t.deepEqual(first.sent.flatMap(({ ids }) => ids), ['mon_1']);
+  t.deepEqual(
+    first.sent.flatMap(({ ids }) => ids),
+    ['mon_1'],
+  );
   t.deepEqual(await readdir(first.folder), []);
 
   const second = await openOutbox(t);

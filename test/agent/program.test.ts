@@ -15,13 +15,17 @@ import { until } from '../helpers/until.ts';
 /** A child process of a busy machine takes its time. */
 const PATIENT = { timeoutMs: 45_000 };
 
-const run = (args: string[], env: Record<string, string> = {}) => runCommand([process.execPath, 'agent/main.ts', ...args], env);
+const run = (args: string[], env: Record<string, string> = {}) =>
+  runCommand([process.execPath, 'agent/main.ts', ...args], env);
 
-const segments = async (folder: string): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('results-'));
+const segments = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name.startsWith('results-'));
 
 async function textsBelow(folder: string): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = await Promise.all(entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  const texts = await Promise.all(
+    entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')),
+  );
   return texts.join('\n');
 }
 
@@ -38,7 +42,12 @@ function capabilitiesOf({ pulls }: AgentServer): unknown[] {
 }
 
 function logged(program: Program, message: string): Record<string, unknown>[] {
-  return program.output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
+  return program
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === message);
 }
 
 test('--help names every variable and the exit statuses, --version the version, and anything else is wrong usage', async (t) => {
@@ -54,9 +63,14 @@ test('--help names every variable and the exit statuses, --version the version, 
 });
 
 test('a wrong configuration is told at once and whole, without the token, and ends with 1', async (t) => {
-  const { status, stderr } = await run([], { SPOTCHECK_AGENT_TOKEN: 'spk_wrong-kind', AGENT_PULL_SECONDS: '0', AGENT_CONCURRENCY: 'many' });
+  const { status, stderr } = await run([], {
+    SPOTCHECK_AGENT_TOKEN: 'spk_wrong-kind',
+    AGENT_PULL_SECONDS: '0',
+    AGENT_CONCURRENCY: 'many',
+  });
   t.is(status, 1);
-  for (const name of ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN', 'AGENT_PULL_SECONDS', 'AGENT_CONCURRENCY']) t.true(stderr.includes(name), name);
+  for (const name of ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN', 'AGENT_PULL_SECONDS', 'AGENT_CONCURRENCY'])
+    t.true(stderr.includes(name), name);
   t.false(stderr.includes('wrong-kind'));
 });
 
@@ -82,7 +96,15 @@ test('it checks in, checks what it is given, follows every change, and on SIGTER
   t.is(target.hits('/a'), hits);
 
   target.health.status = 500;
-  await until(() => server.taken().some(({ ok, cause, reason }) => ok === false && cause === 'status_500' && reason === 'HTTP 500 instead of 2xx'), PATIENT);
+  await until(
+    () =>
+      server
+        .taken()
+        .some(
+          ({ ok, cause, reason }) => ok === false && cause === 'status_500' && reason === 'HTTP 500 instead of 2xx',
+        ),
+    PATIENT,
+  );
 
   t.is(await program.stop(), 0);
   t.is(server.taken().length, target.hits('/a') + target.hits('/b'));
@@ -97,7 +119,8 @@ test('its folder and what is in it are for its owner only', async (t) => {
   const program = await stand.startConnected();
   t.is((await stat(stand.folder)).mode & 0o777, 0o700);
   await until(async () => (await readdir(stand.folder)).includes('work.json'));
-  for (const name of ['key.json', 'lock.json', 'work.json']) t.is((await stat(join(stand.folder, name))).mode & 0o777, 0o600, name);
+  for (const name of ['key.json', 'lock.json', 'work.json'])
+    t.is((await stat(join(stand.folder, name))).mode & 0o777, 0o600, name);
   t.is(await program.stop('SIGINT'), 0);
   t.false((await readdir(stand.folder)).includes('lock.json'));
 });
@@ -120,38 +143,45 @@ test('while the service is away it goes on, and when it is back every result arr
   t.is(await program.stop(), 0);
   t.is(server.taken().length, target.hits('/a'));
   const moments = server.taken().map(({ ts }) => Number(ts));
-  t.deepEqual(moments, moments.toSorted((a, b) => a - b));
+  t.deepEqual(
+    moments,
+    moments.toSorted((a, b) => a - b),
+  );
   assertOnce(t, server);
   t.is(logged(program, 'service.away').length, 1);
   t.is(logged(program, 'service.back').length, 1);
   t.deepEqual(await segments(stand.folder), []);
 });
 
-test('killed while the service is away, it goes on with its work after the restart, and nothing older than a second is lost', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
-  const target = await startTarget(t);
-  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
-  const first = await stand.startConnected();
-  await until(() => server.taken().length > 0, PATIENT);
-  server.state.isCut = true;
-  const hits = target.hits('/a');
-  await until(() => target.hits('/a') >= hits + 4, PATIENT);
-  t.is(await first.stop('SIGKILL'), null);
+test(
+  'killed while the service is away, it goes on with its work after the restart, and nothing older than a second ' +
+    'is lost',
+  async (t) => {
+    const stand = await agentStand(t);
+    const { server } = stand;
+    const target = await startTarget(t);
+    server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+    const first = await stand.startConnected();
+    await until(() => server.taken().length > 0, PATIENT);
+    server.state.isCut = true;
+    const hits = target.hits('/a');
+    await until(() => target.hits('/a') >= hits + 4, PATIENT);
+    t.is(await first.stop('SIGKILL'), null);
 
-  const second = stand.start();
-  await outputMatching(second, /work\.restored/);
-  const hitsBefore = target.hits('/a');
-  await until(() => target.hits('/a') >= hitsBefore + 2, PATIENT);
-  server.state.isCut = false;
-  await outputMatching(second, /results\.replayed/, 90_000);
-  t.is(await second.stop(), 0);
-  // What was measured in the killed one's last second may be gone with it.
-  const missing = target.hits('/a') - server.taken().length;
-  t.true(missing >= 0 && missing <= 2, `${missing} results are missing`);
-  assertOnce(t, server);
-  t.is(logged(second, 'buffer.found').length, 1);
-});
+    const second = stand.start();
+    await outputMatching(second, /work\.restored/);
+    const hitsBefore = target.hits('/a');
+    await until(() => target.hits('/a') >= hitsBefore + 2, PATIENT);
+    server.state.isCut = false;
+    await outputMatching(second, /results\.replayed/, 90_000);
+    t.is(await second.stop(), 0);
+    // What was measured in the killed one's last second may be gone with it.
+    const missing = target.hits('/a') - server.taken().length;
+    t.true(missing >= 0 && missing <= 2, `${missing} results are missing`);
+    assertOnce(t, server);
+    t.is(logged(second, 'buffer.found').length, 1);
+  },
+);
 
 test('a second agent with the same token is refused beside the first, and may start when that is gone', async (t) => {
   const stand = await agentStand(t);
@@ -205,15 +235,28 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
     response.end(CANARY);
   });
   const program = await stand.startConnected({ LOG_LEVEL: 'trace' });
-  const sealedSecrets = await sealFor(String(server.pulls[0]?.body['publicKey']), { secretHeaders: { 'X-Key': CANARY } });
-  await server.give([workItem({ target: `http://127.0.0.1:${port}/`, intervalSeconds: 1, checkSpec: { request: { secretHeaderNames: ['X-Key'] } }, sealedSecrets })]);
+  const sealedSecrets = await sealFor(String(server.pulls[0]?.body['publicKey']), {
+    secretHeaders: { 'X-Key': CANARY },
+  });
+  await server.give([
+    workItem({
+      target: `http://127.0.0.1:${port}/`,
+      intervalSeconds: 1,
+      checkSpec: { request: { secretHeaderNames: ['X-Key'] } },
+      sealedSecrets,
+    }),
+  ]);
   await until(() => server.taken().length > 0, PATIENT);
   t.is(seen[0], CANARY);
   server.state.isCut = true;
   await until(async () => (await segments(stand.folder)).length > 0, PATIENT);
   const disk = await textsBelow(stand.folder);
   t.true(disk.includes(sealedSecrets));
-  for (const form of [CANARY, Buffer.from(CANARY).toString('base64').slice(0, -3), Buffer.from(CANARY).toString('hex')]) {
+  for (const form of [
+    CANARY,
+    Buffer.from(CANARY).toString('base64').slice(0, -3),
+    Buffer.from(CANARY).toString('hex'),
+  ]) {
     for (const text of [disk, program.output(), JSON.stringify(server.ingests)]) t.false(text.includes(form));
   }
 });
@@ -249,7 +292,10 @@ test('a hint to recheck is followed: one probe more, in time, and none that the 
   t.true(afterMs >= 1500 && afterMs < 3500, `${afterMs} ms after the first`);
   t.is(target.hits('/a'), 2);
   // Of a failure that goes on the service needs no answer any more.
-  t.deepEqual(server.taken().map(({ detail }) => Object.hasOwn(detail as object, 'answer')), [true, false]);
+  t.deepEqual(
+    server.taken().map(({ detail }) => Object.hasOwn(detail as object, 'answer')),
+    [true, false],
+  );
 });
 
 test('all four types are measured, an icmp monitor where the machine can', async (t) => {
@@ -258,20 +304,53 @@ test('all four types are measured, an icmp monitor where the machine can', async
   const target = await startTarget(t);
   const { host } = new URL(target.url());
   server.state.work = [
-    workItem({ monitorId: 'mon_http', target: target.url(), checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'ok' }] } }),
+    workItem({
+      monitorId: 'mon_http',
+      target: target.url(),
+      checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'ok' }] },
+    }),
     workItem({ monitorId: 'mon_tcp', type: 'tcp', target: host, method: null, expectedStatus: null }),
-    workItem({ monitorId: 'mon_udp', type: 'udp', target: '127.0.0.1:9', intervalSeconds: 1, method: null, expectedStatus: null, timeoutMs: 500, checkSpec: { transport: { payload: 'a\\n', payloadEncoding: 'utf8' } } }),
-    workItem({ monitorId: 'mon_icmp', type: 'icmp', target: '127.0.0.1', method: null, expectedStatus: null, timeoutMs: 2000, checkSpec: { ping: { count: 1 } } }),
+    workItem({
+      monitorId: 'mon_udp',
+      type: 'udp',
+      target: '127.0.0.1:9',
+      intervalSeconds: 1,
+      method: null,
+      expectedStatus: null,
+      timeoutMs: 500,
+      checkSpec: { transport: { payload: 'a\\n', payloadEncoding: 'utf8' } },
+    }),
+    workItem({
+      monitorId: 'mon_icmp',
+      type: 'icmp',
+      target: '127.0.0.1',
+      method: null,
+      expectedStatus: null,
+      timeoutMs: 2000,
+      checkSpec: { ping: { count: 1 } },
+    }),
   ];
   await stand.startConnected();
-  const resultOf = (monitorId: string) => until(() => server.taken().find((result) => result['monitorId'] === monitorId), PATIENT);
+  const resultOf = (monitorId: string) =>
+    until(() => server.taken().find((result) => result['monitorId'] === monitorId), PATIENT);
   t.like(await resultOf('mon_http'), { ok: true });
   t.like(await resultOf('mon_tcp'), { ok: true });
   // On a busy machine the first ones may be no votes: the agent itself stood still in so short a check.
-  await until(() => server.taken().some((result) => result['monitorId'] === 'mon_udp' && result['cause'] === 'udp_no_reply'), PATIENT);
-  t.true(server.taken().filter((result) => result['monitorId'] === 'mon_udp').every((result) => result['ok'] === false));
+  await until(
+    () => server.taken().some((result) => result['monitorId'] === 'mon_udp' && result['cause'] === 'udp_no_reply'),
+    PATIENT,
+  );
+  t.true(
+    server
+      .taken()
+      .filter((result) => result['monitorId'] === 'mon_udp')
+      .every((result) => result['ok'] === false),
+  );
   const hasEcho = capabilitiesOf(server).includes('icmp');
-  t.like(await resultOf('mon_icmp'), hasEcho ? { ok: true, detail: { ping: { sent: 1, received: 1 } } } : { ok: false, cause: 'unsupported_by_agent' });
+  t.like(
+    await resultOf('mon_icmp'),
+    hasEcho ? { ok: true, detail: { ping: { sent: 1, received: 1 } } } : { ok: false, cause: 'unsupported_by_agent' },
+  );
 });
 
 test("a clock that differs from the service's is told once, with how much", async (t) => {

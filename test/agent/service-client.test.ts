@@ -20,7 +20,11 @@ test('a check-in says who asks and what it can do, and brings the work with its 
   server.state.work = [workItem()];
   const outcome = await client.pull({ capabilities: ['http'], version: '1.2.3', arch: 'x64', publicKey: 'abc=' }, null);
   t.like(outcome, { outcome: 'work', etag: '"1"', answer: { agentId: 'agt_1', work: [workItem()] } });
-  t.like(server.pulls[0]?.headers, { authorization: 'Bearer spa_secret', 'content-type': 'application/json', 'user-agent': 'spotcheck-agent/1.2.3' });
+  t.like(server.pulls[0]?.headers, {
+    authorization: 'Bearer spa_secret',
+    'content-type': 'application/json',
+    'user-agent': 'spotcheck-agent/1.2.3',
+  });
   t.is(server.pulls[0]?.headers['if-none-match'], undefined);
   t.deepEqual(server.pulls[0]?.body, { capabilities: ['http'], version: '1.2.3', arch: 'x64', publicKey: 'abc=' });
 });
@@ -63,9 +67,18 @@ test('results arrive as they are given', async (t) => {
 
 const PULLS: readonly [refusal: AgentServer['state']['pull'], outcome: object][] = [
   [{ status: 401 }, { outcome: 'unauthorized' }],
-  [{ status: 429, headers: { 'Retry-After': '7' }, error: 'rate limit exceeded' }, { outcome: 'failed', reason: 'HTTP 429: rate limit exceeded', askedMs: 7000 }],
-  [{ status: 503, error: 'the database\u001b[31m is away' }, { outcome: 'failed', reason: 'HTTP 503: the database [31m is away', askedMs: null }],
-  [{ status: 400, error: 'capabilities: unknown' }, { outcome: 'failed', reason: 'HTTP 400: capabilities: unknown', askedMs: null }],
+  [
+    { status: 429, headers: { 'Retry-After': '7' }, error: 'rate limit exceeded' },
+    { outcome: 'failed', reason: 'HTTP 429: rate limit exceeded', askedMs: 7000 },
+  ],
+  [
+    { status: 503, error: 'the database\u001b[31m is away' },
+    { outcome: 'failed', reason: 'HTTP 503: the database [31m is away', askedMs: null },
+  ],
+  [
+    { status: 400, error: 'capabilities: unknown' },
+    { outcome: 'failed', reason: 'HTTP 400: capabilities: unknown', askedMs: null },
+  ],
 ];
 for (const [refusal, outcome] of PULLS) {
   test(`a check-in that is answered with ${refusal?.status} is ${JSON.stringify(outcome)}`, async (t) => {
@@ -75,7 +88,16 @@ for (const [refusal, outcome] of PULLS) {
   });
 }
 
-const INGESTS: readonly [status: number, outcome: string][] = [[400, 'refused'], [413, 'refused'], [401, 'unauthorized'], [403, 'failed'], [404, 'failed'], [429, 'failed'], [500, 'failed'], [503, 'failed']];
+const INGESTS: readonly [status: number, outcome: string][] = [
+  [400, 'refused'],
+  [413, 'refused'],
+  [401, 'unauthorized'],
+  [403, 'failed'],
+  [404, 'failed'],
+  [429, 'failed'],
+  [500, 'failed'],
+  [503, 'failed'],
+];
 for (const [status, outcome] of INGESTS) {
   test(`results that are answered with ${status} are ${outcome}`, async (t) => {
     const { server, client } = await connected(t);
@@ -101,13 +123,21 @@ test('what answers without being Spotcheck is not believed', async (t) => {
     response.end('<h1>It works</h1>');
   });
   const client = clientOf(t, `http://127.0.0.1:${port}`);
-  for (const outcome of [await client.pull({}, null), await client.ingest('{"results":[]}')]) t.like(outcome, { outcome: 'failed', reason: 'The answer is not what Spotcheck says: something else answers at SPOTCHECK_URL' });
+  for (const outcome of [await client.pull({}, null), await client.ingest('{"results":[]}')])
+    t.like(outcome, {
+      outcome: 'failed',
+      reason: 'The answer is not what Spotcheck says: something else answers at SPOTCHECK_URL',
+    });
 });
 
 test('a connection that is broken off, and one that nobody takes, are failures like any other', async (t) => {
   const { server, client } = await connected(t);
   server.state.isCut = true;
-  t.like(await client.pull({}, null), { outcome: 'failed', reason: 'The connection was closed without an answer', askedMs: null });
+  t.like(await client.pull({}, null), {
+    outcome: 'failed',
+    reason: 'The connection was closed without an answer',
+    askedMs: null,
+  });
   t.like(await clientOf(t, 'http://127.0.0.1:9').pull({}, null), { outcome: 'failed', reason: 'Connection refused' });
 });
 
@@ -115,10 +145,14 @@ test('a certificate that is not trusted ends the connection before the token is 
   const authority = await TestAuthority.create();
   let requests = 0;
   const keys = await authority.issue({ hosts: ['127.0.0.1'] });
-  const { port } = await startHttpServer(t, (_request, response) => {
-    requests += 1;
-    response.end();
-  }, keys);
+  const { port } = await startHttpServer(
+    t,
+    (_request, response) => {
+      requests += 1;
+      response.end();
+    },
+    keys,
+  );
   t.like(await clientOf(t, `https://127.0.0.1:${port}`).pull({}, null), { outcome: 'failed' });
   t.is(requests, 0);
 });

@@ -1,37 +1,66 @@
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import type { WorkItem } from '../../core/agent/wire.ts';
 import { loadKeyPair } from '../../agent/key-pair.ts';
 import { createWorkFile, type SavedWork } from '../../agent/work-file.ts';
 import { createWorkReader } from '../../agent/work.ts';
+import type { WorkItem } from '../../core/agent/wire.ts';
 import { sealFor } from '../helpers/sealed-box.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 function item(overrides: Partial<WorkItem> = {}): WorkItem {
-  return { monitorId: 'mon_1', sourceKey: 'agt_1', type: 'http', target: 'http://127.0.0.1:9/', intervalSeconds: 60, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', followRedirects: true, checkSpec: {}, ...overrides };
+  return {
+    monitorId: 'mon_1',
+    sourceKey: 'agt_1',
+    type: 'http',
+    target: 'http://127.0.0.1:9/',
+    intervalSeconds: 60,
+    timeoutMs: 5000,
+    method: 'GET',
+    expectedStatus: '2xx',
+    followRedirects: true,
+    checkSpec: {},
+    ...overrides,
+  };
 }
 
 test('an item without secrets is what its probe needs to know', async (t) => {
   const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
   const [assignment] = await read([item()]);
-  t.like(assignment, { monitorId: 'mon_1', sourceKey: 'agt_1', intervalSeconds: 60, inability: null, target: { type: 'http', target: 'http://127.0.0.1:9/', secrets: {} } });
+  t.like(assignment, {
+    monitorId: 'mon_1',
+    sourceKey: 'agt_1',
+    intervalSeconds: 60,
+    inability: null,
+    target: { type: 'http', target: 'http://127.0.0.1:9/', secrets: {} },
+  });
 });
 
 test('sealed secrets are opened, and the same secrets sealed anew are the same assignment', async (t) => {
   const keys = await loadKeyPair(await temporaryFolder(t));
   const read = createWorkReader(keys);
-  const [first] = await read([item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'a' } }) })]);
+  const [first] = await read([
+    item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'a' } }) }),
+  ]);
   t.deepEqual(first?.target?.secrets, { secretHeaders: { 'X-Key': 'a' } });
-  const [second] = await read([item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'a' } }) })]);
+  const [second] = await read([
+    item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'a' } }) }),
+  ]);
   t.is(second?.identity, first?.identity);
-  const [third] = await read([item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'b' } }) })]);
+  const [third] = await read([
+    item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'b' } }) }),
+  ]);
   t.not(third?.identity, first?.identity);
 });
 
 test('an item with another target, interval or assertion is another assignment', async (t) => {
   const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
-  const items = [item(), item({ target: 'http://127.0.0.1:10/' }), item({ intervalSeconds: 30 }), item({ checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'x' }] } })];
+  const items = [
+    item(),
+    item({ target: 'http://127.0.0.1:10/' }),
+    item({ intervalSeconds: 30 }),
+    item({ checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'x' }] } }),
+  ];
   const assignments = await read(items.map((one, index) => ({ ...one, monitorId: `mon_${index}` })));
   t.is(new Set(assignments.map(({ identity, monitorId }) => identity.replaceAll(monitorId, ''))).size, 4);
 });
@@ -39,7 +68,11 @@ test('an item with another target, interval or assertion is another assignment',
 const UNABLE: readonly [what: string, overrides: object, inability: RegExp][] = [
   ['whose secrets the service kept back for want of a key', { secretsWithheld: 'no_key' }, /no key of this agent/],
   ['whose secrets are for another key', { secretsWithheld: 'other_key' }, /another key .* new token/],
-  ['whose secrets are kept back for a reason of a later version', { secretsWithheld: 'later' }, /keeps the monitor's secrets back/],
+  [
+    'whose secrets are kept back for a reason of a later version',
+    { secretsWithheld: 'later' },
+    /keeps the monitor's secrets back/,
+  ],
   ['whose box does not open', { sealedSecrets: 'AAAA' }, /do not open with this agent's key/],
   ['of a type of a later version', { type: 'quic' }, /cannot check monitors of type quic/],
   ['with a method of a later version', { method: 'QUERY' }, /type http with method QUERY/],
@@ -53,7 +86,10 @@ for (const [what, overrides, inability] of UNABLE) {
   });
 }
 
-const SAVED: SavedWork = { answer: { agentId: 'agt_1', agentKind: 'tenant', capabilities: [], work: [item()] }, etag: '"7"' };
+const SAVED: SavedWork = {
+  answer: { agentId: 'agt_1', agentKind: 'tenant', capabilities: [], work: [item()] },
+  etag: '"7"',
+};
 
 test('work is kept for the next run, for its owner only, until it is removed', async (t) => {
   const folder = await temporaryFolder(t);

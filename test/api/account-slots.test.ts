@@ -1,8 +1,8 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { isError, withApiServer, type Account, type ApiServer } from './api-server.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { openTestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
+import { isError, withApiServer, type Account, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -29,11 +29,15 @@ async function lockRow(t: ExecutionContext, { databaseUrl }: ApiServer, id: stri
 }
 
 async function countWaiting({ pool }: Database): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>("SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
+  const { rows } = await pool.query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type ' +
+      "= 'Lock'",
+  );
   return rows[0]?.count ?? 0;
 }
 
-const makeMonitor = async ({ owner }: Account) => String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id']);
+const makeMonitor = async ({ owner }: Account) =>
+  String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id']);
 
 test.serial('changes of one row that wait for it hold up nobody else, and who hung up takes no turn', async (t) => {
   const { api } = t.context;
@@ -44,10 +48,26 @@ test.serial('changes of one row that wait for it hold up nobody else, and who hu
   const first = Array.from({ length: 4 }, (_, no) => change(`Shop ${no}`));
   await until(async () => (await countWaiting(outside)) >= 4);
   const impatient = new AbortController();
-  const sendDelete = () => fetch(`${api.url}/v1/monitors/${id}`, { method: 'DELETE', headers: { Authorization: `Bearer ${busy.ownerToken}` }, signal: impatient.signal });
-  const hungUp = Array.from({ length: 10 }, () => sendDelete().then(() => t.fail(), () => undefined));
+  const sendDelete = () =>
+    fetch(`${api.url}/v1/monitors/${id}`, {
+      method: 'DELETE',
+      headers: { Authorization: `Bearer ${busy.ownerToken}` },
+      signal: impatient.signal,
+    });
+  const hungUp = Array.from({ length: 10 }, () =>
+    sendDelete().then(
+      () => t.fail(),
+      () => undefined,
+    ),
+  );
   const more = Array.from({ length: 60 }, (_, no) => change(`Shop ${no + 4}`));
-  t.deepEqual([(await other.owner('POST', '/v1/monitors', { name: 'Blog', target: 'https://blog.example/' })).status, (await other.owner('GET', '/v1/monitors')).status], [201, 200]);
+  t.deepEqual(
+    [
+      (await other.owner('POST', '/v1/monitors', { name: 'Blog', target: 'https://blog.example/' })).status,
+      (await other.owner('GET', '/v1/monitors')).status,
+    ],
+    [201, 200],
+  );
   t.is(await countWaiting(outside), 4);
   impatient.abort();
   await Promise.all(hungUp);
@@ -84,5 +104,6 @@ test.serial('what waits of one account has a bound', async (t) => {
   await letGo();
   const refused = (await Promise.all([...changes, ...reads])).filter(({ status }) => status !== 200);
   t.true(refused.length > 0 && refused.length <= 10, `${refused.length} were refused`);
-  for (const answer of refused) isError(t, answer, { status: 429, error: '200 requests of this account wait already: send fewer at a time' });
+  for (const answer of refused)
+    isError(t, answer, { status: 429, error: '200 requests of this account wait already: send fewer at a time' });
 });

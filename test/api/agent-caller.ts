@@ -11,7 +11,12 @@ export type AgentCaller = {
   name: string;
   token: string;
   /** `POST /agent/v1/<path>`; a string goes out as it is. */
-  post: (path: 'pull' | 'ingest' | 'discoveries' | 'discovery', body: unknown, headers?: Record<string, string>, base?: string) => Promise<Answer>;
+  post: (
+    path: 'pull' | 'ingest' | 'discoveries' | 'discovery',
+    body: unknown,
+    headers?: Record<string, string>,
+    base?: string,
+  ) => Promise<Answer>;
   /** Makes a monitor that this agent watches and returns its id. */
   watch: (monitor: object) => Promise<string>;
 };
@@ -19,17 +24,38 @@ export type AgentCaller = {
 export type Work = { monitorId: string; type: string } & Record<string, unknown>;
 
 /** Makes an agent of an account. */
-export async function agentCaller({ database, makeId, url }: ApiServer, { tenantId, owner }: Pick<Account, 'tenantId' | 'owner'>, name = 'home-lab'): Promise<AgentCaller> {
+export async function agentCaller(
+  { database, makeId, url }: ApiServer,
+  { tenantId, owner }: Pick<Account, 'tenantId' | 'owner'>,
+  name = 'home-lab',
+): Promise<AgentCaller> {
   const token = generateToken('spa');
-  const { id, no } = await createAgent(database, { id: makeId('agt'), tenantId, name, region: null, tokenFingerprint: fingerprintOf(token), nowMs: Date.now() });
+  const { id, no } = await createAgent(database, {
+    id: makeId('agt'),
+    tenantId,
+    name,
+    region: null,
+    tokenFingerprint: fingerprintOf(token),
+    nowMs: Date.now(),
+  });
   return {
     id,
     no,
     name,
     token,
-    post: (path, body, headers = {}, base = url) => send(`${base}/agent/v1/${path}`, { method: 'POST', body, headers: { Authorization: `Bearer ${token}`, ...headers } }),
+    post: (path, body, headers = {}, base = url) =>
+      send(`${base}/agent/v1/${path}`, {
+        method: 'POST',
+        body,
+        headers: { Authorization: `Bearer ${token}`, ...headers },
+      }),
     async watch(monitor) {
-      const { status, json, text } = await owner('POST', '/v1/monitors', { name: 'Watched', target: 'https://shop.example', agent_sources: [id], ...monitor });
+      const { status, json, text } = await owner('POST', '/v1/monitors', {
+        name: 'Watched',
+        target: 'https://shop.example',
+        agent_sources: [id],
+        ...monitor,
+      });
       if (status !== 201) throw new Error(text);
       return String(json['id']);
     },

@@ -1,9 +1,7 @@
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { agentCaller, workOf, type AgentCaller } from './agent-caller.ts';
-import { isError, withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import { isError, withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -26,16 +24,33 @@ async function workingAgent(api: ApiServer, monitor: object = {}) {
   return { account, agent, id };
 }
 
-test('results go to the evaluator in the house\'s form, with the checks that they measured', async (t) => {
+test("results go to the evaluator in the house's form, with the checks that they measured", async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const [{ no }] = (await api.database.pool.query('SELECT no FROM monitors WHERE id = $1', [id])).rows;
   const ts = nowSeconds() + 5;
   const results = [
-    { monitorId: id, ok: true, cause: 'ignored', latencyMs: 41.6, httpStatus: 200, ts, reason: 'ignored', vendorField: { x: 1 } },
+    {
+      monitorId: id,
+      ok: true,
+      cause: 'ignored',
+      latencyMs: 41.6,
+      httpStatus: 200,
+      ts,
+      reason: 'ignored',
+      vendorField: { x: 1 },
+    },
     { monitorId: id, ok: true, cause: 'slow', latencyMs: 4100, httpStatus: 200, degraded: true, ts: ts + 1 },
     { monitorId: id, ok: false, cause: 'status_999', latencyMs: 9e12, httpStatus: 999, degraded: true, ts: ts + 2 },
-    { monitorId: id, ok: false, cause: 'conn_refused', latencyMs: null, httpStatus: 0, ts: ts + 3, reason: 'Nobody\u0000listens' },
+    {
+      monitorId: id,
+      ok: false,
+      cause: 'conn_refused',
+      latencyMs: null,
+      httpStatus: 0,
+      ts: ts + 3,
+      reason: 'Nobody\u0000listens',
+    },
     { monitorId: id, ok: false, cause: 'the cat', ts: ts + 4 },
     { monitorId: id, ok: false, cause: null, ts: ts + 5 },
     { monitorId: id, ok: false, cause: 'unsupported_by_agent', ts: ts + 6 },
@@ -47,7 +62,14 @@ test('results go to the evaluator in the house\'s form, with the checks that the
   t.like(answer.json, { accepted: 9, dropped: 0, droppedBecause: NONE_DROPPED });
   const submitted = submittedBy(api, agent);
   t.deepEqual(
-    submitted.map(({ verdict, cause, reason, latencyMs, httpStatus, checksVersion }) => [verdict, cause, reason, latencyMs, httpStatus, checksVersion]),
+    submitted.map(({ verdict, cause, reason, latencyMs, httpStatus, checksVersion }) => [
+      verdict,
+      cause,
+      reason,
+      latencyMs,
+      httpStatus,
+      checksVersion,
+    ]),
     [
       ['up', null, null, 42, 200, 1],
       ['degraded', 'slow', 'The answer came slower than it should', 4100, 200, 1],
@@ -64,27 +86,31 @@ test('results go to the evaluator in the house\'s form, with the checks that the
   t.is(submitted[0]?.dueAtMs, Math.round(ts * 1000));
 });
 
-test('after an edit that an agent does not know yet its results measured the checks before, whatever part of a second its clock shows', async (t) => {
-  const { api } = t.context;
-  const account = await api.account();
-  const agent = await agentCaller(api, account);
-  const id = await agent.watch({});
-  const versionOf = async (ts: number) => {
-    await agent.post('ingest', { results: [{ monitorId: id, ok: true, ts }] });
-    return submittedBy(api, agent).at(-1)?.checksVersion;
-  };
-  t.is(await versionOf(nowSeconds()), 1, 'there were no others');
-  await agent.post('pull', { capabilities: ALL });
-  const ts = nowSeconds() + 1;
-  t.is(await versionOf(ts), 1);
-  await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example' });
-  t.is(await versionOf(ts), 1);
-  await agent.post('pull', { capabilities: ALL });
-  t.is(await versionOf(Math.floor(nowSeconds())), 2);
-  t.is(await versionOf(nowSeconds() - 600), 1);
-});
+test(
+  'after an edit that an agent does not know yet its results measured the checks before, whatever part of a second ' +
+    'its clock shows',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    const agent = await agentCaller(api, account);
+    const id = await agent.watch({});
+    const versionOf = async (ts: number) => {
+      await agent.post('ingest', { results: [{ monitorId: id, ok: true, ts }] });
+      return submittedBy(api, agent).at(-1)?.checksVersion;
+    };
+    t.is(await versionOf(nowSeconds()), 1, 'there were no others');
+    await agent.post('pull', { capabilities: ALL });
+    const ts = nowSeconds() + 1;
+    t.is(await versionOf(ts), 1);
+    await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example' });
+    t.is(await versionOf(ts), 1);
+    await agent.post('pull', { capabilities: ALL });
+    t.is(await versionOf(Math.floor(nowSeconds())), 2);
+    t.is(await versionOf(nowSeconds() - 600), 1);
+  },
+);
 
-test('what is not the agent\'s to report, or of another day or of the future, is dropped and counted', async (t) => {
+test("what is not the agent's to report, or of another day or of the future, is dropped and counted", async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api);
   const stranger = await api.account();
@@ -95,21 +121,52 @@ test('what is not the agent\'s to report, or of another day or of the future, is
   const deleted = await agent.watch({});
   await account.owner('DELETE', `/v1/monitors/${deleted}`);
   const ts = nowSeconds();
-  const foreign = [theirs, others, paused, deleted, 'mon_unknown', 'not an id!'].map((monitorId) => ({ monitorId, ok: false, cause: 'timeout', ts }));
-  const timed = [ts + 58, ts - 86_390, ts + 70, ts * 1000, ts - 86_410, 1].map((moment) => ({ monitorId: id, ok: true, ts: moment }));
+  const foreign = [theirs, others, paused, deleted, 'mon_unknown', 'not an id!'].map((monitorId) => ({
+    monitorId,
+    ok: false,
+    cause: 'timeout',
+    ts,
+  }));
+  const timed = [ts + 58, ts - 86_390, ts + 70, ts * 1000, ts - 86_410, 1].map((moment) => ({
+    monitorId: id,
+    ok: true,
+    ts: moment,
+  }));
   const { json } = await agent.post('ingest', { results: [...foreign, ...timed] });
-  t.deepEqual(json, { accepted: 2, dropped: 10, droppedBecause: { notAssigned: 6, future: 2, tooOld: 2, tooMany: 0 }, recheck: [] });
+  t.deepEqual(json, {
+    accepted: 2,
+    dropped: 10,
+    droppedBecause: { notAssigned: 6, future: 2, tooOld: 2, tooMany: 0 },
+    recheck: [],
+  });
   t.is(submittedBy(api, agent).length, 2);
 });
 
 test('an agent is told nothing of an empty list, and at most 1000 results are taken at once', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api, { interval_seconds: 1 });
-  t.deepEqual((await agent.post('ingest', { results: [] })).json, { accepted: 0, dropped: 0, droppedBecause: NONE_DROPPED, recheck: [] });
+  t.deepEqual((await agent.post('ingest', { results: [] })).json, {
+    accepted: 0,
+    dropped: 0,
+    droppedBecause: NONE_DROPPED,
+    recheck: [],
+  });
   const ts = nowSeconds();
-  const many = (count: number) => Array.from({ length: count }, (_, index) => ({ monitorId: id, ok: true, cause: null, latencyMs: 12.345, httpStatus: 200, ts: ts - index, detail: { timing: { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4, downloadMs: 5 } } }));
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      monitorId: id,
+      ok: true,
+      cause: null,
+      latencyMs: 12.345,
+      httpStatus: 200,
+      ts: ts - index,
+      detail: { timing: { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4, downloadMs: 5 } },
+    }));
   t.like((await agent.post('ingest', { results: many(1000) })).json, { accepted: 1000 });
-  isError(t, await agent.post('ingest', { results: many(1001) }), { status: 400, error: 'results must be a list of at most 1000 results: send the rest in the next request, got 1001' });
+  isError(t, await agent.post('ingest', { results: many(1001) }), {
+    status: 400,
+    error: 'results must be a list of at most 1000 results: send the rest in the next request, got 1001',
+  });
   t.is(submittedBy(api, agent).length, 1000);
 });
 
@@ -127,25 +184,53 @@ test('the steps of an exchange are kept with failures and now and then a success
   ];
   t.is((await agent.post('ingest', { results })).status, 200);
   const phases = { dnsMs: 1, connectMs: null, tlsMs: null, firstByteMs: 13, downloadMs: null };
-  t.deepEqual(submittedBy(api, agent).map((result) => result.phases), [phases, null, phases, null, null]);
+  t.deepEqual(
+    submittedBy(api, agent).map((result) => result.phases),
+    [phases, null, phases, null, null],
+  );
 });
 
 test('agents of other makes may call the wait for the first byte waitMs, and leave notAfter empty', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
-  const timings = [{ connectMs: 2, waitMs: 12.6 }, { waitMs: 5, firstByteMs: 7 }, { waitMs: 5, firstByteMs: null }];
-  const results = timings.map((timing, index) => ({ monitorId: id, ok: false, cause: 'timeout', ts: nowSeconds() + index, detail: { timing, notAfter: '' } }));
+  const timings = [
+    { connectMs: 2, waitMs: 12.6 },
+    { waitMs: 5, firstByteMs: 7 },
+    { waitMs: 5, firstByteMs: null },
+  ];
+  const results = timings.map((timing, index) => ({
+    monitorId: id,
+    ok: false,
+    cause: 'timeout',
+    ts: nowSeconds() + index,
+    detail: { timing, notAfter: '' },
+  }));
   t.is((await agent.post('ingest', { results })).status, 200);
-  t.deepEqual(submittedBy(api, agent).map((result) => result.phases?.firstByteMs), [13, 7, 5]);
+  t.deepEqual(
+    submittedBy(api, agent).map((result) => result.phases?.firstByteMs),
+    [13, 7, 5],
+  );
 });
 
 test('the answer behind a failure is kept, cleaned; of a good result and of another form it is left out', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const ts = nowSeconds();
-  const detail = { answer: { headers: { Server: 'nginx', 'set-cookie': 'a=b', location: '/a?b=c' }, body: `Down\u0000 ${'x'.repeat(5000)}` } };
+  const detail = {
+    answer: {
+      headers: { Server: 'nginx', 'set-cookie': 'a=b', location: '/a?b=c' },
+      body: `Down\u0000 ${'x'.repeat(5000)}`,
+    },
+  };
   const results = [
-    { monitorId: id, ok: false, cause: 'status_503', httpStatus: 503, ts, detail: { answer: { ...detail.answer, body: `Down ${'x'.repeat(5000)}` } } },
+    {
+      monitorId: id,
+      ok: false,
+      cause: 'status_503',
+      httpStatus: 503,
+      ts,
+      detail: { answer: { ...detail.answer, body: `Down ${'x'.repeat(5000)}` } },
+    },
     { monitorId: id, ok: false, cause: 'status_503', httpStatus: 503, ts: ts + 1, detail },
     { monitorId: id, ok: true, httpStatus: 200, ts: ts + 2, detail },
     { monitorId: id, ok: false, cause: 'status_503', ts: ts + 3, detail: { answer: [1] } },
@@ -153,13 +238,16 @@ test('the answer behind a failure is kept, cleaned; of a good result and of anot
   ];
   t.is((await agent.post('ingest', { results })).status, 200);
   const headers = { server: 'nginx', location: '/a' };
-  t.deepEqual(submittedBy(api, agent).map(({ answer }) => answer), [
-    { status: 503, headers, body: `Down ${'x'.repeat(1019)}` },
-    { status: 503, headers, body: null, bodyWithheld: 'not_text' },
-    null,
-    null,
-    null,
-  ]);
+  t.deepEqual(
+    submittedBy(api, agent).map(({ answer }) => answer),
+    [
+      { status: 503, headers, body: `Down ${'x'.repeat(1019)}` },
+      { status: 503, headers, body: null, bodyWithheld: 'not_text' },
+      null,
+      null,
+      null,
+    ],
+  );
 });
 
 test('of a monitor with secrets an agent may say what it likes: nothing that may repeat them is kept', async (t) => {
@@ -167,8 +255,13 @@ test('of a monitor with secrets an agent may say what it likes: nothing that may
   const { agent, id } = await workingAgent(api, { check_spec: { request: { secretHeaders: { 'X-Key': 'canary' } } } });
   await agent.post('pull', { capabilities: ALL, publicKey: Buffer.alloc(32, 9).toString('base64') });
   const answer = { headers: { 'retry-after': '5', server: 'can', 'x-echo': 'canary' }, body: 'canary' };
-  await agent.post('ingest', { results: [{ monitorId: id, ok: false, cause: 'status_500', httpStatus: 500, ts: nowSeconds(), detail: { answer } }] });
-  t.like(submittedBy(api, agent)[0], { verdict: 'down', answer: { status: 500, headers: { 'retry-after': '5' }, body: null, bodyWithheld: 'secrets' } });
+  await agent.post('ingest', {
+    results: [{ monitorId: id, ok: false, cause: 'status_500', httpStatus: 500, ts: nowSeconds(), detail: { answer } }],
+  });
+  t.like(submittedBy(api, agent)[0], {
+    verdict: 'down',
+    answer: { status: 500, headers: { 'retry-after': '5' }, body: null, bodyWithheld: 'secrets' },
+  });
 });
 
 const GOOD = { monitorId: 'mon_x', ok: true, ts: 1 };
@@ -177,21 +270,65 @@ const BAD: readonly (readonly [string, unknown, RegExp])[] = [
   ['no results', {}, /^results is required$/],
   ['results that are no list', { results: { 0: GOOD } }, /^results must be a list, got an object$/],
   ['a result that is no object', { results: [GOOD, 5] }, /^results\[1\] must be an object, got a number$/],
-  ['a result without its time', { results: [GOOD, GOOD, GOOD, { monitorId: 'mon_x', ok: true }] }, /^results\[3\]\.ts is required$/],
-  ['nothing but a result', { results: [{}] }, /^results\[0\]\.monitorId is required; results\[0\]\.ok is required; results\[0\]\.ts is required$/],
-  ['a time that is a text', { results: [{ ...GOOD, ts: '1' }] }, /^results\[0\]\.ts must be the start of the probe in Unix seconds, got "1"$/],
+  [
+    'a result without its time',
+    { results: [GOOD, GOOD, GOOD, { monitorId: 'mon_x', ok: true }] },
+    /^results\[3\]\.ts is required$/,
+  ],
+  [
+    'nothing but a result',
+    { results: [{}] },
+    /^results\[0\]\.monitorId is required; results\[0\]\.ok is required; results\[0\]\.ts is required$/,
+  ],
+  [
+    'a time that is a text',
+    { results: [{ ...GOOD, ts: '1' }] },
+    /^results\[0\]\.ts must be the start of the probe in Unix seconds, got "1"$/,
+  ],
   ['a time before time', { results: [{ ...GOOD, ts: -1 }] }, /^results\[0\]\.ts must be .* got -1$/],
   ['an ok that is a number', { results: [{ ...GOOD, ok: 1 }] }, /^results\[0\]\.ok must be true or false, got 1$/],
-  ['a monitor that is none', { results: [{ ...GOOD, monitorId: '' }] }, /^results\[0\]\.monitorId must be a text of 1 to 64 characters, got 0 characters$/],
+  [
+    'a monitor that is none',
+    { results: [{ ...GOOD, monitorId: '' }] },
+    /^results\[0\]\.monitorId must be a text of 1 to 64 characters, got 0 characters$/,
+  ],
   ['NUL in an id', { results: [{ ...GOOD, monitorId: 'mon\u0000' }] }, /^results\[0\]\.monitorId must be/],
-  ['a cause that is no text', { results: [{ ...GOOD, cause: 5 }] }, /^results\[0\]\.cause must be a text, got a number$/],
-  ['a negative latency', { results: [{ ...GOOD, latencyMs: -1 }] }, /^results\[0\]\.latencyMs must be milliseconds from 0 on, or null, got -1$/],
-  ['a status that is none', { results: [{ ...GOOD, httpStatus: 1000 }] }, /^results\[0\]\.httpStatus must be a status code of three digits, or null, got 1000$/],
+  [
+    'a cause that is no text',
+    { results: [{ ...GOOD, cause: 5 }] },
+    /^results\[0\]\.cause must be a text, got a number$/,
+  ],
+  [
+    'a negative latency',
+    { results: [{ ...GOOD, latencyMs: -1 }] },
+    /^results\[0\]\.latencyMs must be milliseconds from 0 on, or null, got -1$/,
+  ],
+  [
+    'a status that is none',
+    { results: [{ ...GOOD, httpStatus: 1000 }] },
+    /^results\[0\]\.httpStatus must be a status code of three digits, or null, got 1000$/,
+  ],
   ['a half status', { results: [{ ...GOOD, httpStatus: 200.5 }] }, /^results\[0\]\.httpStatus must be/],
-  ['a degraded that is a text', { results: [{ ...GOOD, degraded: 'no' }] }, /^results\[0\]\.degraded must be true or false, got "no"$/],
-  ['a reason that is a list', { results: [{ ...GOOD, reason: ['x'] }] }, /^results\[0\]\.reason must be a text, got a list$/],
-  ['a detail that is a text', { results: [{ ...GOOD, detail: 'x' }] }, /^results\[0\]\.detail must be an object, got a string$/],
-  ['a certificate that ends never', { results: [{ ...GOOD, detail: { notAfter: 'never' } }] }, /^results\[0\]\.detail\.notAfter must be Unix seconds or an ISO date, got "never"$/],
+  [
+    'a degraded that is a text',
+    { results: [{ ...GOOD, degraded: 'no' }] },
+    /^results\[0\]\.degraded must be true or false, got "no"$/,
+  ],
+  [
+    'a reason that is a list',
+    { results: [{ ...GOOD, reason: ['x'] }] },
+    /^results\[0\]\.reason must be a text, got a list$/,
+  ],
+  [
+    'a detail that is a text',
+    { results: [{ ...GOOD, detail: 'x' }] },
+    /^results\[0\]\.detail must be an object, got a string$/,
+  ],
+  [
+    'a certificate that ends never',
+    { results: [{ ...GOOD, detail: { notAfter: 'never' } }] },
+    /^results\[0\]\.detail\.notAfter must be Unix seconds or an ISO date, got "never"$/,
+  ],
 ];
 for (const [what, body, error] of BAD) {
   test(`results with ${what} are refused, and none of them is taken`, async (t) => {
@@ -201,15 +338,24 @@ for (const [what, body, error] of BAD) {
   });
 }
 
-test('one malformed result among good ones keeps all of them back, and a batch wrong throughout is told in a few sentences', async (t) => {
-  const { api } = t.context;
-  const { agent, id } = await workingAgent(api);
-  const good = { monitorId: id, ok: true, ts: nowSeconds() };
-  isError(t, await agent.post('ingest', { results: [good, { ...good, ts: null }] }), { status: 400, error: 'results[1].ts is required' });
-  t.deepEqual(submittedBy(api, agent), []);
-  const { json } = await agent.post('ingest', { results: Array.from({ length: 1000 }, () => ({ ...good, ok: 'yes' })) });
-  t.is(String(json['error']).split('; ').length, 10);
-});
+test(
+  'one malformed result among good ones keeps all of them back, and a batch wrong throughout is told in a few ' +
+    'sentences',
+  async (t) => {
+    const { api } = t.context;
+    const { agent, id } = await workingAgent(api);
+    const good = { monitorId: id, ok: true, ts: nowSeconds() };
+    isError(t, await agent.post('ingest', { results: [good, { ...good, ts: null }] }), {
+      status: 400,
+      error: 'results[1].ts is required',
+    });
+    t.deepEqual(submittedBy(api, agent), []);
+    const { json } = await agent.post('ingest', {
+      results: Array.from({ length: 1000 }, () => ({ ...good, ok: 'yes' })),
+    });
+    t.is(String(json['error']).split('; ').length, 10);
+  },
+);
 
 test('what an agent says of a monitor whose secrets it was not given is no vote, and says why', async (t) => {
   const { api } = t.context;
@@ -227,7 +373,12 @@ test('what an agent says of a monitor whose secrets it was not given is no vote,
   await agent.post('pull', { capabilities: ALL, publicKey: key(9) });
   t.deepEqual(await told(), ['down', 'HTTP 401 instead of what is expected']);
   await agent.post('pull', { capabilities: ALL, publicKey: key(8) });
-  t.like(await told(), { 0: 'none', 1: 'The agent home-lab shows another key than the one that it first came with, so that the secrets of this monitor are withheld: a new token lets it start anew' });
+  t.like(await told(), {
+    0: 'none',
+    1:
+      'The agent home-lab shows another key than the one that it first came with, so that the secrets of this ' +
+      'monitor are withheld: a new token lets it start anew',
+  });
   await agent.post('pull', { capabilities: ['tcp'], publicKey: key(9) });
   t.deepEqual(await told(), ['none', 'The agent home-lab does not say that it can check this type of monitor']);
 });
@@ -256,7 +407,9 @@ test('the hint to look again comes however fast the result is decided, and once'
   const evaluate = createEvaluator({ database, now: Date.now, newId: makeId, publicUrl: 'https://spotcheck.example' });
   const fast = await api.another({ submitResults: async (results) => void (await evaluate(results)) });
   const results = [{ monitorId: id, ok: false, cause: 'timeout', ts: nowSeconds() }];
-  t.deepEqual((await agent.post('ingest', { results }, {}, fast)).json['recheck'], [{ monitorId: id, afterMs: 20_000 }]);
+  t.deepEqual((await agent.post('ingest', { results }, {}, fast)).json['recheck'], [
+    { monitorId: id, afterMs: 20_000 },
+  ]);
   t.deepEqual((await agent.post('ingest', { results }, {}, fast)).json['recheck'], []);
 });
 
@@ -296,10 +449,29 @@ test('the certificate that an agent saw is kept once for an https monitor, and a
   const { account, agent, id } = await workingAgent(api, { warn_days: 30 });
   const plain = await agent.watch({ target: 'http://shop.example' });
   await agent.post('pull', { capabilities: ALL });
-  const stored = async () => (await api.database.pool.query('SELECT c.xmin, m.id, c.target, c.name, c.expires_at FROM certificates c JOIN monitors m ON m.no = c.monitor_no WHERE c.agent_no = $1', [agent.no])).rows;
+  const stored = async () =>
+    (
+      await api.database.pool.query(
+        'SELECT c.xmin, m.id, c.target, c.name, c.expires_at FROM certificates c JOIN monitors m ON m.no = ' +
+          'c.monitor_no WHERE c.agent_no = $1',
+        [agent.no],
+      )
+    ).rows;
   const ts = nowSeconds() + 1;
-  const seen = (monitorId: string, moment: number, notAfter: unknown) => ({ monitorId, ok: true, ts: moment, detail: { notAfter, daysRemaining: 20, timing: null } });
-  await agent.post('ingest', { results: [seen(id, ts - 600, 1), seen(id, ts + 1, 1_800_000_000), seen(id, ts, 1_700_000_000), seen(plain, ts, 1_800_000_000)] });
+  const seen = (monitorId: string, moment: number, notAfter: unknown) => ({
+    monitorId,
+    ok: true,
+    ts: moment,
+    detail: { notAfter, daysRemaining: 20, timing: null },
+  });
+  await agent.post('ingest', {
+    results: [
+      seen(id, ts - 600, 1),
+      seen(id, ts + 1, 1_800_000_000),
+      seen(id, ts, 1_700_000_000),
+      seen(plain, ts, 1_800_000_000),
+    ],
+  });
   const [first, ...more] = await stored();
   t.deepEqual(more, []);
   t.like(first, { id, target: 'https://shop.example', name: 'shop.example', expires_at: 1_800_000_000 });

@@ -1,21 +1,25 @@
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { revokeAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { agentCaller } from './agent-caller.ts';
-import { isError, send, withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import { isError, send, withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-const UNKNOWN = "the token in the Authorization header is no agent's: it is unknown or revoked, or its agent was deleted";
+const UNKNOWN =
+  "the token in the Authorization header is no agent's: it is unknown or revoked, or its agent was deleted";
 
 for (const path of ['pull', 'ingest'] as const) {
   test(`${path} asks for an agent's token and says what was wrong with another`, async (t) => {
     const { api } = t.context;
     const { ownerToken } = await api.account();
-    const post = (authorization?: string) => send(`${api.url}/agent/v1/${path}`, { method: 'POST', body: {}, headers: authorization === undefined ? {} : { Authorization: authorization } });
+    const post = (authorization?: string) =>
+      send(`${api.url}/agent/v1/${path}`, {
+        method: 'POST',
+        body: {},
+        headers: authorization === undefined ? {} : { Authorization: authorization },
+      });
     const missing = await post();
     isError(t, missing, { status: 401, error: 'the Authorization header must be "Bearer spa_...", got none' });
     t.is(missing.headers.get('www-authenticate'), 'Bearer realm="spotcheck agents"');
@@ -23,7 +27,8 @@ for (const path of ['pull', 'ingest'] as const) {
     const ofApi = await post(`Bearer ${ownerToken}`);
     isError(t, ofApi, { status: 401, error: /is for the API \(spk_\.\.\.\): agents have one of their own, spa_/ });
     t.is(ofApi.headers.get('www-authenticate'), 'Bearer realm="spotcheck agents", error="invalid_token"');
-    for (const wrong of [`Bearer ${generateToken('spa')}`, 'Bearer spa_', 'Basic spa_x', 'Bearer spa_\u00e9', '']) isError(t, await post(wrong), { status: 401, error: UNKNOWN });
+    for (const wrong of [`Bearer ${generateToken('spa')}`, 'Bearer spa_', 'Basic spa_x', 'Bearer spa_\u00e9', ''])
+      isError(t, await post(wrong), { status: 401, error: UNKNOWN });
   });
 }
 
@@ -37,8 +42,20 @@ test('what an agent of another make discovered is taken, whatever it is, and dro
       t.deepEqual([answer.status, answer.text], [204, '']);
     }
     isError(t, await agent.post(path, `"${'x'.repeat(1_100_000)}"`), { status: 413, error: /at most 1048576 bytes/ });
-    isError(t, await send(`${api.url}/agent/v1/${path}`, { method: 'POST', body: {}, headers: { Authorization: `Bearer ${account.ownerToken}` } }), { status: 401, error: /is for the API/ });
-    isError(t, await send(`${api.url}/agent/v1/${path}`, { method: 'GET', headers: { Authorization: `Bearer ${agent.token}` } }), { status: 405, error: /only POST/ });
+    isError(
+      t,
+      await send(`${api.url}/agent/v1/${path}`, {
+        method: 'POST',
+        body: {},
+        headers: { Authorization: `Bearer ${account.ownerToken}` },
+      }),
+      { status: 401, error: /is for the API/ },
+    );
+    isError(
+      t,
+      await send(`${api.url}/agent/v1/${path}`, { method: 'GET', headers: { Authorization: `Bearer ${agent.token}` } }),
+      { status: 405, error: /only POST/ },
+    );
   }
   t.deepEqual((await account.owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
@@ -46,14 +63,22 @@ test('what an agent of another make discovered is taken, whatever it is, and dro
 test("an agent's token opens nothing of the API", async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
-  const answer = await send(`${api.url}/v1/monitors`, { method: 'GET', headers: { Authorization: `Bearer ${agent.token}` } });
-  isError(t, answer, { status: 401, error: 'the token in the Authorization header is not valid: it is unknown, expired or revoked' });
+  const answer = await send(`${api.url}/v1/monitors`, {
+    method: 'GET',
+    headers: { Authorization: `Bearer ${agent.token}` },
+  });
+  isError(t, answer, {
+    status: 401,
+    error: 'the token in the Authorization header is not valid: it is unknown, expired or revoked',
+  });
 });
 
 test('an agent that is deleted, revoked or has a new token is a stranger at its next request', async (t) => {
   const { api } = t.context;
   const account = await api.account();
-  const [deleted, revoked, renewed] = await Promise.all(['deleted', 'revoked', 'renewed'].map((name) => agentCaller(api, account, name)));
+  const [deleted, revoked, renewed] = await Promise.all(
+    ['deleted', 'revoked', 'renewed'].map((name) => agentCaller(api, account, name)),
+  );
   for (const agent of [deleted, revoked, renewed]) t.is((await agent!.post('pull', {})).status, 200);
   await account.owner('DELETE', `/v1/agents/${deleted!.id}`);
   t.true(await revokeAgent(api.database, revoked!.id, Date.now()));
@@ -82,25 +107,36 @@ test('bodies are JSON of at most 1 MiB', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   isError(t, await agent.post('pull', '{', {}), { status: 400, error: /the body must be JSON/ });
-  isError(t, await agent.post('pull', 'x', { 'Content-Type': 'text/plain' }), { status: 415, error: 'Content-Type must be application/json, got text/plain' });
+  isError(t, await agent.post('pull', 'x', { 'Content-Type': 'text/plain' }), {
+    status: 415,
+    error: 'Content-Type must be application/json, got text/plain',
+  });
   isError(t, await agent.post('pull', undefined), { status: 400, error: 'the body is required: a JSON object' });
   isError(t, await agent.post('pull', 'null'), { status: 400, error: 'the body must be an object, got null' });
-  isError(t, await agent.post('ingest', `{"x":"${'a'.repeat(1_048_576)}"}`), { status: 413, error: 'the body must be at most 1048576 bytes' });
+  isError(t, await agent.post('ingest', `{"x":"${'a'.repeat(1_048_576)}"}`), {
+    status: 413,
+    error: 'the body must be at most 1048576 bytes',
+  });
   const filled = `{"results":[],"x":"${'a'.repeat(1_048_576 - 22)}"}`;
   t.is((await agent.post('ingest', filled)).status, 200, 'as large as it may be');
-  isError(t, await agent.post('ingest', `{"results":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), { status: 400, error: /^results\[0\] must be an object, got a list$/ });
+  isError(t, await agent.post('ingest', `{"results":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), {
+    status: 400,
+    error: /^results\[0\] must be an object, got a list$/,
+  });
 });
 
 test('other methods and paths are answered as everywhere', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
-  const call = (method: string, path: string) => send(`${api.url}/agent/v1${path}`, { method, headers: { Authorization: `Bearer ${agent.token}` } });
+  const call = (method: string, path: string) =>
+    send(`${api.url}/agent/v1${path}`, { method, headers: { Authorization: `Bearer ${agent.token}` } });
   for (const method of ['GET', 'PUT', 'DELETE']) {
     const answer = await call(method, '/pull');
     isError(t, answer, { status: 405, error: `${method} is not allowed here, only POST` });
     t.is(answer.headers.get('allow'), 'POST');
   }
-  for (const path of ['', '/', '/Pull', '/pull/', '/push']) isError(t, await call('POST', path), { status: 404, error: 'there is nothing at this path' });
+  for (const path of ['', '/', '/Pull', '/pull/', '/push'])
+    isError(t, await call('POST', path), { status: 404, error: 'there is nothing at this path' });
 });
 
 test('an agent has 300 requests a minute over all processes, counted apart from others', async (t) => {
@@ -110,8 +146,13 @@ test('an agent has 300 requests a minute over all processes, counted apart from 
   const other = await agentCaller(api, account, 'other');
   const process = await api.another();
   const first = await agent.post('ingest', { results: [] });
-  t.deepEqual(['limit', 'remaining'].map((name) => first.headers.get(`ratelimit-${name}`)), ['300', '299']);
-  await api.database.pool.query(`UPDATE rate_limits SET points = 299 WHERE key = $1`, [`spotcheck-rate:agent:${agent.id}`]);
+  t.deepEqual(
+    ['limit', 'remaining'].map((name) => first.headers.get(`ratelimit-${name}`)),
+    ['300', '299'],
+  );
+  await api.database.pool.query(`UPDATE rate_limits SET points = 299 WHERE key = $1`, [
+    `spotcheck-rate:agent:${agent.id}`,
+  ]);
   t.is((await agent.post('pull', {}, {}, process)).headers.get('ratelimit-remaining'), '0');
   for (const base of [api.url, process]) {
     const refused = await agent.post('pull', 'not JSON', {}, base);

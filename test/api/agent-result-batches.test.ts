@@ -3,7 +3,20 @@ import { createResultBatches } from '../../api/agents/result-batches.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
 
 function results(count: number, agentNo: number): ResultPayload[] {
-  return Array.from({ length: count }, (_, index) => ({ monitorNo: index, agentNo, checksVersion: 1, dueAtMs: 1, finishedAtMs: 2, verdict: 'up', cause: null, reason: null, latencyMs: 1, httpStatus: 200, phases: null, answer: null }));
+  return Array.from({ length: count }, (_, index) => ({
+    monitorNo: index,
+    agentNo,
+    checksVersion: 1,
+    dueAtMs: 1,
+    finishedAtMs: 2,
+    verdict: 'up',
+    cause: null,
+    reason: null,
+    latencyMs: 1,
+    httpStatus: 200,
+    phases: null,
+    answer: null,
+  }));
 }
 
 /** A queue that takes a batch when it is let go on. */
@@ -46,7 +59,10 @@ test('agents of a job that the queue refuses are told so, and the next job is tr
     if (jobs === 1) throw new Error('away');
   });
   const outcomes = await Promise.allSettled([add(results(700, 1)), add(results(300, 2)), add(results(1, 3))]);
-  t.deepEqual(outcomes.map(({ status }) => status), ['rejected', 'rejected', 'fulfilled']);
+  t.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected', 'fulfilled'],
+  );
 });
 
 test('agents are told to come back where the queue cannot keep up', async (t) => {

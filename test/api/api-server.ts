@@ -11,8 +11,7 @@ import type { Plan } from '../../core/plans.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { registerSharedAgent } from '../../models/agents.ts';
 import { createApiToken, generateToken } from '../../models/api-tokens.ts';
-import { closeDatabase } from '../../models/database.ts';
-import type { Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/ids.ts';
 import { createTenant } from '../../models/tenants.ts';
 import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
@@ -26,8 +25,17 @@ export type Answer = { status: number; headers: Headers; text: string; json: Rec
 
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
 
-/** Sends a request as somebody, to the first process unless told otherwise; a string body goes out as it is, anything else as JSON. */
-export type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>, base?: string) => Promise<Answer>;
+/**
+ * Sends a request as somebody, to the first process unless told otherwise; a string body goes out as it is, anything
+ * else as JSON.
+ */
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+  base?: string,
+) => Promise<Answer>;
 
 /** An account and its tokens. */
 export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken: string; readerToken: string };
@@ -62,8 +70,15 @@ type Mount = Parameters<typeof createApp>[1];
 /** The regions of the shared agents that every test server has, by creation. */
 export const REGIONS = ['frankfurt', 'singapore', 'virginia', 'hanoi'];
 
-/** Starts the API before the tests of a file and stops it after them, with whatever `mount` adds; every answer is held against the description. */
-export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Partial<ApiDependencies> = {}, mount?: Mount): void {
+/**
+ * Starts the API before the tests of a file and stops it after them, with whatever `mount` adds; every answer is held
+ * against the description.
+ */
+export function withApiServer(
+  test: TestFn<{ api: ApiServer }>,
+  overrides: Partial<ApiDependencies> = {},
+  mount?: Mount,
+): void {
   let api: ApiServer | null = null;
   test.before(async () => {
     api = await startApiServer(overrides, mount);
@@ -95,34 +110,61 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const app = await createApp({
-      database,
-      rateLimitStore: { kind: 'postgres', pool: database.pool },
-      onScheduleChange: async (change) => void scheduleChanges.push(change),
-      sendTestDelivery: async (webhook) => {
-        testDeliveries.push(webhook);
-        return { error: testDeliveryFailures.get(webhook.url) ?? null, statusCode: 204, durationMs: 12 };
+    const app = await createApp(
+      {
+        database,
+        rateLimitStore: { kind: 'postgres', pool: database.pool },
+        onScheduleChange: async (change) => void scheduleChanges.push(change),
+        sendTestDelivery: async (webhook) => {
+          testDeliveries.push(webhook);
+          return { error: testDeliveryFailures.get(webhook.url) ?? null, statusCode: 204, durationMs: 12 };
+        },
+        sendTestMessage: async () => null,
+        enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
+        authorizeSlack: null,
+        telegramBot: 'bot_of_the_test',
+        sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
+        readVendorPage: async () => ({
+          outcome: 'failed',
+          failure: { kind: 'unreachable', reason: 'No worker reads pages here' },
+          latencyMs: null,
+        }),
+        runTrial: async () => ({
+          verdict: 'up',
+          cause: null,
+          reason: null,
+          latencyMs: 12,
+          httpStatus: null,
+          phases: null,
+          answer: null,
+          certificate: null,
+          conditions: [],
+          facts: [],
+        }),
+        submitResults: async (results) => void submittedResults.push(...results),
+        readQueues: async () => ({
+          depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }],
+          oldestResultsAtMs: Date.now() - 3000,
+        }),
+        findAwayQueues: async () => [],
+        unstoredPings: createUnstoredPings(Date.now),
+        stopping: new AbortController().signal,
+        metrics: new Registry(),
+        logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
+        now: Date.now,
+        makeId,
+        config: {
+          publicUrl: url,
+          planCountLimits: true,
+          telegramBotName: null,
+          slackClientId: null,
+          trustedProxies: [],
+        },
+        ...overrides,
+        ...different,
       },
-      sendTestMessage: async () => null,
-      enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
-      authorizeSlack: null,
-      telegramBot: 'bot_of_the_test',
-      sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
-      readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
-      runTrial: async () => ({ verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: null, phases: null, answer: null, certificate: null, conditions: [], facts: [] }),
-      submitResults: async (results) => void submittedResults.push(...results),
-      readQueues: async () => ({ depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }], oldestResultsAtMs: Date.now() - 3000 }),
-      findAwayQueues: async () => [],
-      unstoredPings: createUnstoredPings(Date.now),
-      stopping: new AbortController().signal,
-      metrics: new Registry(),
-      logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
-      now: Date.now,
-      makeId,
-      config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: [] },
-      ...overrides,
-      ...different,
-    }, mount);
+      mount,
+    );
     server.on('request', app);
     servers.push(server);
     closers.push(async () => {
@@ -134,12 +176,25 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
   };
 
   for (const region of REGIONS) {
-    await registerSharedAgent(database, { newId: makeId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: Date.now() });
+    await registerSharedAgent(database, {
+      newId: makeId('agt'),
+      region,
+      version: '0.1.0',
+      arch: 'x64',
+      nowMs: Date.now(),
+    });
   }
   const url = await listen();
   const [server] = servers;
   if (server === undefined) throw new Error('No process listens');
-  const callWith = (token: string | null): Call => (method, path, body, headers, base = url) => send(`${base}${path}`, { method, body, headers: { ...(token !== null && { Authorization: `Bearer ${token}` }), ...headers } });
+  const callWith =
+    (token: string | null): Call =>
+    (method, path, body, headers, base = url) =>
+      send(`${base}${path}`, {
+        method,
+        body,
+        headers: { ...(token !== null && { Authorization: `Bearer ${token}` }), ...headers },
+      });
   return {
     url,
     server,
@@ -158,7 +213,11 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
       await createTenant(database, { id: tenantId, name: tenantId, plan, nowMs: Date.now() });
       const issue = async (scopes: ('read' | 'write')[]) => {
         const token = generateToken('spk');
-        await createApiToken(database, { id: makeId('tok'), tenantId, name: 'test', token, scopes, expiresAt: null, nowMs: Date.now() }, 10);
+        await createApiToken(
+          database,
+          { id: makeId('tok'), tenantId, name: 'test', token, scopes, expiresAt: null, nowMs: Date.now() },
+          10,
+        );
         return token;
       };
       const ownerToken = await issue(['read', 'write']);
@@ -177,22 +236,38 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
 const problemOf = await createAnswerCheck();
 
 /** One request over real HTTP; throws at an answer that is not as described. */
-export async function send(url: string, { method, body, headers }: { method: string; body?: unknown; headers: Record<string, string> }): Promise<Answer> {
+export async function send(
+  url: string,
+  { method, body, headers }: { method: string; body?: unknown; headers: Record<string, string> },
+): Promise<Answer> {
   const response = await fetch(url, {
     method,
     headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await textOf(response);
-  const problem = problemOf({ method, path: new URL(url).pathname, status: response.status, contentType: response.headers.get('content-type'), body: text });
-  if (problem !== null) throw new Error(`${method} ${url} was answered with ${response.status}, and not as described: ${problem}: ${text}`);
+  const problem = problemOf({
+    method,
+    path: new URL(url).pathname,
+    status: response.status,
+    contentType: response.headers.get('content-type'),
+    body: text,
+  });
+  if (problem !== null)
+    throw new Error(`${method} ${url} was answered with ${response.status}, and not as described: ${problem}: ${text}`);
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-  return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : {} };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== '' ? JSON.parse(text) : {},
+  };
 }
 
 /** The whole body; of a stream of events, which has no end, what comes up to its first one. */
 async function textOf(response: Response): Promise<string> {
-  if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return await response.text();
+  if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
+    return await response.text();
   let text = '';
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
     text += chunk;
@@ -202,7 +277,11 @@ async function textOf(response: Response): Promise<string> {
 }
 
 /** The status and the whole error shape of an answer: a text, and the id that the header carries too (D-03). */
-export function isError(t: ExecutionContext<{ api: ApiServer }>, answer: Answer, expected: { status: number; error: RegExp | string }): void {
+export function isError(
+  t: ExecutionContext<{ api: ApiServer }>,
+  answer: Answer,
+  expected: { status: number; error: RegExp | string },
+): void {
   t.is(answer.status, expected.status, answer.text);
   const { error, request_id: id, ...rest } = answer.json;
   t.deepEqual(rest, {});

@@ -1,16 +1,13 @@
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import anyTest, { type TestFn } from 'ava';
 import { createApiToken, generateToken } from '../../models/api-tokens.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { createSecretBox } from '../../models/secret-box.ts';
 import { createTenant } from '../../models/tenants.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
-import { isError, withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import { isError, withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test, {
@@ -86,7 +83,19 @@ test('a database that is there and cannot store is away as well: without room, w
   const owned = openTestDatabase(databaseUrl);
   await createTenant(owned, { id: tenantId, name: tenantId, plan: 'pro', nowMs: Date.now() });
   const token = generateToken('spk');
-  await createApiToken(owned, { id: api.makeId('tok'), tenantId, name: 'test', token, scopes: ['read', 'write'], expiresAt: null, nowMs: Date.now() }, 10);
+  await createApiToken(
+    owned,
+    {
+      id: api.makeId('tok'),
+      tenantId,
+      name: 'test',
+      token,
+      scopes: ['read', 'write'],
+      expiresAt: null,
+      nowMs: Date.now(),
+    },
+    10,
+  );
   await closeDatabase(owned);
 
   const refusals = {
@@ -99,8 +108,17 @@ test('a database that is there and cannot store is away as well: without room, w
     const database = openTestDatabase(asRole.href);
     const base = await api.another({ database });
     // PostgreSQL has no setting that leaves a row no room; what a full disk does is in test/e2e/full-disk.test.ts.
-    if (refusal !== NO_ROOM) isError(t, await api.anonymous('POST', '/v1/monitors', { name: 'x' }, { Authorization: `Bearer ${token}` }, base), { status: 503, error: 'the database is not reachable at the moment' });
-    t.like(await api.anonymous('GET', '/readyz', undefined, {}, base), { status: 503, json: { database: false } }, refusal);
+    if (refusal !== NO_ROOM)
+      isError(
+        t,
+        await api.anonymous('POST', '/v1/monitors', { name: 'x' }, { Authorization: `Bearer ${token}` }, base),
+        { status: 503, error: 'the database is not reachable at the moment' },
+      );
+    t.like(
+      await api.anonymous('GET', '/readyz', undefined, {}, base),
+      { status: 503, json: { database: false } },
+      refusal,
+    );
     await closeDatabase(database);
     await set(`ALTER ROLE ${role} RESET ALL`);
   }
@@ -110,9 +128,13 @@ test('while the database is away requests are 503 in the usual shape, and they w
   const { api } = t.context;
   const { ownerToken } = await api.account();
   const wire = await createWire(api.databaseUrl);
-  const database = openDatabase({ databaseUrl: wire.url, secrets: createSecretBox([{ id: 'test', key: Buffer.alloc(32) }]) });
+  const database = openDatabase({
+    databaseUrl: wire.url,
+    secrets: createSecretBox([{ id: 'test', key: Buffer.alloc(32) }]),
+  });
   const base = await api.another({ database, rateLimitStore: { kind: 'postgres', pool: database.pool } });
-  const call = async (path: string) => await api.anonymous('GET', path, undefined, { Authorization: `Bearer ${ownerToken}` }, base);
+  const call = async (path: string) =>
+    await api.anonymous('GET', path, undefined, { Authorization: `Bearer ${ownerToken}` }, base);
 
   t.is((await call('/v1/monitors')).status, 200);
   await wire.cut();

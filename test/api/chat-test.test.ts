@@ -40,7 +40,9 @@ test.afterEach.always(() => nock.cleanAll());
 test.serial('a Telegram chat gets a short message that names the channel', async (t) => {
   const channel = await addChannel('telegram', { chatId: '-100123' });
   const bodies: Record<string, unknown>[] = [];
-  nock('https://api.telegram.org').post('/bot123:s3cret/sendMessage', (body: Record<string, unknown>) => bodies.push(body) > 0).reply(200, { ok: true, result: { message_id: 1 } });
+  nock('https://api.telegram.org')
+    .post('/bot123:s3cret/sendMessage', (body: Record<string, unknown>) => bodies.push(body) > 0)
+    .reply(200, { ok: true, result: { message_id: 1 } });
   t.like(await testChat(channel), { error: null, statusCode: 200 });
   t.is(bodies[0]?.['chat_id'], -100123);
   t.regex(String(bodies[0]?.['text']), /Test: Family/);
@@ -49,7 +51,9 @@ test.serial('a Telegram chat gets a short message that names the channel', async
 test.serial('a Slack channel gets it through its own webhook', async (t) => {
   const channel = await addChannel('slack', { webhookUrl: `https://hooks.slack.com${WEBHOOK_PATH}` });
   const bodies: { text?: string }[] = [];
-  nock('https://hooks.slack.com').post(WEBHOOK_PATH, (body: { text?: string }) => bodies.push(body) > 0).reply(200, 'ok');
+  nock('https://hooks.slack.com')
+    .post(WEBHOOK_PATH, (body: { text?: string }) => bodies.push(body) > 0)
+    .reply(200, 'ok');
   t.like(await testChat(channel), { error: null, statusCode: 200 });
   t.regex(bodies[0]?.text ?? '', /Test: Family/);
 });
@@ -58,14 +62,24 @@ test.serial('a chat that turns out to be lost fails the test and is marked and t
   const channel = await addChannel('telegram', { chatId: '4711' });
   const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
   await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);
-  nock('https://api.telegram.org').post('/bot123:s3cret/sendMessage').reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
+  nock('https://api.telegram.org')
+    .post('/bot123:s3cret/sendMessage')
+    .reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
   const result = await testChat(channel);
   t.regex(result?.error ?? '', /^test delivery failed: Telegram answered 403: Forbidden: bot was blocked by the user/);
   const found = await findChannel(database, channel);
   t.is(found?.status, 'pending');
   t.regex(found?.lastError?.text ?? '', /blocked/);
   t.like(enqueued, [{ channelId: other.id, attempt: 1, dueAtMs: NOW_MS }]);
-  t.is((await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [enqueued[0]?.deliveryId, other.id])).rowCount, 1);
+  t.is(
+    (
+      await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [
+        enqueued[0]?.deliveryId,
+        other.id,
+      ])
+    ).rowCount,
+    1,
+  );
   t.is(await testChat(channel), null);
 });
 
@@ -74,27 +88,45 @@ test.serial('a chat that has moved is followed, and the next test goes there', a
   const api = nock('https://api.telegram.org');
   const chatIds: unknown[] = [];
   const noted = (body: { chat_id: unknown }) => chatIds.push(body.chat_id) > 0;
-  api.post('/bot123:s3cret/sendMessage', noted).reply(400, { ok: false, error_code: 400, description: 'Bad Request: group chat was upgraded to a supergroup chat', parameters: { migrate_to_chat_id: -10055 } });
-  api.post('/bot123:s3cret/sendMessage', noted).twice().reply(200, { ok: true, result: { message_id: 1 } });
+  api.post('/bot123:s3cret/sendMessage', noted).reply(400, {
+    ok: false,
+    error_code: 400,
+    description: 'Bad Request: group chat was upgraded to a supergroup chat',
+    parameters: { migrate_to_chat_id: -10055 },
+  });
+  api
+    .post('/bot123:s3cret/sendMessage', noted)
+    .twice()
+    .reply(200, { ok: true, result: { message_id: 1 } });
   t.is((await testChat(channel))?.error, null);
   t.is((await testChat(channel))?.error, null);
   t.deepEqual(chatIds, [-55, -10055, -10055]);
 });
 
-test.serial('nothing is sent where nothing is connected, to a stranger\'s channel, or without a bot', async (t) => {
+test.serial("nothing is sent where nothing is connected, to a stranger's channel, or without a bot", async (t) => {
   const connected = await addChannel('telegram', { chatId: '99' });
   t.is(await testChat(await addChannel('telegram', {})), null);
   t.is(await testChat({ ...connected, tenantId: 'ten_other' }), null);
-  t.like(await testChat(connected, { ...BOT, botToken: null }), { error: 'test delivery failed: This installation has no Telegram bot at the moment', statusCode: null });
+  t.like(await testChat(connected, { ...BOT, botToken: null }), {
+    error: 'test delivery failed: This installation has no Telegram bot at the moment',
+    statusCode: null,
+  });
 });
 
 test.serial('a webhook whose key has left the ring says what the operator has to do', async (t) => {
   const channel = await addChannel('slack', { webhookUrl: `https://hooks.slack.com${WEBHOOK_PATH}` });
   const rekeyed: Database = { ...database, secrets: createSecretBox([{ id: 'k2', key: randomBytes(32) }]) };
-  t.is((await testChat(channel, BOT, rekeyed))?.error, 'test delivery failed: The webhook of the channel cannot be read with the present SECRET_KEYS');
+  t.is(
+    (await testChat(channel, BOT, rekeyed))?.error,
+    'test delivery failed: The webhook of the channel cannot be read with the present SECRET_KEYS',
+  );
 });
 
-async function testChat(channel: Channel, bot: { botToken: string | null; apiUrl: string } = BOT, on: Database = database) {
+async function testChat(
+  channel: Channel,
+  bot: { botToken: string | null; apiUrl: string } = BOT,
+  on: Database = database,
+) {
   const slack = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 5000 });
   const sendChatTest = createChatTest({
     database: on,
@@ -104,19 +136,39 @@ async function testChat(channel: Channel, bot: { botToken: string | null; apiUrl
     now: () => NOW_MS,
     newId,
     enqueueAttempts: (attempts) => Promise.resolve(void enqueued.push(...attempts)),
-    logger: { warn: (_fields, text) => { throw new Error(text); } },
+    logger: {
+      warn: (_fields, text) => {
+        throw new Error(text);
+      },
+    },
   });
   return await sendChatTest(channel);
 }
 
 /** A channel as connecting it leaves it; without a connection it is pending. */
-async function addChannel(type: 'telegram' | 'slack', { chatId, webhookUrl }: { chatId?: string; webhookUrl?: string }): Promise<Channel> {
+async function addChannel(
+  type: 'telegram' | 'slack',
+  { chatId, webhookUrl }: { chatId?: string; webhookUrl?: string },
+): Promise<Channel> {
   made += 1;
   const [tenantId, id] = [`ten_${made}`, `nch_${made}`];
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
   const status = chatId === undefined && webhookUrl === undefined ? 'pending' : 'connected';
-  const channel = await createChannel(database, { id, tenantId, type, name: 'Family', status, allMonitors: true, monitorIds: [], nowMs: 0 });
+  const channel = await createChannel(database, {
+    id,
+    tenantId,
+    type,
+    name: 'Family',
+    status,
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: 0,
+  });
   const sealedUrl = webhookUrl === undefined ? null : database.secrets.seal(webhookUrl, `channel:${id}:slack_webhook`);
-  await database.pool.query('UPDATE channels SET chat_id = $2, sealed_url = $3 WHERE id = $1', [id, chatId ?? null, sealedUrl]);
+  await database.pool.query('UPDATE channels SET chat_id = $2, sealed_url = $3 WHERE id = $1', [
+    id,
+    chatId ?? null,
+    sealedUrl,
+  ]);
   return channel;
 }

@@ -1,35 +1,59 @@
 import anyTest, { type TestFn } from 'ava';
+import { until } from '../helpers/until.ts';
 import { agentCaller, workOf } from './agent-caller.ts';
 import { isError, withApiServer, type Account, type ApiServer } from './api-server.ts';
-import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 async function makeMonitor({ owner }: Account, fields: object = {}): Promise<string> {
-  return String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/', interval_seconds: 3600, ...fields })).json['id']);
+  return String(
+    (
+      await owner('POST', '/v1/monitors', {
+        name: 'Shop',
+        target: 'https://shop.example/',
+        interval_seconds: 3600,
+        ...fields,
+      })
+    ).json['id'],
+  );
 }
 
 // By itself: what the others' monitors have to be looked at is told as well.
-test.serial('the service\'s sources are told to look at once, whatever their next tick', async (t) => {
+test.serial("the service's sources are told to look at once, whatever their next tick", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await makeMonitor(account);
-  await api.database.pool.query('UPDATE monitor_sources SET look_at = NULL WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1)', [id]);
+  await api.database.pool.query(
+    'UPDATE monitor_sources SET look_at = NULL WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1)',
+    [id],
+  );
   const before = api.scheduleChanges.length;
   const asked = await account.owner('POST', `/v1/monitors/${id}/check`);
   t.is(asked.status, 202, asked.text);
   const sources = asked.json['sources'] as { id: string; state: string }[];
-  t.deepEqual(sources.map(({ state }) => state), ['asked', 'asked', 'asked']);
-  t.deepEqual(sources.map((source) => source.id).toSorted(), ((await account.owner('GET', `/v1/monitors/${id}`)).json['agent_sources'] as string[]));
+  t.deepEqual(
+    sources.map(({ state }) => state),
+    ['asked', 'asked', 'asked'],
+  );
+  t.deepEqual(
+    sources.map((source) => source.id).toSorted(),
+    (await account.owner('GET', `/v1/monitors/${id}`)).json['agent_sources'] as string[],
+  );
   const told = await until(() => api.scheduleChanges.slice(before).find(({ looks }) => looks.length > 0));
   t.is(told.looks.length, 3);
-  const { rows } = await api.database.pool.query<{ look_at: number | null }>('SELECT look_at FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1)', [id]);
-  t.deepEqual(rows.map(({ look_at: at }) => at !== null && Math.abs(at - Date.now()) < 60_000), [true, true, true]);
+  const { rows } = await api.database.pool.query<{ look_at: number | null }>(
+    'SELECT look_at FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1)',
+    [id],
+  );
+  t.deepEqual(
+    rows.map(({ look_at: at }) => at !== null && Math.abs(at - Date.now()) < 60_000),
+    [true, true, true],
+  );
   t.true(Math.abs(Number(asked.json['requested_at']) - Date.now() / 1000) < 60);
 });
 
-test('a customer\'s agent is told with its next check-in, once, and one that cannot is named with the reason', async (t) => {
+test("a customer's agent is told with its next check-in, once, and one that cannot is named with the reason", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [able, unable] = [await agentCaller(api, account, 'able'), await agentCaller(api, account, 'unable')];
@@ -41,32 +65,53 @@ test('a customer\'s agent is told with its next check-in, once, and one that can
   t.is((await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': tag })).status, 304);
 
   const asked = await account.owner('POST', `/v1/monitors/${id}/check`);
-  t.deepEqual(asked.json['sources'], [{ id: able.id, state: 'waits' }, { id: unable.id, state: 'unable', reason: 'capability' }]);
+  t.deepEqual(asked.json['sources'], [
+    { id: able.id, state: 'waits' },
+    { id: unable.id, state: 'unable', reason: 'capability' },
+  ]);
   const told = await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': tag });
   t.is(workOf(told)[0]?.['askedAt'], asked.json['requested_at']);
-  t.is((await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': String(told.headers.get('etag')) })).status, 304);
+  t.is(
+    (await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': String(told.headers.get('etag')) })).status,
+    304,
+  );
 });
 
 test('what is not checked at present is a conflict that says what would help', async (t) => {
   const { api } = t.context;
   const account = await api.account();
-  const [paused, draft, heartbeat] = [await makeMonitor(account), await makeMonitor(account, { target: '' }), await makeMonitor(account, { type: 'heartbeat', target: undefined })];
+  const [paused, draft, heartbeat] = [
+    await makeMonitor(account),
+    await makeMonitor(account, { target: '' }),
+    await makeMonitor(account, { type: 'heartbeat', target: undefined }),
+  ];
   await account.owner('POST', `/v1/monitors/${paused}/pause`);
   const agent = await agentCaller(api, account);
   const withoutAgents = await agent.watch({});
   await account.owner('DELETE', `/v1/agents/${agent.id}`);
-  for (const [id, error] of [[paused, /is paused/], [draft, /no target/], [heartbeat, /waits for pings/], [withoutAgents, /no agents/]] as const) {
+  for (const [id, error] of [
+    [paused, /is paused/],
+    [draft, /no target/],
+    [heartbeat, /waits for pings/],
+    [withoutAgents, /no agents/],
+  ] as const) {
     isError(t, await account.owner('POST', `/v1/monitors/${id}/check`), { status: 409, error });
   }
 });
 
-test('only who may write asks for a check of the account\'s own monitors, and six times a minute', async (t) => {
+test("only who may write asks for a check of the account's own monitors, and six times a minute", async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const id = await makeMonitor(account);
   isError(t, await account.reader('POST', `/v1/monitors/${id}/check`), { status: 403, error: /write/ });
-  isError(t, await stranger.owner('POST', `/v1/monitors/${id}/check`), { status: 404, error: `monitor ${id} does not exist` });
-  isError(t, await account.owner('POST', `/v1/monitors/${id}/check`, { now: true }), { status: 400, error: /takes no fields/ });
+  isError(t, await stranger.owner('POST', `/v1/monitors/${id}/check`), {
+    status: 404,
+    error: `monitor ${id} does not exist`,
+  });
+  isError(t, await account.owner('POST', `/v1/monitors/${id}/check`, { now: true }), {
+    status: 400,
+    error: /takes no fields/,
+  });
   for (let turn = 0; turn < 6; turn += 1) t.is((await account.owner('POST', `/v1/monitors/${id}/check`)).status, 202);
   const refused = await account.owner('POST', `/v1/monitors/${id}/check`);
   isError(t, refused, { status: 429, error: /^6 checks of this monitor were asked for within a minute: wait \d+ s$/ });

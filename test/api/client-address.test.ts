@@ -1,13 +1,19 @@
+import type { IncomingMessage } from 'node:http';
 import test from 'ava';
 import * as fc from 'fast-check';
-import type { IncomingMessage } from 'node:http';
 import { createAddressFinder } from '../../api/client-address.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 
-/** What is asked of a request: the other end of its connection, and the header as Node.js hands it over, all of its lines as one. */
+/**
+ * What is asked of a request: the other end of its connection, and the header as Node.js hands it over, all of its
+ * lines as one.
+ */
 function requestFrom(remoteAddress: string | undefined, forwardedFor?: string): IncomingMessage {
-  return { socket: { remoteAddress }, headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor } } as unknown as IncomingMessage;
+  return {
+    socket: { remoteAddress },
+    headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
+  } as unknown as IncomingMessage;
 }
 
 type Case = { trusted: string; peer: string | undefined; header?: string; is: string | null };
@@ -35,10 +41,20 @@ const CASES: readonly [string, ...Case[]][] = [
   ],
   [
     'of many hops it is the nearest one that is no trusted proxy',
-    { trusted: 'loopback,10.0.0.0/8', peer: '127.0.0.1', header: '192.0.2.66,203.0.113.9,10.1.2.3,10.0.0.1', is: '203.0.113.9' },
+    {
+      trusted: 'loopback,10.0.0.0/8',
+      peer: '127.0.0.1',
+      header: '192.0.2.66,203.0.113.9,10.1.2.3,10.0.0.1',
+      is: '203.0.113.9',
+    },
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9, 10.1.2.3', is: '10.1.2.3' },
     { trusted: 'loopback,private', peer: '::1', header: '10.0.0.9, 10.0.0.1', is: '10.0.0.9' },
-    { trusted: 'loopback', peer: '127.0.0.1', header: `192.0.2.66, ${'127.0.0.1,'.repeat(1500)}127.0.0.1`, is: '192.0.2.66' },
+    {
+      trusted: 'loopback',
+      peer: '127.0.0.1',
+      header: `192.0.2.66, ${'127.0.0.1,'.repeat(1500)}127.0.0.1`,
+      is: '192.0.2.66',
+    },
   ],
   [
     'IPv6 is as good, and an address is the same in whatever way it is written',
@@ -53,36 +69,80 @@ const CASES: readonly [string, ...Case[]][] = [
   ],
   [
     'what is no address counts for the proxy that passed it on',
-    ...['unknown', '_hidden', '203.0.113.9:5678', '[2001:db8::1]:5678', '[2001:db8::1]', '999.1.1.1', '203.0.113', '0x7f000001', '2130706433', 'a\u0000b', '203.0.113.9;x', 'for=203.0.113.9', '\u{1F600}', ','].map(
-      (header): Case => ({ trusted: 'loopback', peer: '127.0.0.1', header, is: '127.0.0.1' }),
-    ),
+    ...[
+      'unknown',
+      '_hidden',
+      '203.0.113.9:5678',
+      '[2001:db8::1]:5678',
+      '[2001:db8::1]',
+      '999.1.1.1',
+      '203.0.113',
+      '0x7f000001',
+      '2130706433',
+      'a\u0000b',
+      '203.0.113.9;x',
+      'for=203.0.113.9',
+      '\u{1F600}',
+      ',',
+    ].map((header): Case => ({ trusted: 'loopback', peer: '127.0.0.1', header, is: '127.0.0.1' })),
     { trusted: 'loopback,private', peer: '127.0.0.1', header: '203.0.113.9, unknown, 10.0.0.1', is: '10.0.0.1' },
     // As an address of the network, it would be a proxy.
     { trusted: 'loopback,private', peer: '127.0.0.1', header: '203.0.113.9, 10.1', is: '127.0.0.1' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9,,', is: '203.0.113.9' },
   ],
-  ['a connection that is gone has no address', { trusted: '', peer: undefined, is: null }, { trusted: 'loopback', peer: undefined, header: '203.0.113.9', is: null }],
+  [
+    'a connection that is gone has no address',
+    { trusted: '', peer: undefined, is: null },
+    { trusted: 'loopback', peer: undefined, header: '203.0.113.9', is: null },
+  ],
 ];
 for (const [title, ...cases] of CASES) {
   test(title, (t) => {
     for (const { trusted, peer, header, is } of cases) {
       const find = createAddressFinder(readEnvironment({ TRUSTED_PROXIES: trusted }).trustedProxies);
-      t.is(find(requestFrom(peer, header)), is, `${String(header).slice(0, 100)} from ${String(peer)}, trusting ${trusted}`);
+      t.is(
+        find(requestFrom(peer, header)),
+        is,
+        `${String(header).slice(0, 100)} from ${String(peer)}, trusting ${trusted}`,
+      );
     }
   });
 }
 
 // Beside these, texts have IPv4 within IPv6, which no kernel writes.
-const address = fc.oneof(fc.ipV4(), fc.ipV6().filter((text) => !text.includes('.')));
-const range = fc.oneof(address, fc.tuple(address, fc.integer({ min: 1, max: 32 })).map((parts) => parts.join('/')));
+const address = fc.oneof(
+  fc.ipV4(),
+  fc.ipV6().filter((text) => !text.includes('.')),
+);
+const range = fc.oneof(
+  address,
+  fc.tuple(address, fc.integer({ min: 1, max: 32 })).map((parts) => parts.join('/')),
+);
 
-test('whatever the configuration accepts can be used, and whatever a header says, the answer is an address of the chain', (t) => {
-  const entry = fc.oneof(address, fc.string({ unit: anyCharacter, maxLength: 20 }), fc.constantFrom('127.0.0.1', '10.0.0.1', '::1'));
-  const isOfChain = (ranges: readonly string[], peer: string, entries: readonly string[]): boolean => {
-    const { trustedProxies } = readEnvironment({ TRUSTED_PROXIES: ['loopback', 'private', ...ranges].join(',') });
-    const found = createAddressFinder(trustedProxies)(requestFrom(peer, entries.join(', ')));
-    const asWritten = createAddressFinder([]);
-    return found !== null && [peer, ...entries.join(', ').split(',')].some((one) => asWritten(requestFrom(one.replaceAll(/^ +| +$/g, ''))) === found);
-  };
-  t.notThrows(() => fc.assert(fc.property(fc.uniqueArray(range, { maxLength: 4 }), address, fc.array(entry, { maxLength: 6 }), isOfChain)));
-});
+test(
+  'whatever the configuration accepts can be used, and whatever a header says, the answer is an address of the ' +
+    'chain',
+  (t) => {
+    const entry = fc.oneof(
+      address,
+      fc.string({ unit: anyCharacter, maxLength: 20 }),
+      fc.constantFrom('127.0.0.1', '10.0.0.1', '::1'),
+    );
+    const isOfChain = (ranges: readonly string[], peer: string, entries: readonly string[]): boolean => {
+      const { trustedProxies } = readEnvironment({ TRUSTED_PROXIES: ['loopback', 'private', ...ranges].join(',') });
+      const found = createAddressFinder(trustedProxies)(requestFrom(peer, entries.join(', ')));
+      const asWritten = createAddressFinder([]);
+      return (
+        found !== null &&
+        [peer, ...entries.join(', ').split(',')].some(
+          (one) => asWritten(requestFrom(one.replaceAll(/^ +| +$/g, ''))) === found,
+        )
+      );
+    };
+    t.notThrows(() =>
+      fc.assert(
+        fc.property(fc.uniqueArray(range, { maxLength: 4 }), address, fc.array(entry, { maxLength: 6 }), isOfChain),
+      ),
+    );
+  },
+);

@@ -18,15 +18,29 @@ const HTML = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 type Ask = (path: string, headers?: Record<string, string>, method?: string) => Promise<Answer>;
 
-/** Writes a built console as the build does, and serves it in front of something that answers everything else with 404 in JSON. */
+/**
+ * Writes a built console as the build does, and serves it in front of something that answers everything else with 404
+ * in JSON.
+ */
 async function serve(t: ExecutionContext, { isBuilt = true } = {}): Promise<Ask> {
   const folder = join(await temporaryFolder(t), 'dist');
   if (isBuilt) {
     await mkdir(join(folder, 'assets'), { recursive: true });
-    const files = { 'index.html': INDEX, 'early.js': '1', 'assets/main-abc.js': 'console.log(1)'.repeat(50), 'paths.json': '["/","/monitors/:id"]', 'manifest.json': '{}', stamp: 'x' };
+    const files = {
+      'index.html': INDEX,
+      'early.js': '1',
+      'assets/main-abc.js': 'console.log(1)'.repeat(50),
+      'paths.json': '["/","/monitors/:id"]',
+      'manifest.json': '{}',
+      stamp: 'x',
+    };
     for (const [name, text] of Object.entries(files)) {
       await writeFile(join(folder, name), text);
-      if (name.startsWith('assets/')) await Promise.all([writeFile(join(folder, `${name}.br`), brotliCompressSync(text)), writeFile(join(folder, `${name}.gz`), gzipSync(text))]);
+      if (name.startsWith('assets/'))
+        await Promise.all([
+          writeFile(join(folder, `${name}.br`), brotliCompressSync(text)),
+          writeFile(join(folder, `${name}.gz`), gzipSync(text)),
+        ]);
     }
   }
   const app = express();
@@ -63,7 +77,11 @@ test('every address of a page is answered with the page, under a policy that let
 test('files come in the shortest form that is taken, those with a hash in their name for good', async (t) => {
   const ask = await serve(t);
   const text = 'console.log(1)'.repeat(50);
-  const forms = [['br, gzip', 'br', brotliCompressSync(text)], ['gzip', 'gzip', gzipSync(text)], ['identity', undefined, Buffer.from(text)]] as const;
+  const forms = [
+    ['br, gzip', 'br', brotliCompressSync(text)],
+    ['gzip', 'gzip', gzipSync(text)],
+    ['identity', undefined, Buffer.from(text)],
+  ] as const;
   for (const [accepted, coding, bytes] of forms) {
     const { status, headers, body } = await ask('/assets/main-abc.js', { 'Accept-Encoding': accepted });
     t.is(status, 200);
@@ -88,7 +106,21 @@ test('a browser that is lost gets the page with 404; machines and their paths ar
   const lost = await ask('/nowhere', HTML);
   t.is(lost.status, 404);
   t.is(lost.body.toString(), INDEX);
-  for (const [path, headers] of [['/nowhere', {}], ['/v1/nowhere', HTML], ['/agent/v1/x', HTML], ['/ping/x', HTML], ['/connect/slack', HTML], ['/telegram/x', HTML], ['/metrics', HTML], ['/queues/x', HTML], ['/paths.json', {}], ['/stamp', {}], ['/assets/main-abc.js.br', {}], ['/assets/..%2fpaths.json', {}], ['/index.html', {}]] as const) {
+  for (const [path, headers] of [
+    ['/nowhere', {}],
+    ['/v1/nowhere', HTML],
+    ['/agent/v1/x', HTML],
+    ['/ping/x', HTML],
+    ['/connect/slack', HTML],
+    ['/telegram/x', HTML],
+    ['/metrics', HTML],
+    ['/queues/x', HTML],
+    ['/paths.json', {}],
+    ['/stamp', {}],
+    ['/assets/main-abc.js.br', {}],
+    ['/assets/..%2fpaths.json', {}],
+    ['/index.html', {}],
+  ] as const) {
     const { status, headers: answered } = await ask(path, headers);
     t.is(status, 404, path);
     t.regex(answered['content-type'] ?? '', /json/, path);

@@ -1,12 +1,10 @@
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel } from '../../models/channels.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { runOn } from '../../models/sql.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
-import { isError, withApiServer } from './api-server.ts';
-import type { Account, ApiServer } from './api-server.ts';
+import { isError, withApiServer, type Account, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -22,7 +20,11 @@ test('the record of a channel comes newest first, by outcome, event and page, wi
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);
-  const [failed, delivered, pending] = [await addFinished(api, account, { channelId, outcome: 'failed' }), await addFinished(api, account, { channelId, outcome: 'delivered' }), await addDelivery(api, account, { channelId })];
+  const [failed, delivered, pending] = [
+    await addFinished(api, account, { channelId, outcome: 'failed' }),
+    await addFinished(api, account, { channelId, outcome: 'delivered' }),
+    await addDelivery(api, account, { channelId }),
+  ];
   const list = async (query = '') => await account.reader('GET', `/v1/channels/${channelId}/deliveries${query}`);
   const ids = async (query = '') => ((await list(query)).json['deliveries'] as Listed[]).map(({ id }) => id);
   t.deepEqual(await ids(), [pending, delivered, failed]);
@@ -43,9 +45,18 @@ test('the record of a channel comes newest first, by outcome, event and page, wi
   t.deepEqual(await ids('?outcome=superseded'), []);
   const link = (await list('?limit=2&event=monitor.up')).headers.get('link') ?? '';
   const next = /<http:\/\/[^/]+([^>]+)>; rel="next"/.exec(link)?.[1] ?? '';
-  t.deepEqual(((await account.reader('GET', next)).json['deliveries'] as Listed[]).map(({ id }) => id), [failed]);
-  isError(t, await list('?outcome=lost'), { status: 400, error: /^outcome must be one of pending, delivered, failed, superseded, got "lost"/ });
-  isError(t, await list('?outcome='), { status: 400, error: 'outcome must be one of pending, delivered, failed, superseded, got ""' });
+  t.deepEqual(
+    ((await account.reader('GET', next)).json['deliveries'] as Listed[]).map(({ id }) => id),
+    [failed],
+  );
+  isError(t, await list('?outcome=lost'), {
+    status: 400,
+    error: /^outcome must be one of pending, delivered, failed, superseded, got "lost"/,
+  });
+  isError(t, await list('?outcome='), {
+    status: 400,
+    error: 'outcome must be one of pending, delivered, failed, superseded, got ""',
+  });
   isError(t, await list('?event='), { status: 400, error: /^event must be one of monitor\.down, .*, got ""$/ });
   isError(t, await list('?event=monitor.sideways'), { status: 400, error: /^event must be one of/ });
   isError(t, await list('?since=1'), { status: 400, error: /since/ });
@@ -59,31 +70,60 @@ test('one delivery shows its message and every attempt, and never the address or
   const answer = await account.reader('GET', `/v1/deliveries/${id}`);
   t.is(answer.status, 200, answer.text);
   t.deepEqual(answer.json['message'], JSON.parse(JSON.stringify(MESSAGE)));
-  t.deepEqual(answer.json['attempts'], [{ attempt: 1, started_at: START, duration_ms: 40, outcome: 'failed', status_code: 404, error: 'The endpoint answered 404', response: 'nobody here' }]);
+  t.deepEqual(answer.json['attempts'], [
+    {
+      attempt: 1,
+      started_at: START,
+      duration_ms: 40,
+      outcome: 'failed',
+      status_code: 404,
+      error: 'The endpoint answered 404',
+      response: 'nobody here',
+    },
+  ]);
   t.false(answer.text.includes('s3cret') || answer.text.includes('whsec_'));
-  isError(t, await account.reader('GET', '/v1/deliveries/dlv_nowhere'), { status: 404, error: 'delivery dlv_nowhere does not exist' });
+  isError(t, await account.reader('GET', '/v1/deliveries/dlv_nowhere'), {
+    status: 404,
+    error: 'delivery dlv_nowhere does not exist',
+  });
 });
 
-test('what is sent again is pending under its old id, its job is added, and until it is over it is not sent a third time', async (t) => {
-  const { api } = t.context;
-  const account = await api.account();
-  for (const outcome of ['failed', 'delivered'] as const) {
-    const channelId = await addChannel(api, account);
-    const id = await addFinished(api, account, { channelId, outcome });
-    const answer = await account.owner('POST', `/v1/deliveries/${id}/redeliver`);
-    t.is(answer.status, 202, answer.text);
-    t.deepEqual(answer.json, { id, outcome: 'pending' });
-    t.like(api.enqueuedAttempts.find(({ deliveryId }) => deliveryId === id), { channelId, attempt: 2 });
-    t.like((await account.reader('GET', `/v1/deliveries/${id}`)).json, { outcome: 'pending', attempt_count: 1, finished_at: null });
-    isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), { status: 409, error: `delivery ${id} is pending: it is being sent, or waits for its next attempt` });
-  }
-});
+test(
+  'what is sent again is pending under its old id, its job is added, and until it is over it is not sent a third ' +
+    'time',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    for (const outcome of ['failed', 'delivered'] as const) {
+      const channelId = await addChannel(api, account);
+      const id = await addFinished(api, account, { channelId, outcome });
+      const answer = await account.owner('POST', `/v1/deliveries/${id}/redeliver`);
+      t.is(answer.status, 202, answer.text);
+      t.deepEqual(answer.json, { id, outcome: 'pending' });
+      t.like(
+        api.enqueuedAttempts.find(({ deliveryId }) => deliveryId === id),
+        { channelId, attempt: 2 },
+      );
+      t.like((await account.reader('GET', `/v1/deliveries/${id}`)).json, {
+        outcome: 'pending',
+        attempt_count: 1,
+        finished_at: null,
+      });
+      isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), {
+        status: 409,
+        error: `delivery ${id} is pending: it is being sent, or waits for its next attempt`,
+      });
+    }
+  },
+);
 
 test('of many requests at once to send a delivery again one is taken', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addFinished(api, account, { channelId: await addChannel(api, account), outcome: 'failed' });
-  const answers = await Promise.all(Array.from({ length: 6 }, () => account.owner('POST', `/v1/deliveries/${id}/redeliver`)));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => account.owner('POST', `/v1/deliveries/${id}/redeliver`)),
+  );
   t.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409, 409, 409, 409, 409]);
   t.is(api.enqueuedAttempts.filter(({ deliveryId }) => deliveryId === id).length, 1);
 });
@@ -93,7 +133,10 @@ test('a delivery that has had a hundred attempts is not sent again', async (t) =
   const account = await api.account();
   const id = await addFinished(api, account, { channelId: await addChannel(api, account), outcome: 'failed' });
   await api.database.pool.query('UPDATE deliveries SET attempts = 100 WHERE id = $1', [id]);
-  isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), { status: 409, error: `delivery ${id} has had its 100 attempts and is not sent again` });
+  isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), {
+    status: 409,
+    error: `delivery ${id} has had its 100 attempts and is not sent again`,
+  });
 });
 
 test('a disabled or disconnected channel takes nothing again, and the text says what to do first', async (t) => {
@@ -103,7 +146,10 @@ test('a disabled or disconnected channel takes nothing again, and the text says 
   const id = await addFinished(api, account, { channelId, outcome: 'failed' });
   const refusals = async (error: string) => {
     isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), { status: 409, error });
-    isError(t, await account.owner('POST', `/v1/channels/${channelId}/replay`, { since: START }), { status: 409, error });
+    isError(t, await account.owner('POST', `/v1/channels/${channelId}/replay`, { since: START }), {
+      status: 409,
+      error,
+    });
   };
   await account.owner('PATCH', `/v1/channels/${channelId}`, { enabled: false });
   await refusals(`channel ${channelId} is disabled: set enabled to true first`);
@@ -118,15 +164,34 @@ test('a replay sends what failed in its time once, with one job, however often i
   const account = await api.account();
   const channelId = await addChannel(api, account);
   const ids: string[] = [];
-  for (let second = 0; second < 4; second += 1) ids.push(await addFinished(api, account, { channelId, outcome: second === 1 ? 'delivered' : 'failed', createdAtMs: START_MS + second * 1000 }));
+  for (let second = 0; second < 4; second += 1)
+    ids.push(
+      await addFinished(api, account, {
+        channelId,
+        outcome: second === 1 ? 'delivered' : 'failed',
+        createdAtMs: START_MS + second * 1000,
+      }),
+    );
   const replay = async (body: object) => (await account.owner('POST', `/v1/channels/${channelId}/replay`, body)).json;
   t.deepEqual(await replay({ since: START + 100 }), { replayed: 0 });
-  const both = await Promise.all([replay({ since: START, until: START + 2 }), replay({ since: START, until: START + 2 })]);
-  t.is(both.reduce((sum, { replayed }) => sum + Number(replayed), 0), 2);
-  t.deepEqual(api.enqueuedAttempts.filter((due) => due.channelId === channelId).map(({ deliveryId }) => deliveryId), [ids[0]]);
+  const both = await Promise.all([
+    replay({ since: START, until: START + 2 }),
+    replay({ since: START, until: START + 2 }),
+  ]);
+  t.is(
+    both.reduce((sum, { replayed }) => sum + Number(replayed), 0),
+    2,
+  );
+  t.deepEqual(
+    api.enqueuedAttempts.filter((due) => due.channelId === channelId).map(({ deliveryId }) => deliveryId),
+    [ids[0]],
+  );
   t.deepEqual(await replay({ since: START }), { replayed: 1 });
   const { json } = await account.reader('GET', `/v1/channels/${channelId}/deliveries`);
-  t.deepEqual((json['deliveries'] as Listed[]).map(({ outcome }) => outcome), ['pending', 'pending', 'delivered', 'pending']);
+  t.deepEqual(
+    (json['deliveries'] as Listed[]).map(({ outcome }) => outcome),
+    ['pending', 'pending', 'delivered', 'pending'],
+  );
 });
 
 test('a queue that is away loses nothing that is sent again: its row is there before its job', async (t) => {
@@ -169,14 +234,23 @@ test('a read-only token sends nothing again, and another account finds nothing o
   const [mine, stranger] = [await api.account(), await api.account()];
   const channelId = await addChannel(api, mine);
   const id = await addFinished(api, mine, { channelId, outcome: 'failed' });
-  const writes: [string, unknown, string][] = [[`/v1/deliveries/${id}/redeliver`, undefined, `delivery ${id}`], [`/v1/channels/${channelId}/replay`, { since: 0 }, `channel ${channelId}`]];
+  const writes: [string, unknown, string][] = [
+    [`/v1/deliveries/${id}/redeliver`, undefined, `delivery ${id}`],
+    [`/v1/channels/${channelId}/replay`, { since: 0 }, `channel ${channelId}`],
+  ];
   for (const [path, body, what] of writes) {
     isError(t, await mine.reader('POST', path, body), { status: 403, error: 'this token lacks the scope write' });
     isError(t, await stranger.owner('POST', path, body), { status: 404, error: `${what} does not exist` });
     isError(t, await api.anonymous('POST', path, body), { status: 401, error: /Authorization/ });
   }
-  isError(t, await stranger.owner('GET', `/v1/deliveries/${id}`), { status: 404, error: `delivery ${id} does not exist` });
-  isError(t, await stranger.owner('GET', `/v1/channels/${channelId}/deliveries`), { status: 404, error: `channel ${channelId} does not exist` });
+  isError(t, await stranger.owner('GET', `/v1/deliveries/${id}`), {
+    status: 404,
+    error: `delivery ${id} does not exist`,
+  });
+  isError(t, await stranger.owner('GET', `/v1/channels/${channelId}/deliveries`), {
+    status: 404,
+    error: `channel ${channelId} does not exist`,
+  });
   t.like((await mine.reader('GET', `/v1/deliveries/${id}`)).json, { outcome: 'failed' });
 });
 
@@ -186,30 +260,70 @@ test('a channel whose deliveries come to nothing shows why and when, and no such
   const channelId = await addChannel(api, account);
   const shown = async () => (await account.reader('GET', `/v1/channels/${channelId}`)).json;
   t.false('last_error' in (await shown()));
-  await api.database.pool.query(`UPDATE channels SET failures = 1, failing_since = $2, last_error = 'The endpoint answered 500', last_error_at = $2 WHERE id = $1`, [channelId, START_MS]);
-  t.like(await shown(), { last_error: 'The endpoint answered 500', last_error_at: START, enabled: true, status: 'connected' });
+  await api.database.pool.query(
+    `UPDATE channels SET failures = 1, failing_since = $2, last_error = 'The endpoint answered 500', last_error_at = $2
+     WHERE id = $1`,
+    [channelId, START_MS],
+  );
+  t.like(await shown(), {
+    last_error: 'The endpoint answered 500',
+    last_error_at: START,
+    enabled: true,
+    status: 'connected',
+  });
   await addFinished(api, account, { channelId, outcome: 'delivered' });
   t.false('last_error' in (await shown()));
 });
 
 async function addChannel(api: ApiServer, { tenantId }: Account): Promise<string> {
   const id = api.makeId('nch');
-  await createChannel(api.database, { id, tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook: WEBHOOK, nowMs: START_MS });
+  await createChannel(api.database, {
+    id,
+    tenantId,
+    type: 'webhook',
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook: WEBHOOK,
+    nowMs: START_MS,
+  });
   return id;
 }
 
-async function addDelivery(api: ApiServer, { tenantId }: Account, { channelId, createdAtMs = START_MS }: { channelId: string; createdAtMs?: number }): Promise<string> {
+async function addDelivery(
+  api: ApiServer,
+  { tenantId }: Account,
+  { channelId, createdAtMs = START_MS }: { channelId: string; createdAtMs?: number },
+): Promise<string> {
   const id = api.makeId('dlv');
-  await insertDeliveries(runOn(api.database.pool), [{ id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs }]);
+  await insertDeliveries(runOn(api.database.pool), [
+    { id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs },
+  ]);
   return id;
 }
 
 type Finished = { channelId: string; outcome: 'delivered' | 'failed'; createdAtMs?: number };
 
-async function addFinished(api: ApiServer, account: Account, { channelId, outcome, createdAtMs = START_MS }: Finished): Promise<string> {
+async function addFinished(
+  api: ApiServer,
+  account: Account,
+  { channelId, outcome, createdAtMs = START_MS }: Finished,
+): Promise<string> {
   const id = await addDelivery(api, account, { channelId, createdAtMs });
   await claimNextDelivery(api.database, channelId, { nowMs: createdAtMs, claimMs: 1000 });
-  const [statusCode, error, response] = outcome === 'failed' ? [404, 'The endpoint answered 404', 'nobody here'] : [204, null, null];
-  await recordAttempt(api.database, { deliveryId: id, attempt: 1, outcome, statusCode, durationMs: 40, error, response, finishedAtMs: createdAtMs + 1000, nextAttemptAtMs: null });
+  const [statusCode, error, response] =
+    outcome === 'failed' ? [404, 'The endpoint answered 404', 'nobody here'] : [204, null, null];
+  await recordAttempt(api.database, {
+    deliveryId: id,
+    attempt: 1,
+    outcome,
+    statusCode,
+    durationMs: 40,
+    error,
+    response,
+    finishedAtMs: createdAtMs + 1000,
+    nextAttemptAtMs: null,
+  });
   return id;
 }

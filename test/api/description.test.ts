@@ -1,34 +1,48 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { METHODS, readDescription } from '../../api/description.ts';
 import { ROUTES } from '../../api/routes.ts';
 import { descriptionJson } from '../../tools/description-json.ts';
-import { withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import { withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-const EVENTS = ['monitor.down', 'monitor.degraded', 'monitor.up', 'monitor.unknown', 'agent.offline', 'agent.online', 'advisory.domain_expiry'];
+const EVENTS = [
+  'monitor.down',
+  'monitor.degraded',
+  'monitor.up',
+  'monitor.unknown',
+  'agent.offline',
+  'agent.online',
+  'advisory.domain_expiry',
+];
 
 test('the generated types were made from the description as it is now', async (t) => {
   const yaml = await readFile(new URL('../../api/openapi.yaml', import.meta.url));
   const types = await readFile(new URL('../../api/schema.generated.ts', import.meta.url), 'utf8');
-  t.true(types.includes(`openapi.yaml sha256 ${createHash('sha256').update(yaml).digest('hex')}\n`), 'run npm run openapi:types');
+  t.true(
+    types.includes(`openapi.yaml sha256 ${createHash('sha256').update(yaml).digest('hex')}\n`),
+    'run npm run openapi:types',
+  );
 });
 
 test('what programs read is the description as it is now', async (t) => {
   const yaml = await readFile(new URL('../../api/openapi.yaml', import.meta.url), 'utf8');
-  t.true((await readFile(new URL('../../api/openapi.generated.json', import.meta.url), 'utf8')) === descriptionJson(yaml), 'run node tools/description.ts');
+  t.true(
+    (await readFile(new URL('../../api/openapi.generated.json', import.meta.url), 'utf8')) === descriptionJson(yaml),
+    'run node tools/description.ts',
+  );
 });
 
 test('every described operation below /v1 is routed where the description says', async (t) => {
   const { paths } = await readDescription();
   const described = Object.entries(paths).flatMap(([path, item]) =>
-    METHODS.filter((method) => item[method] !== undefined && item.servers === undefined && path !== '/openapi.json').map((method) => `${method} ${path}`),
+    METHODS.filter(
+      (method) => item[method] !== undefined && item.servers === undefined && path !== '/openapi.json',
+    ).map((method) => `${method} ${path}`),
   );
   const routed = Object.values(ROUTES).map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   t.deepEqual(routed.toSorted(), described.toSorted());
@@ -36,12 +50,23 @@ test('every described operation below /v1 is routed where the description says',
 
 test('an operation is for people alone just where a session is the only way to be let in', async (t) => {
   const { paths } = await readDescription();
-  const operations = Object.values(paths).filter(({ servers }) => servers === undefined).flatMap((item) => METHODS.flatMap((method) => item[method] ?? []));
-  const forPeople = operations.filter((operation) => operation['x-caller'] === 'session').map(({ operationId }) => operationId);
-  const bySession = operations.filter(({ security = [{ token: [] }] }) => security.length > 0 && security.every((way) => 'session' in way)).map(({ operationId }) => operationId);
+  const operations = Object.values(paths)
+    .filter(({ servers }) => servers === undefined)
+    .flatMap((item) => METHODS.flatMap((method) => item[method] ?? []));
+  const forPeople = operations
+    .filter((operation) => operation['x-caller'] === 'session')
+    .map(({ operationId }) => operationId);
+  const bySession = operations
+    .filter(({ security = [{ token: [] }] }) => security.length > 0 && security.every((way) => 'session' in way))
+    .map(({ operationId }) => operationId);
   t.true(forPeople.length > 10);
   t.deepEqual(forPeople.toSorted(), bySession.toSorted());
-  t.deepEqual(operations.filter((operation) => operation['x-role'] !== undefined && operation['x-caller'] !== 'session').map(({ operationId }) => operationId), []);
+  t.deepEqual(
+    operations
+      .filter((operation) => operation['x-role'] !== undefined && operation['x-caller'] !== 'session')
+      .map(({ operationId }) => operationId),
+    [],
+  );
 });
 
 test('it is served without a token at the root and below /v1, with the addresses of this installation', async (t) => {
@@ -50,7 +75,10 @@ test('it is served without a token at the root and below /v1, with the addresses
   t.is(root.status, 200);
   t.deepEqual((await anonymous('GET', '/v1/openapi.json')).json, root.json);
   t.is(root.json['openapi'], '3.1.0');
-  t.deepEqual((root.json['servers'] as { url: string }[]).map((server) => server.url), [`${url}/v1`]);
+  t.deepEqual(
+    (root.json['servers'] as { url: string }[]).map((server) => server.url),
+    [`${url}/v1`],
+  );
   t.deepEqual(Object.keys(root.json['webhooks'] as object), EVENTS);
   const { paths } = root.json as { paths: Record<string, { servers?: { url: string }[] }> };
   t.is(paths['/ping/{token}']?.servers?.[0]?.url, url);
@@ -70,15 +98,34 @@ const CONSOLE_ALONE = "The console's alone: an API token, whatever its scopes, i
 
 test('an operation that no token can call says so in so many words', async (t) => {
   const { paths, ...rest } = await readDescription();
-  const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])) as { operationId: string; description?: string; 'x-caller'?: string }[];
-  for (const operation of operations) t.is(operation.description?.includes(CONSOLE_ALONE) === true, operation['x-caller'] === 'session', operation.operationId);
-  t.regex(JSON.stringify(rest), /Members, invitations, API tokens, sessions, second factors, the audit log and the making of\\nagents are the console's alone/);
+  const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])) as {
+    operationId: string;
+    description?: string;
+    'x-caller'?: string;
+  }[];
+  for (const operation of operations)
+    t.is(
+      operation.description?.includes(CONSOLE_ALONE) === true,
+      operation['x-caller'] === 'session',
+      operation.operationId,
+    );
+  t.regex(
+    JSON.stringify(rest),
+    /Members, invitations, API tokens, sessions, second factors, the audit log and the making of\\nagents are the console's alone/,
+  );
 });
 
 /** The status of a request that `fetch` would not send. */
-function statusOf(url: string, { method, headers, body }: { method: string; headers: Record<string, string>; body: string }): Promise<number> {
+function statusOf(
+  url: string,
+  { method, headers, body }: { method: string; headers: Record<string, string>; body: string },
+): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const request = httpRequest(url, { method, headers: { ...headers, 'Content-Length': String(body.length) } }, (response) => void response.resume().once('end', () => resolve(response.statusCode ?? 0)));
+  const request = httpRequest(
+    url,
+    { method, headers: { ...headers, 'Content-Length': String(body.length) } },
+    (response) => void response.resume().once('end', () => resolve(response.statusCode ?? 0)),
+  );
   request.once('error', reject).end(body);
   return promise;
 }
@@ -93,30 +140,83 @@ test('405, 413, 415 and 431 are described wherever they are answered', async (t)
     const url = `${api.url}${item.servers === undefined ? '/v1' : ''}${path.replaceAll(/\{\w+\}/g, 'mon_x.y')}`;
     for (const method of METHODS.filter((candidate) => item[candidate] !== undefined)) {
       const described = Object.keys(item[method]?.responses ?? {});
-      for (const status of ['405', '431', ...(isBelowV1 ? ['413', '415'] : [])]) t.true(described.includes(status), `${method} ${path} ${status}`);
-      if (isBelowV1) t.true([415, 401, 403].includes(await statusOf(url, { method: method.toUpperCase(), headers: { ...headers, 'Content-Type': 'text/plain' }, body: 'x' })), `${method} ${path}`);
+      for (const status of ['405', '431', ...(isBelowV1 ? ['413', '415'] : [])])
+        t.true(described.includes(status), `${method} ${path} ${status}`);
+      if (isBelowV1)
+        t.true(
+          [415, 401, 403].includes(
+            await statusOf(url, {
+              method: method.toUpperCase(),
+              headers: { ...headers, 'Content-Type': 'text/plain' },
+              body: 'x',
+            }),
+          ),
+          `${method} ${path}`,
+        );
     }
-    t.is(await statusOf(url, { method: 'GET', headers: { ...headers, 'X-Long': 'x'.repeat(20_000) }, body: '' }), 431, path);
+    t.is(
+      await statusOf(url, { method: 'GET', headers: { ...headers, 'X-Long': 'x'.repeat(20_000) }, body: '' }),
+      431,
+      path,
+    );
   }
-  t.is(await statusOf(`${api.url}/v1/monitors`, { method: 'GET', headers: { ...headers, 'Content-Type': 'text/plain' }, body: 'x' }), 415);
-  t.is(await statusOf(`${api.url}/v1/monitors`, { method: 'GET', headers: { ...headers, 'Content-Type': 'application/json' }, body: ' '.repeat(262_145) }), 413);
+  t.is(
+    await statusOf(`${api.url}/v1/monitors`, {
+      method: 'GET',
+      headers: { ...headers, 'Content-Type': 'text/plain' },
+      body: 'x',
+    }),
+    415,
+  );
+  t.is(
+    await statusOf(`${api.url}/v1/monitors`, {
+      method: 'GET',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: ' '.repeat(262_145),
+    }),
+    413,
+  );
 });
 
 test('every signal of a heartbeat is described for GET, HEAD and POST', async (t) => {
   const { paths } = await readDescription();
   const pings = Object.entries(paths).filter(([path]) => path.startsWith('/ping/'));
   t.is(pings.length, 4);
-  for (const [path, item] of pings) for (const method of ['get', 'head', 'post']) t.true(Object.hasOwn(item, method), `${method} ${path}`);
+  for (const [path, item] of pings)
+    for (const method of ['get', 'head', 'post']) t.true(Object.hasOwn(item, method), `${method} ${path}`);
 });
 
-const IN_ORDER = ['created_at', 'started_at', 'state_since', 'event_at', 'detected_at', 'acknowledged_at', 'updated_at', 'last_seen_at', 'last_used_at', 'last_signed_in_at', 'resolved_at', 'ended_at', 'finished_at', 'revoked_at', 'sent_at', 'expires_at'];
+const IN_ORDER = [
+  'created_at',
+  'started_at',
+  'state_since',
+  'event_at',
+  'detected_at',
+  'acknowledged_at',
+  'updated_at',
+  'last_seen_at',
+  'last_used_at',
+  'last_signed_in_at',
+  'resolved_at',
+  'ended_at',
+  'finished_at',
+  'revoked_at',
+  'sent_at',
+  'expires_at',
+];
 
 test('the times of an example follow one another as they would in life', async (t) => {
   const { components } = await readDescription();
   const check = (value: unknown, place: string): void => {
     if (typeof value !== 'object' || value === null) return;
-    const times = IN_ORDER.filter((name) => name !== 'updated_at' && typeof (value as Record<string, unknown>)[name] === 'number').map((name) => Number((value as Record<string, unknown>)[name]));
-    t.deepEqual(times, times.toSorted((a, b) => a - b), place);
+    const times = IN_ORDER.filter(
+      (name) => name !== 'updated_at' && typeof (value as Record<string, unknown>)[name] === 'number',
+    ).map((name) => Number((value as Record<string, unknown>)[name]));
+    t.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+      place,
+    );
     for (const [name, inner] of Object.entries(value)) check(inner, `${place}.${name}`);
   };
   const examples = Object.entries(components['examples'] as unknown as Record<string, object>);

@@ -4,10 +4,10 @@ import express, { type RequestHandler } from 'express';
 import { middleware as createValidator } from 'express-openapi-validator';
 import { readDescription, type Schema } from '../../api/description.ts';
 import { buildAgentMessage } from '../../core/agent/message.ts';
+import type { Change } from '../../core/change.ts';
 import { buildAdvisoryMessage } from '../../core/domain/advisory-message.ts';
 import { buildMonitorMessage, buildTestMessage, type EventMessage } from '../../core/envelope.ts';
 import { eventOf } from '../../core/event.ts';
-import type { Change } from '../../core/change.ts';
 import type { Evidence } from '../../core/source-state.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
@@ -29,21 +29,35 @@ test.before(async () => {
 });
 
 /** A receiver that holds what it gets against the description, and tells of each field that this does not name. */
-async function startStrictReceiver(t: ExecutionContext): Promise<{ url: (event: string) => string; post: (event: string, body: unknown) => Promise<string> }> {
+async function startStrictReceiver(
+  t: ExecutionContext,
+): Promise<{ url: (event: string) => string; post: (event: string, body: unknown) => Promise<string> }> {
   const { openapi, components, webhooks = {} } = await readDescription();
   for (const name of ['MonitorEvent', 'AgentEvent', 'AdvisoryEvent']) {
     const schema = components.schemas[name] as Schema;
     for (const strict of [schema, schema.properties!['detail']!]) strict.additionalProperties = false;
   }
-  const paths = Object.fromEntries(Object.entries(webhooks).map(([event, item]) => [`/${event}`, withPlainAnswers(item)]));
+  const paths = Object.fromEntries(
+    Object.entries(webhooks).map(([event, item]) => [`/${event}`, withPlainAnswers(item)]),
+  );
   const info = { title: 'A receiver', version: '1' };
   const apiSpec = { openapi, info, components, paths };
   const app = express();
   app.use(express.json());
-  const steps = createValidator({ apiSpec: apiSpec as never, validateRequests: { allErrors: true }, validateResponses: false, validateSecurity: false, fileUploader: false });
-  app.use(steps.map((step): RequestHandler => (request, response, next) => {
-    step(request, response, (refusal?: unknown) => (refusal instanceof Error ? void response.status(400).end(refusal.message) : next(refusal)));
-  }));
+  const steps = createValidator({
+    apiSpec: apiSpec as never,
+    validateRequests: { allErrors: true },
+    validateResponses: false,
+    validateSecurity: false,
+    fileUploader: false,
+  });
+  app.use(
+    steps.map((step): RequestHandler => (request, response, next) => {
+      step(request, response, (refusal?: unknown) =>
+        refusal instanceof Error ? void response.status(400).end(refusal.message) : next(refusal),
+      );
+    }),
+  );
   app.use((_request, response) => void response.status(204).end());
   const { port } = await startHttpServer(t, app, keys);
   const url = (event: string) => `https://127.0.0.1:${port}/${event}`;
@@ -60,7 +74,14 @@ async function startStrictReceiver(t: ExecutionContext): Promise<{ url: (event: 
         'webhook-timestamp': '1763721001',
         'webhook-signature': `v1,${'A'.repeat(43)}=`,
       };
-      const answer = await createHttpClient({ allowPrivateNetwork: true })({ url: new URL(url(event)), method: 'POST', headers, body: Buffer.from(JSON.stringify(body)), deadlineMs: 30_000, bodyLimit: () => 4096 });
+      const answer = await createHttpClient({ allowPrivateNetwork: true })({
+        url: new URL(url(event)),
+        method: 'POST',
+        headers,
+        body: Buffer.from(JSON.stringify(body)),
+        deadlineMs: 30_000,
+        bodyLimit: () => 4096,
+      });
       if (answer.outcome === 'failed') throw new Error(answer.reason);
       return answer.status === 204 ? 'fits' : answer.body.toString('utf8');
     },
@@ -74,7 +95,14 @@ function withPlainAnswers(item: unknown): unknown {
 }
 
 function changeTo(to: Change['to']): Change {
-  const failed: Evidence = { atMs: AT_MS, verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503, latencyMs: 40 };
+  const failed: Evidence = {
+    atMs: AT_MS,
+    verdict: 'down',
+    cause: 'status_503',
+    reason: 'HTTP 503 instead of 2xx',
+    httpStatus: 503,
+    latencyMs: 40,
+  };
   const source = { newestAtMs: AT_MS, decidedBy: [failed], streak: [] };
   return {
     from: 'degraded',
@@ -91,7 +119,14 @@ function changeTo(to: Change['to']): Change {
         { ...source, agentNo: 2, name: 'home-lab', standing: 'offline', vote: 'down', fresh: false },
       ],
     },
-    failures: [{ agentNo: 1, gauge: 'failing', first: failed, seen: { phases: null, answer: { status: 503, headers: { server: 'seen' }, body: 'seen' } } }],
+    failures: [
+      {
+        agentNo: 1,
+        gauge: 'failing',
+        first: failed,
+        seen: { phases: null, answer: { status: 503, headers: { server: 'seen' }, body: 'seen' } },
+      },
+    ],
   };
 }
 
@@ -99,34 +134,80 @@ const culprits = [{ id: 'mon_2', name: 'GitHub', state: 'down' }] as const;
 
 const MESSAGES: readonly EventMessage[] = [
   ...(['down', 'degraded', 'up', 'unknown'] as const).map((to) =>
-    buildMonitorMessage({ event: eventOf({ to })!, monitor: MONITOR, change: changeTo(to), culprits, sequence: 3, incident: { id: 'inc_1', startedAtMs: AT_MS - 60_000 }, publicUrl }),
+    buildMonitorMessage({
+      event: eventOf({ to })!,
+      monitor: MONITOR,
+      change: changeTo(to),
+      culprits,
+      sequence: 3,
+      incident: { id: 'inc_1', startedAtMs: AT_MS - 60_000 },
+      publicUrl,
+    }),
   ),
   buildTestMessage({ nowMs: AT_MS, publicUrl }),
   ...(['offline', 'online'] as const).map((state) =>
-    buildAgentMessage({ agent: { id: 'agt_1', name: 'home-lab', region: state === 'online' ? null : 'hanoi' }, state, atMs: AT_MS, lastSeenAt: AT_MS / 1000 - 90, publicUrl }),
+    buildAgentMessage({
+      agent: { id: 'agt_1', name: 'home-lab', region: state === 'online' ? null : 'hanoi' },
+      state,
+      atMs: AT_MS,
+      lastSeenAt: AT_MS / 1000 - 90,
+      publicUrl,
+    }),
   ),
-  buildAdvisoryMessage({ monitor: MONITOR, subject: 'domain', name: 'shop.example', expiresAt: AT_MS / 1000 + 86_400, nowMs: AT_MS, publicUrl }),
+  buildAdvisoryMessage({
+    monitor: MONITOR,
+    subject: 'domain',
+    name: 'shop.example',
+    expiresAt: AT_MS / 1000 + 86_400,
+    nowMs: AT_MS,
+    publicUrl,
+  }),
 ];
 
 test('what is sent of each event is what the description says, with no field that it does not name', async (t) => {
   const { url } = await startStrictReceiver(t);
-  const sending = { http: createHttpClient({ allowPrivateNetwork: true }), agent: createWebhookAgent(), deadlineMs: 30_000, now: Date.now };
+  const sending = {
+    http: createHttpClient({ allowPrivateNetwork: true }),
+    agent: createWebhookAgent(),
+    deadlineMs: 30_000,
+    now: Date.now,
+  };
   t.teardown(() => sending.agent.destroy());
   for (const message of MESSAGES) {
-    const result = await attemptWebhook({ url: url(message.event), signingSecret: generateSigningSecret(randomBytes), deliveryId: 'dlv_1', attempt: 1, message }, sending);
+    const result = await attemptWebhook(
+      {
+        url: url(message.event),
+        signingSecret: generateSigningSecret(randomBytes),
+        deliveryId: 'dlv_1',
+        attempt: 1,
+        message,
+      },
+      sending,
+    );
     t.is(result.response, null, message.event);
     t.is(result.outcome, 'delivered', message.event);
   }
   const { webhooks = {} } = await readDescription();
-  t.deepEqual([...new Set(MESSAGES.map(({ event }) => event))].toSorted(), Object.keys(webhooks).toSorted() as EventMessage['event'][]);
+  t.deepEqual(
+    [...new Set(MESSAGES.map(({ event }) => event))].toSorted(),
+    Object.keys(webhooks).toSorted() as EventMessage['event'][],
+  );
 });
 
 test('each example of an event in the description is one that its own schema allows', async (t) => {
   const { post } = await startStrictReceiver(t);
-  const { webhooks = {}, components } = (await readDescription()) as { webhooks?: Record<string, unknown>; components: { examples?: Record<string, { value: unknown }> } };
+  const { webhooks = {}, components } = (await readDescription()) as {
+    webhooks?: Record<string, unknown>;
+    components: { examples?: Record<string, { value: unknown }> };
+  };
   for (const [event, item] of Object.entries(webhooks)) {
-    const { examples } = (item as { post: { requestBody: { content: { 'application/json': { examples: Record<string, { $ref: string }> } } } } }).post.requestBody.content['application/json'];
-    for (const { $ref } of Object.values(examples)) t.is(await post(event, components.examples?.[$ref.split('/').at(-1) ?? '']?.value), 'fits', $ref);
+    const { examples } = (
+      item as {
+        post: { requestBody: { content: { 'application/json': { examples: Record<string, { $ref: string }> } } } };
+      }
+    ).post.requestBody.content['application/json'];
+    for (const { $ref } of Object.values(examples))
+      t.is(await post(event, components.examples?.[$ref.split('/').at(-1) ?? '']?.value), 'fits', $ref);
   }
 });
 
@@ -135,5 +216,8 @@ test('a message that lacks a field, or has one too many, is found out by the sam
   const { agent: _agent, ...rest } = MESSAGES[5] as Extract<EventMessage, { event: `agent.${string}` }>;
   const envelope = { ...rest, delivery_id: 'dlv_1', sent_at: 1_763_721_001 };
   t.regex(await post('agent.offline', envelope), /agent/);
-  t.regex(await post('agent.offline', { ...envelope, agent: { id: 'agt_1', name: 'home-lab', region: null }, colour: 'red' }), /additional properties/);
+  t.regex(
+    await post('agent.offline', { ...envelope, agent: { id: 'agt_1', name: 'home-lab', region: null }, colour: 'red' }),
+    /additional properties/,
+  );
 });

@@ -1,7 +1,5 @@
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
-import { withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import anyTest, { type TestFn } from 'ava';
+import { withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const queue = { isReachable: true };
@@ -31,7 +29,10 @@ test('requests are counted by the route of the description, never by their path'
   await owner('GET', '/v1/monitors/mon_secret');
   await anonymous('GET', '/some/secret/path');
   const { text } = await anonymous('GET', '/metrics');
-  t.regex(text, /spotcheck_http_request_duration_seconds_count\{method="GET",route="\/v1\/monitors\/\{id\}",status="404"\} 1/);
+  t.regex(
+    text,
+    /spotcheck_http_request_duration_seconds_count\{method="GET",route="\/v1\/monitors\/\{id\}",status="404"\} 1/,
+  );
   t.regex(text, /route="unknown",status="404"/);
   t.false(text.includes('secret'));
 });
@@ -39,7 +40,10 @@ test('requests are counted by the route of the description, never by their path'
 test.serial('a queue that is away makes the process not ready, and it is still healthy', async (t) => {
   queue.isReachable = false;
   const { anonymous } = t.context.api;
-  t.like(await anonymous('GET', '/readyz'), { status: 503, json: { status: 'not ready', database: true, queue: false, queues_away: ['deliver'] } });
+  t.like(await anonymous('GET', '/readyz'), {
+    status: 503,
+    json: { status: 'not ready', database: true, queue: false, queues_away: ['deliver'] },
+  });
   t.is((await anonymous('GET', '/healthz')).status, 200);
   queue.isReachable = true;
   t.is((await anonymous('GET', '/readyz')).status, 200);

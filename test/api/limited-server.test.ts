@@ -5,20 +5,32 @@ import test, { type ExecutionContext } from 'ava';
 import { createLimitedServer, type ConnectionLimits } from '../../api/limited-server.ts';
 import { answerUnreadable } from '../../api/unreadable-request.ts';
 
-const PATIENT: ConnectionLimits = { headersMs: 60_000, requestMs: 60_000, silenceMs: 60_000, idleMs: 60_000, lookEveryMs: 50 };
+const PATIENT: ConnectionLimits = {
+  headersMs: 60_000,
+  requestMs: 60_000,
+  silenceMs: 60_000,
+  idleMs: 60_000,
+  lookEveryMs: 50,
+};
 
 /** What fills every buffer on the way. */
 const LONG = Buffer.alloc(32 * 1024 * 1024);
 
 /** With the given limits and none besides; with those of the service where there are none. */
 async function open(t: ExecutionContext, limits?: Partial<ConnectionLimits>): Promise<Socket> {
-  const server = createLimitedServer((request, response) => {
-    request.resume().once('end', () => response.end(request.url === '/long' ? LONG : 'ok'));
-  }, limits && { ...PATIENT, ...limits });
+  const server = createLimitedServer(
+    (request, response) => {
+      request.resume().once('end', () => response.end(request.url === '/long' ? LONG : 'ok'));
+    },
+    limits && { ...PATIENT, ...limits },
+  );
   answerUnreadable(server, (prefix) => `${prefix}_1`);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+  const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true }).on(
+    'error',
+    () => undefined,
+  );
   t.teardown(() => {
     socket.destroy();
     server.closeAllConnections();
@@ -34,15 +46,24 @@ function closing(socket: Socket): Promise<void> {
 
 const SLOW: Record<string, { sent: string; limits: Partial<ConnectionLimits> }> = {
   'says nothing': { sent: '', limits: { headersMs: 100, requestMs: 200 } },
-  'does not come to the end of its headers': { sent: 'GET / HTTP/1.1\r\nHost: a\r\n', limits: { headersMs: 100, requestMs: 200 } },
-  'does not come to the end of its body': { sent: 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc', limits: { headersMs: 100, requestMs: 200 } },
+  'does not come to the end of its headers': {
+    sent: 'GET / HTTP/1.1\r\nHost: a\r\n',
+    limits: { headersMs: 100, requestMs: 200 },
+  },
+  'does not come to the end of its body': {
+    sent: 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc',
+    limits: { headersMs: 100, requestMs: 200 },
+  },
 };
 
 for (const [what, { sent, limits }] of Object.entries(SLOW)) {
   test(`a client that ${what} is told that it took too long, and cut off though it keeps its side open`, async (t) => {
     const socket = await open(t, limits);
     socket.write(sent);
-    t.regex(await text(socket.iterator({ destroyOnReturn: false })), /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the request took too long to arrive"/);
+    t.regex(
+      await text(socket.iterator({ destroyOnReturn: false })),
+      /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the request took too long to arrive"/,
+    );
     // The end of the answer does not end our side: only the server's cut does, which the next byte meets.
     const knock = setInterval(() => socket.write('x'), 50);
     await closing(socket);

@@ -1,8 +1,6 @@
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { querySchema, readDescription } from '../../api/description.ts';
-import { isError, REGIONS, withApiServer } from './api-server.ts';
-import type { Answer, ApiServer, Call } from './api-server.ts';
+import { isError, REGIONS, withApiServer, type Answer, type ApiServer, type Call } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -10,7 +8,21 @@ withApiServer(test);
 type Entry = Record<string, unknown>;
 
 /** Of the parameters that take one of a few values. */
-const QUERY_NAMES = ['type', 'status', 'enabled', 'kind', 'period', 'format', 'resolution', 'verdict', 'outcome', 'event', 'acknowledged', 'by_source', 'by_phase'] as const;
+const QUERY_NAMES = [
+  'type',
+  'status',
+  'enabled',
+  'kind',
+  'period',
+  'format',
+  'resolution',
+  'verdict',
+  'outcome',
+  'event',
+  'acknowledged',
+  'by_source',
+  'by_phase',
+] as const;
 
 function entriesOf(answer: Answer): Entry[] {
   const [entries] = Object.values(answer.json);
@@ -20,7 +32,7 @@ function entriesOf(answer: Answer): Entry[] {
 /** Follows `Link` from page to page. */
 async function walk(call: Call, path: string): Promise<Entry[][]> {
   const pages: Entry[][] = [];
-  for (let next: string | null = path; next !== null; ) {
+  for (let next: string | null = path; next !== null;) {
     const answer: Answer = await call('GET', next);
     if (answer.status !== 200) throw new Error(answer.text);
     pages.push(entriesOf(answer));
@@ -32,17 +44,35 @@ async function walk(call: Call, path: string): Promise<Entry[][]> {
 
 test('pages follow each other in order of creation, without gaps and repeats, and keep the filters', async (t) => {
   const { owner } = await t.context.api.account();
-  for (const index of [1, 2, 3, 4, 5]) await owner('POST', '/v1/monitors', { name: `m${index}`, type: index === 3 ? 'tcp' : 'http' });
+  for (const index of [1, 2, 3, 4, 5])
+    await owner('POST', '/v1/monitors', { name: `m${index}`, type: index === 3 ? 'tcp' : 'http' });
   const pages = await walk(owner, '/v1/monitors?limit=2&type=http');
-  t.deepEqual(pages.map((page) => page.map(({ name }) => name)), [['m1', 'm2'], ['m4', 'm5']]);
-  t.deepEqual((await walk(owner, '/v1/monitors')).map((page) => page.length), [5]);
-  t.deepEqual((await walk(owner, '/v1/monitors?limit=5')).map((page) => page.length), [5]);
-  t.deepEqual((await walk(owner, '/v1/monitors?limit=1000')).map((page) => page.length), [5]);
+  t.deepEqual(
+    pages.map((page) => page.map(({ name }) => name)),
+    [
+      ['m1', 'm2'],
+      ['m4', 'm5'],
+    ],
+  );
+  t.deepEqual(
+    (await walk(owner, '/v1/monitors')).map((page) => page.length),
+    [5],
+  );
+  t.deepEqual(
+    (await walk(owner, '/v1/monitors?limit=5')).map((page) => page.length),
+    [5],
+  );
+  t.deepEqual(
+    (await walk(owner, '/v1/monitors?limit=1000')).map((page) => page.length),
+    [5],
+  );
 });
 
 test('monitors are filtered by type, status, enabled and a text in name or target', async (t) => {
   const { owner } = await t.context.api.account();
-  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Shop 100%', target: 'https://shop.example/a_b' });
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'Shop 100%', target: 'https://shop.example/a_b' });
   await owner('POST', '/v1/monitors', { name: 'Mail', type: 'tcp', target: 'mail.example:25' });
   await owner('POST', `/v1/monitors/${id}/pause`);
   const names = async (query: string) => entriesOf(await owner('GET', `/v1/monitors?${query}`)).map(({ name }) => name);
@@ -63,17 +93,28 @@ test('monitors are filtered by type, status, enabled and a text in name or targe
 test('monitors are filtered by the agent that watches them, and an agent of somebody else watches none', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
-  const { agents } = (await owner('GET', '/v1/agents?kind=first_party')).json as { agents: { id: string; region: string }[] };
+  const { agents } = (await owner('GET', '/v1/agents?kind=first_party')).json as {
+    agents: { id: string; region: string }[];
+  };
   const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id ?? '';
-  await owner('POST', '/v1/monitors', { name: 'both', target: 'https://a.example', agent_sources: [idOf('hanoi'), idOf('virginia')] });
+  await owner('POST', '/v1/monitors', {
+    name: 'both',
+    target: 'https://a.example',
+    agent_sources: [idOf('hanoi'), idOf('virginia')],
+  });
   await owner('POST', '/v1/monitors', { name: 'one', target: 'https://b.example', agent_sources: [idOf('hanoi')] });
   await owner('POST', '/v1/monitors', { name: 'of the service', type: 'dns', target: 'c.example' });
-  const names = async (call: Call, query: string) => entriesOf(await call('GET', `/v1/monitors?${query}`)).map(({ name }) => name);
+  const names = async (call: Call, query: string) =>
+    entriesOf(await call('GET', `/v1/monitors?${query}`)).map(({ name }) => name);
   t.deepEqual(await names(owner, `agent_id=${idOf('hanoi')}`), ['both', 'one']);
   t.deepEqual(await names(owner, `agent_id=${idOf('virginia')}`), ['both']);
   t.deepEqual(await names(owner, `agent_id=${idOf('singapore')}`), []);
-  t.deepEqual((await walk(owner, `/v1/monitors?limit=1&agent_id=${idOf('hanoi')}`)).map((page) => page.length), [1, 1]);
-  for (const id of ['agt_service', 'agt_nobody', 'x y']) t.deepEqual(await names(owner, `agent_id=${encodeURIComponent(id)}`), []);
+  t.deepEqual(
+    (await walk(owner, `/v1/monitors?limit=1&agent_id=${idOf('hanoi')}`)).map((page) => page.length),
+    [1, 1],
+  );
+  for (const id of ['agt_service', 'agt_nobody', 'x y'])
+    t.deepEqual(await names(owner, `agent_id=${encodeURIComponent(id)}`), []);
   const stranger = (await api.account()).owner;
   t.deepEqual(await names(stranger, `agent_id=${idOf('hanoi')}`), []);
 });
@@ -88,7 +129,10 @@ const BAD_QUERIES: [string, RegExp][] = [
   ['/v1/monitors?limit=', /^limit /],
   ['/v1/monitors?cursor=nonsense', /^cursor must be one from a Link header/],
   [`/v1/monitors?cursor=${Buffer.from('1.\0').toString('base64url')}`, /^cursor must be one from a Link header/],
-  [`/v1/incidents?cursor=${Buffer.from('999999999999999999999.a').toString('base64url')}`, /^cursor must be one from a Link header/],
+  [
+    `/v1/incidents?cursor=${Buffer.from('999999999999999999999.a').toString('base64url')}`,
+    /^cursor must be one from a Link header/,
+  ],
   ['/v1/monitors?page=2', /^page is not a known query parameter here$/],
   ['/v1/monitors?type=ftp', /^type must be one of http, tcp, .*, got "ftp"$/],
   ['/v1/monitors?type=http&type=tcp', /^type must be one of http, [^;]*, got a list$/],
@@ -123,28 +167,55 @@ test('an empty value of an enumerated parameter is answered like a wrong one: wi
     }),
   );
   t.true(asked.length >= 12, JSON.stringify(asked));
-  for (const { path, name, values } of asked) isError(t, await reader('GET', `/v1${path}?${name}=`), { status: 400, error: `${name} must be one of ${values.join(', ')}, got ""` });
+  for (const { path, name, values } of asked)
+    isError(t, await reader('GET', `/v1${path}?${name}=`), {
+      status: 400,
+      error: `${name} must be one of ${values.join(', ')}, got ""`,
+    });
 });
 
 test('incidents come newest first, 500 at a time, filtered by monitor, status and start', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
-  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Shop' });
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'Shop' });
   await api.database.pool.query(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution)
-     SELECT 'inc_' || $1 || lpad(n::text, 4, '0'), $1, CASE WHEN n % 2 = 0 THEN $2 ELSE 'mon_deleted' END, 'Shop', 'down', 'answered 503', '{frankfurt}',
-            (1700000000 + n) * 1000::bigint, (1700000000 + n) * 1000::bigint + 400, (1700000000 + n) * 1000::bigint + 30999, 'recovered'
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+     detected_at, resolved_at, resolution)
+     SELECT 'inc_' || $1 || lpad(n::text, 4, '0'), $1, CASE WHEN n % 2 = 0 THEN $2
+       ELSE 'mon_deleted' END, 'Shop', 'down', 'answered 503', '{frankfurt}',
+            (1700000000 + n) * 1000::bigint, (1700000000 + n) * 1000::bigint + 400,
+              (1700000000 + n) * 1000::bigint + 30999, 'recovered'
      FROM generate_series(1, 600) n`,
     [tenantId, id],
   );
-  await api.database.pool.query(`UPDATE incidents SET resolved_at = NULL, resolution = NULL WHERE tenant_id = $1 AND started_at = 1700000600000`, [tenantId]);
+  await api.database.pool.query(
+    `UPDATE incidents SET resolved_at = NULL, resolution = NULL WHERE tenant_id = $1 AND started_at = 1700000600000`,
+    [tenantId],
+  );
 
   const pages = await walk(owner, '/v1/incidents');
-  t.deepEqual(pages.map((page) => page.length), [500, 100]);
+  t.deepEqual(
+    pages.map((page) => page.length),
+    [500, 100],
+  );
   const starts = pages.flat().map((incident) => incident['started_at'] as number);
-  t.deepEqual(starts, starts.toSorted((a, b) => b - a));
+  t.deepEqual(
+    starts,
+    starts.toSorted((a, b) => b - a),
+  );
   t.is(new Set(pages.flat().map((incident) => incident['id'])).size, 600);
-  t.like(pages[1]?.at(-1), { status: 'resolved', state: 'down', started_at: 1_700_000_001, detected_at: 1_700_000_001, resolved_at: 1_700_000_031, duration_seconds: 30, resolution: 'recovered', sources_down: ['frankfurt'] });
+  t.like(pages[1]?.at(-1), {
+    status: 'resolved',
+    state: 'down',
+    started_at: 1_700_000_001,
+    detected_at: 1_700_000_001,
+    resolved_at: 1_700_000_031,
+    duration_seconds: 30,
+    resolution: 'recovered',
+    sources_down: ['frankfurt'],
+  });
 
   const count = async (path: string) => entriesOf(await owner('GET', path)).length;
   t.is(await count(`/v1/monitors/${id}/incidents`), 300);
@@ -164,12 +235,16 @@ test('incidents come newest first, 500 at a time, filtered by monitor, status an
 
 test('agents come in order of creation, by kind and region', async (t) => {
   const { reader } = await t.context.api.account();
-  const regions = async (query: string) => entriesOf(await reader('GET', `/v1/agents${query}`)).map((agent) => agent['region']);
+  const regions = async (query: string) =>
+    entriesOf(await reader('GET', `/v1/agents${query}`)).map((agent) => agent['region']);
   t.deepEqual(await regions(''), REGIONS);
   t.deepEqual(await regions('?kind=first_party'), REGIONS);
   t.deepEqual(await regions('?kind=tenant'), []);
   t.deepEqual(await regions('?region=hanoi'), ['hanoi']);
-  t.deepEqual((await walk(reader, '/v1/agents?limit=3')).map((page) => page.map((agent) => agent['region'])), [REGIONS.slice(0, 3), REGIONS.slice(3)]);
+  t.deepEqual(
+    (await walk(reader, '/v1/agents?limit=3')).map((page) => page.map((agent) => agent['region'])),
+    [REGIONS.slice(0, 3), REGIONS.slice(3)],
+  );
 });
 
 test('reports come newest first, and each by itself, to their own account only', async (t) => {
@@ -179,23 +254,44 @@ test('reports come newest first, and each by itself, to their own account only',
   const content = { summary: { monitors: 0, incidents: 0, uptime_percent: null }, monitors: [] };
   for (const index of [1, 2, 3]) {
     await api.database.pool.query(
-      'INSERT INTO reports (id, tenant_id, period, period_start, period_end, created_at, content) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+      'INSERT INTO reports (id, tenant_id, period, period_start, period_end, created_at, content) VALUES ($1, ' +
+        '$2, $3, $4, $5, $6, $7)',
       [`rep_${tenantId}_${index}`, tenantId, 'week', index * 604_800, (index + 1) * 604_800, 1_700_000_000, content],
     );
   }
-  t.deepEqual((await walk(reader, '/v1/reports?limit=2')).map((page) => page.map((report) => String(report['id']).slice(-1))), [['3', '2'], ['1']]);
+  t.deepEqual(
+    (await walk(reader, '/v1/reports?limit=2')).map((page) => page.map((report) => String(report['id']).slice(-1))),
+    [['3', '2'], ['1']],
+  );
   const { json } = await reader('GET', `/v1/reports/rep_${tenantId}_1`);
-  t.deepEqual(json, { id: `rep_${tenantId}_1`, period: 'week', period_start: 604_800, period_end: 1_209_600, created_at: 1_700_000_000, ...content });
+  t.deepEqual(json, {
+    id: `rep_${tenantId}_1`,
+    period: 'week',
+    period_start: 604_800,
+    period_end: 1_209_600,
+    created_at: 1_700_000_000,
+    ...content,
+  });
   const stranger = await api.account();
-  isError(t, await stranger.owner('GET', `/v1/reports/rep_${tenantId}_1`), { status: 404, error: /^report .* does not exist$/ });
+  isError(t, await stranger.owner('GET', `/v1/reports/rep_${tenantId}_1`), {
+    status: 404,
+    error: /^report .* does not exist$/,
+  });
 });
 
 test('the overview counts what is up and what is down', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   for (const name of ['a', 'b', 'c', 'd']) await owner('POST', '/v1/monitors', { name });
-  await api.database.pool.query(`UPDATE monitors SET state = CASE name WHEN 'a' THEN 'up' WHEN 'b' THEN 'down' WHEN 'c' THEN 'up' ELSE 'unknown' END WHERE tenant_id = $1`, [tenantId]);
+  await api.database.pool.query(
+    `UPDATE monitors SET state = CASE name WHEN 'a' THEN 'up' WHEN 'b' THEN 'down' WHEN 'c' THEN 'up' ELSE 'unknown' END
+     WHERE tenant_id = $1`,
+    [tenantId],
+  );
   const { json } = await owner('GET', '/v1/overview');
   t.like(json, { total: 4, up: 2, down: 1 });
-  t.deepEqual((json['monitors'] as Entry[]).map(({ status }) => status), ['up', 'down', 'up', 'pending']);
+  t.deepEqual(
+    (json['monitors'] as Entry[]).map(({ status }) => status),
+    ['up', 'down', 'up', 'pending'],
+  );
 });

@@ -1,7 +1,5 @@
-import anyTest from 'ava';
-import type { TestFn } from 'ava';
-import { isError, withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import anyTest, { type TestFn } from 'ava';
+import { isError, withApiServer, type ApiServer } from './api-server.ts';
 import { addMonitor, addResults, addTransitions, listAgentIds } from './measured-monitor.ts';
 
 const DAY_MS = 86_400_000;
@@ -12,7 +10,13 @@ const TODAY_MS = Date.parse('2026-03-10T00:00:00Z');
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test, { now: () => NOW_MS });
 
-type History = { id: string; first_day: number; uptime_percent: number | null; daily_uptime: (number | null)[]; hourly_latency_ms: (number | null)[] };
+type History = {
+  id: string;
+  first_day: number;
+  uptime_percent: number | null;
+  daily_uptime: (number | null)[];
+  hourly_latency_ms: (number | null)[];
+};
 
 test('a history has the uptime of ninety days and the median of each hour of the last day, null where nothing is known', async (t) => {
   const { api } = t.context;
@@ -49,10 +53,19 @@ test('a history is told to who the monitor belongs to, for fifty at a time', asy
   const [account, stranger] = await Promise.all([api.account(), api.account()]);
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
   t.deepEqual((await stranger.reader('GET', `/v1/overview/history?ids=${id}`)).json, { histories: [] });
-  t.is(((await account.reader('GET', `/v1/overview/history?ids=${id},${id},,`)).json['histories'] as History[]).length, 1);
+  t.is(
+    ((await account.reader('GET', `/v1/overview/history?ids=${id},${id},,`)).json['histories'] as History[]).length,
+    1,
+  );
   const many = Array.from({ length: 51 }, (_, index) => `mon_${index}`).join(',');
-  isError(t, await account.reader('GET', `/v1/overview/history?ids=${many}`), { status: 400, error: 'ids must be 1 to 50 ids separated by commas, got 51' });
-  isError(t, await account.reader('GET', '/v1/overview/history?ids=%2C'), { status: 400, error: 'ids must be 1 to 50 ids separated by commas, got 0' });
+  isError(t, await account.reader('GET', `/v1/overview/history?ids=${many}`), {
+    status: 400,
+    error: 'ids must be 1 to 50 ids separated by commas, got 51',
+  });
+  isError(t, await account.reader('GET', '/v1/overview/history?ids=%2C'), {
+    status: 400,
+    error: 'ids must be 1 to 50 ids separated by commas, got 0',
+  });
   isError(t, await account.reader('GET', '/v1/overview/history'), { status: 400, error: /ids is required/ });
 });
 
@@ -60,13 +73,23 @@ test('an overview of many monitors is compressed for who takes that, and the sam
   const { api } = t.context;
   const account = await api.account();
   for (let made = 0; made < 40; made += 1) await addMonitor(api, account, { createdAtMs: NOW_MS });
-  const ask = (coding: string) => fetch(`${api.url}/v1/overview`, { headers: { Authorization: `Bearer ${account.readerToken}`, 'Accept-Encoding': coding } });
+  const ask = (coding: string) =>
+    fetch(`${api.url}/v1/overview`, {
+      headers: { Authorization: `Bearer ${account.readerToken}`, 'Accept-Encoding': coding },
+    });
   const [plain, zipped] = await Promise.all([ask('identity'), ask('gzip')]);
   t.is(plain.headers.get('content-encoding'), null);
   t.is(zipped.headers.get('content-encoding'), 'gzip');
   t.is(zipped.headers.get('vary'), 'Accept-Encoding');
   t.true(Number(zipped.headers.get('content-length')) < 4000);
   t.deepEqual(await zipped.json(), await plain.json());
-  const same = await fetch(`${api.url}/v1/overview`, { headers: { Authorization: `Bearer ${account.readerToken}`, 'Accept-Encoding': 'gzip', 'Cache-Control': 'max-age=0', 'If-None-Match': zipped.headers.get('etag') ?? '' } });
+  const same = await fetch(`${api.url}/v1/overview`, {
+    headers: {
+      Authorization: `Bearer ${account.readerToken}`,
+      'Accept-Encoding': 'gzip',
+      'Cache-Control': 'max-age=0',
+      'If-None-Match': zipped.headers.get('etag') ?? '',
+    },
+  });
   t.is(same.status, 304);
 });

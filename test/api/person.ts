@@ -1,16 +1,23 @@
+import { csrfTokenOf } from '../../api/session/csrf.ts';
+import type { Role } from '../../core/roles.ts';
 import { hashPassword } from '../../models/password.ts';
 import { createSession, generateSessionSecret } from '../../models/sessions.ts';
-import type { Role } from '../../core/roles.ts';
 import type { User } from '../../models/user-row.ts';
 import { createUser } from '../../models/users.ts';
-import { csrfTokenOf } from '../../api/session/csrf.ts';
 import { send, type Answer, type ApiServer, type Call } from './api-server.ts';
 
 /** Where people are made. */
 type Place = Pick<ApiServer, 'database' | 'makeId' | 'url'>;
 
 /** A person of an account. `headers` are those of their session. */
-export type Person = { user: User; email: string; password: string; call: Call; headers: Record<string, string>; sessionId: string };
+export type Person = {
+  user: User;
+  email: string;
+  password: string;
+  call: Call;
+  headers: Record<string, string>;
+  sessionId: string;
+};
 
 export const PASSWORD = 'a-good-long-password';
 
@@ -20,19 +27,43 @@ const passwordHash = await hashPassword(PASSWORD);
 export type PersonOptions = { role?: Role; mark?: string; isOperator?: boolean };
 
 /** Makes a person of an account, signed in; `mark` stands in every text of theirs. */
-export async function addPerson(api: Place, tenantId: string, { role = 'owner', mark = 'person', isOperator = false }: PersonOptions = {}): Promise<Person> {
+export async function addPerson(
+  api: Place,
+  tenantId: string,
+  { role = 'owner', mark = 'person', isOperator = false }: PersonOptions = {},
+): Promise<Person> {
   const id = api.makeId('usr');
   const email = `${mark}-${id}@example.org`;
-  const user = await createUser(api.database, { id, tenantId, email, name: mark, role, passwordHash, isOperator, nowMs: Date.now() });
+  const user = await createUser(api.database, {
+    id,
+    tenantId,
+    email,
+    name: mark,
+    role,
+    passwordHash,
+    isOperator,
+    nowMs: Date.now(),
+  });
   if (user === null) throw new Error(`${email} is taken`);
   const { headers, sessionId } = await addSession(api, user, mark);
   return { user, email, password: PASSWORD, headers, sessionId, call: callWith(api, headers) };
 }
 
 /** Signs a person in without asking for the password; the headers that a page of the console sends. */
-export async function addSession({ database, makeId }: Pick<ApiServer, 'database' | 'makeId'>, user: User, mark = 'browser'): Promise<{ sessionId: string; headers: Record<string, string> }> {
+export async function addSession(
+  { database, makeId }: Pick<ApiServer, 'database' | 'makeId'>,
+  user: User,
+  mark = 'browser',
+): Promise<{ sessionId: string; headers: Record<string, string> }> {
   const [sessionId, secret] = [makeId('ses'), generateSessionSecret()];
-  const isCreated = await createSession(database, { id: sessionId, secret, user, address: '127.0.0.1', userAgent: mark, nowMs: Date.now() });
+  const isCreated = await createSession(database, {
+    id: sessionId,
+    secret,
+    user,
+    address: '127.0.0.1',
+    userAgent: mark,
+    nowMs: Date.now(),
+  });
   if (!isCreated) throw new Error(`${user.email} could not sign in`);
   return { sessionId, headers: { Cookie: `spotcheck=${secret}`, 'X-CSRF-Token': csrfTokenOf(secret) } };
 }
@@ -40,7 +71,8 @@ export async function addSession({ database, makeId }: Pick<ApiServer, 'database
 /** Calls with headers of one's own. */
 export function callWith(api: Pick<ApiServer, 'url'>, own: Record<string, string>): Call {
   // oxlint-disable-next-line max-params -- a call reads like the request that it sends
-  return (method, path, body, headers, base = api.url) => send(`${base}${path}`, { method, body, headers: { ...own, ...headers } });
+  return (method, path, body, headers, base = api.url) =>
+    send(`${base}${path}`, { method, body, headers: { ...own, ...headers } });
 }
 
 /** The cookie that an answer set, as a browser sends it back; null where it set none. */

@@ -17,20 +17,30 @@ function heldDatabase() {
   return { batches, take };
 }
 
-test('pings that come together go together, those that come meanwhile follow in their order, and each hears its own outcome', async (t) => {
-  const { batches, take } = heldDatabase();
-  const ping = createPingBatches(take);
-  const first = ['a', 'b', 'c'].map((token) => ping(pingOf(token)));
-  await until(() => batches.length === 1);
-  const second = ['d', 'e'].map((token) => ping(pingOf(token)));
-  t.is(batches.length, 1);
-  batches[0]?.finish(['taken', 'unknown', 'refused']);
-  t.deepEqual(await Promise.all(first), ['taken', 'unknown', 'refused']);
-  await until(() => batches.length === 2);
-  batches[1]?.finish(['taken', 'taken']);
-  await Promise.all(second);
-  t.deepEqual(batches.map(({ tokens }) => tokens), [['a', 'b', 'c'], ['d', 'e']]);
-});
+test(
+  'pings that come together go together, those that come meanwhile follow in their order, and each hears its own ' +
+    'outcome',
+  async (t) => {
+    const { batches, take } = heldDatabase();
+    const ping = createPingBatches(take);
+    const first = ['a', 'b', 'c'].map((token) => ping(pingOf(token)));
+    await until(() => batches.length === 1);
+    const second = ['d', 'e'].map((token) => ping(pingOf(token)));
+    t.is(batches.length, 1);
+    batches[0]?.finish(['taken', 'unknown', 'refused']);
+    t.deepEqual(await Promise.all(first), ['taken', 'unknown', 'refused']);
+    await until(() => batches.length === 2);
+    batches[1]?.finish(['taken', 'taken']);
+    await Promise.all(second);
+    t.deepEqual(
+      batches.map(({ tokens }) => tokens),
+      [
+        ['a', 'b', 'c'],
+        ['d', 'e'],
+      ],
+    );
+  },
+);
 
 test('a batch that fails tells its pings so and holds up none of the next', async (t) => {
   const { batches, take } = heldDatabase();

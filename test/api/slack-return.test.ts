@@ -1,9 +1,9 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ApiDependencies } from '../../api/dependencies.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { attemptSlack } from '../../notifications/slack/attempt.ts';
 import { authorizeSlack } from '../../notifications/slack/authorization.ts';
 import { openSlackSending, type SlackSending } from '../../notifications/slack/sending.ts';
-import type { ApiDependencies } from '../../api/dependencies.ts';
 import { SLACK_CLIENT_ID, startSlackServer, type SlackServer } from '../helpers/slack-server.ts';
 import { withApiServer, type ApiServer } from './api-server.ts';
 
@@ -14,13 +14,24 @@ const HOUR_MS = 3_600_000;
 
 // One API for them all, one Slack for each: so they run one after the other.
 let slack: SlackServer;
-const sending = (): SlackSending => openSlackSending({ allowPrivateNetwork: false, apiUrl: slack.apiUrl, deadlineMs: 8000 });
+const sending = (): SlackSending =>
+  openSlackSending({ allowPrivateNetwork: false, apiUrl: slack.apiUrl, deadlineMs: 8000 });
 const authorizeAs = (clientSecret: string) => (code: string) =>
-  authorizeSlack(code, { clientId: SLACK_CLIENT_ID, clientSecret, returnUrl: `${PUBLIC_URL}/connect/slack` }, sending());
+  authorizeSlack(
+    code,
+    { clientId: SLACK_CLIENT_ID, clientSecret, returnUrl: `${PUBLIC_URL}/connect/slack` },
+    sending(),
+  );
 const DEPENDENCIES: Partial<ApiDependencies> = {
   authorizeSlack: (code) => authorizeAs(slack.clientSecret)(code),
   sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, sending()),
-  config: { publicUrl: PUBLIC_URL, planCountLimits: true, telegramBotName: null, slackClientId: SLACK_CLIENT_ID, trustedProxies: [] },
+  config: {
+    publicUrl: PUBLIC_URL,
+    planCountLimits: true,
+    telegramBotName: null,
+    slackClientId: SLACK_CLIENT_ID,
+    trustedProxies: [],
+  },
 };
 
 const { serial: test } = anyTest as TestFn<{ api: ApiServer }>;
@@ -34,7 +45,14 @@ test('who comes back from Slack sees which channel is connected, and the channel
   t.regex(page.html, /<h1>Slack is connected<\/h1>/);
   t.regex(page.html, /Alerts of “Team &lt;b&gt;&amp;&lt;\/b&gt;” arrive in #alerts in Acme/);
   t.regex(page.html, /A first message is there already/);
-  t.like(await read(), { type: 'slack', status: 'connected', enabled: true, team_name: 'Acme', channel_name: '#alerts', url_host: null });
+  t.like(await read(), {
+    type: 'slack',
+    status: 'connected',
+    enabled: true,
+    team_name: 'Acme',
+    channel_name: '#alerts',
+    url_host: null,
+  });
   t.is(slack.posts.length, 1);
   t.regex(String(slack.posts[0]?.json['text']), /Connected to Spotcheck/);
 });
@@ -58,7 +76,9 @@ test('an address that connected a channel connects nothing a second time, and is
 test('of two that come back with one link at the same time one connects', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
-  const pages = await Promise.all(['#one', '#two'].map(async (channel) => ({ channel, ...(await visit(slack.approve(authorizeUrl, channel))) })));
+  const pages = await Promise.all(
+    ['#one', '#two'].map(async (channel) => ({ channel, ...(await visit(slack.approve(authorizeUrl, channel))) })),
+  );
   t.deepEqual(pages.map(({ status }) => status).toSorted(), [200, 400]);
   const winner = pages.find(({ status }) => status === 200);
   t.is((await read())['channel_name'], winner?.channel);
@@ -79,7 +99,11 @@ test('who tells Slack no is told so, and can change their mind', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const state = encodeURIComponent(new URL(authorizeUrl).searchParams.get('state') ?? '');
-  for (const [error, words] of [['access_denied', /told not to let Spotcheck in/], ['invalid_scope', /reported an error/], ['%3Cscript%3E', /reported an error/]] as const) {
+  for (const [error, words] of [
+    ['access_denied', /told not to let Spotcheck in/],
+    ['invalid_scope', /reported an error/],
+    ['%3Cscript%3E', /reported an error/],
+  ] as const) {
     const page = await visit(`${PUBLIC_URL}/connect/slack?error=${error}&state=${state}`);
     t.is(page.status, 400);
     t.regex(page.html, words);
@@ -139,7 +163,7 @@ test('while Slack is away nothing is connected, and the same link works when it 
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
 
-test('an app that Slack refuses is its operator\'s business, and an installation without one says so', async (t) => {
+test("an app that Slack refuses is its operator's business, and an installation without one says so", async (t) => {
   const { create, visitAt } = await prepare(t);
   const { authorizeUrl } = await create();
   const refused = await visitAt(slack.approve(authorizeUrl), { authorizeSlack: authorizeAs('wrong') });
@@ -153,7 +177,14 @@ test('an app that Slack refuses is its operator\'s business, and an installation
 test('a webhook anywhere but at Slack is not stored', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
-  slack.answers.api = { status: 200, body: JSON.stringify({ ok: true, team: { name: 'Acme' }, incoming_webhook: { channel: '#x', url: 'http://169.254.169.254/latest' } }) };
+  slack.answers.api = {
+    status: 200,
+    body: JSON.stringify({
+      ok: true,
+      team: { name: 'Acme' },
+      incoming_webhook: { channel: '#x', url: 'http://169.254.169.254/latest' },
+    }),
+  };
   t.is((await visit(slack.approve(authorizeUrl))).status, 502);
   t.is((await read())['status'], 'pending');
 });
@@ -194,7 +225,10 @@ test('HEAD and POST are refused and leave the link as it was', async (t) => {
 test('while the database is away the page says that the link can be opened again', async (t) => {
   const { create, visitAt } = await prepare(t);
   const { authorizeUrl } = await create();
-  const database = openDatabase({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none', secrets: t.context.api.database.secrets });
+  const database = openDatabase({
+    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+    secrets: t.context.api.database.secrets,
+  });
   t.teardown(() => closeDatabase(database));
   const page = await visitAt(slack.approve(authorizeUrl), { database });
   t.is(page.status, 503);
@@ -204,13 +238,19 @@ test('while the database is away the page says that the link can be opened again
 test('a page runs and loads nothing, is kept nowhere, and hands its address to nobody', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl } = await create();
-  const pages = [await visit(`${PUBLIC_URL}/connect/slack`), await visit(slack.approve(authorizeUrl, '#<img src=x onerror=alert(1)>'))];
+  const pages = [
+    await visit(`${PUBLIC_URL}/connect/slack`),
+    await visit(slack.approve(authorizeUrl, '#<img src=x onerror=alert(1)>')),
+  ];
   for (const { html, headers } of pages) {
     t.regex(html, /^<!doctype html>\n<html lang="en">/);
     t.notRegex(html, /<script|<img|<link|<form|<iframe|\sstyle=|\son\w+="/);
     t.regex(html, /<main>\n<h1>/);
     t.is(headers.get('content-type'), 'text/html; charset=utf-8');
-    t.regex(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/);
+    t.regex(
+      headers.get('content-security-policy') ?? '',
+      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    );
     t.is(headers.get('cache-control'), 'no-store');
     t.is(headers.get('referrer-policy'), 'no-referrer');
     t.is(headers.get('x-content-type-options'), 'nosniff');
@@ -226,12 +266,38 @@ test('neither logs nor rows in clear nor reads hold the client secret, a code, t
   await visit(address);
   const { api } = t.context;
   const webhook = slack.posts[0]?.webhook ?? '';
-  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c WHERE id = $1 UNION ALL SELECT row_to_json(k)::text FROM connect_codes k UNION ALL SELECT row_to_json(a)::text FROM audit_log a', [id]);
-  const { rows: recorded } = await api.database.pool.query(`SELECT actor_kind, actor_name, address, changes FROM audit_log WHERE object_id = $1 AND action = 'channel.connected'`, [id]);
-  t.deepEqual(recorded, [{ actor_kind: 'system', actor_name: 'Slack', address: '127.0.0.1', changes: { status: ['pending', 'connected'], team_name: [null, 'Acme'], channel_name: [null, '#alerts'], url: 'changed' } }]);
+  const { rows } = await api.database.pool.query(
+    'SELECT row_to_json(c)::text AS row FROM channels c WHERE id = $1 UNION ALL SELECT row_to_json(k)::text FROM ' +
+      'connect_codes k UNION ALL SELECT row_to_json(a)::text FROM audit_log a',
+    [id],
+  );
+  const { rows: recorded } = await api.database.pool.query(
+    `SELECT actor_kind, actor_name, address, changes FROM audit_log WHERE object_id = $1
+     AND action = 'channel.connected'`,
+    [id],
+  );
+  t.deepEqual(recorded, [
+    {
+      actor_kind: 'system',
+      actor_name: 'Slack',
+      address: '127.0.0.1',
+      changes: {
+        status: ['pending', 'connected'],
+        team_name: [null, 'Acme'],
+        channel_name: [null, '#alerts'],
+        url: 'changed',
+      },
+    },
+  ]);
   const places = [JSON.stringify(api.logLines), JSON.stringify(rows), (await owner('GET', `/v1/channels/${id}`)).text];
   const { searchParams } = new URL(address);
-  const secrets = [slack.clientSecret, searchParams.get('code') ?? '', searchParams.get('state') ?? '', webhook, webhook.split('/').at(-1) ?? ''];
+  const secrets = [
+    slack.clientSecret,
+    searchParams.get('code') ?? '',
+    searchParams.get('state') ?? '',
+    webhook,
+    webhook.split('/').at(-1) ?? '',
+  ];
   for (const secret of secrets) {
     t.true(secret.length > 10);
     for (const place of places) t.false(place.includes(secret));
@@ -255,11 +321,16 @@ async function prepare(t: Test) {
       const created = await owner('POST', '/v1/channels', { type: 'slack', ...body });
       t.is(created.status, 201, created.text);
       const id = String(created.json['id']);
-      return { id, authorizeUrl: String(created.json['authorize_url']), read: async () => (await owner('GET', `/v1/channels/${id}`)).json };
+      return {
+        id,
+        authorizeUrl: String(created.json['authorize_url']),
+        read: async () => (await owner('GET', `/v1/channels/${id}`)).json,
+      };
     },
     /** Follows Slack's redirect. */
     visit: (address: string) => open(address, api.url),
     /** The same at another process of the installation. */
-    visitAt: async (address: string, overrides: Partial<ApiDependencies>) => open(address, await api.another(overrides)),
+    visitAt: async (address: string, overrides: Partial<ApiDependencies>) =>
+      open(address, await api.another(overrides)),
   };
 }

@@ -1,15 +1,12 @@
-import anyTest from 'ava';
-import type { ExecutionContext, TestFn } from 'ava';
-import { listDueChecks } from '../../models/checks.ts';
-import type { DueCheck } from '../../models/checks.ts';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { listDueChecks, type DueCheck } from '../../models/checks.ts';
 import { listOccupiedPhases } from '../../models/schedule.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
 import { createUdpProbe } from '../../probes/udp.ts';
 import { startRawServer } from '../helpers/http-server.ts';
 import { startUdpServer } from '../helpers/udp-server.ts';
 import { until } from '../helpers/until.ts';
-import { isError, withApiServer } from './api-server.ts';
-import type { ApiServer } from './api-server.ts';
+import { isError, withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -27,10 +24,14 @@ async function dueCheckOf({ database }: ApiServer, id: unknown): Promise<DueChec
 const ECHOES = {
   async tcp(t: ExecutionContext<{ api: ApiServer }>) {
     const received: string[] = [];
-    const { port } = await startRawServer(t as ExecutionContext, (socket) => void socket.on('data', (piece) => {
-      received.push(piece.toString('latin1'));
-      socket.write(piece);
-    }));
+    const { port } = await startRawServer(
+      t as ExecutionContext,
+      (socket) =>
+        void socket.on('data', (piece) => {
+          received.push(piece.toString('latin1'));
+          socket.write(piece);
+        }),
+    );
     return { port, received: () => received };
   },
   async udp(t: ExecutionContext<{ api: ApiServer }>) {
@@ -42,35 +43,61 @@ const ECHOES = {
 const PROBES = { tcp: createTcpProbe, udp: createUdpProbe };
 
 for (const type of ['tcp', 'udp'] as const) {
-  test(`the secret payload of a ${type} monitor reaches its target, is shown nowhere, and survives a PATCH that preserves it`, async (t) => {
-    const { api } = t.context;
-    const { owner, reader } = await api.account();
-    const { port, received } = await ECHOES[type](t);
-    const probe = PROBES[type]({ allowPrivateNetwork: true });
-    const measure = async (id: unknown) => await probe((await dueCheckOf(api, id)).target);
+  test(
+    `the secret payload of a ${type} monitor reaches its target, is shown nowhere, and survives a PATCH that ` +
+      'preserves it',
+    async (t) => {
+      const { api } = t.context;
+      const { owner, reader } = await api.account();
+      const { port, received } = await ECHOES[type](t);
+      const probe = PROBES[type]({ allowPrivateNetwork: true });
+      const measure = async (id: unknown) => await probe((await dueCheckOf(api, id)).target);
 
-    const transport = { payload: String.raw`s3cret\r\n`, payloadEncoding: 'utf8', payloadSecret: true, expect: 's3cret' };
-    const created = await owner('POST', '/v1/monitors', { name: 'Door', type, target: `127.0.0.1:${port}`, check_spec: { transport } });
-    t.is(created.status, 201, created.text);
-    const path = `/v1/monitors/${created.json['id']}`;
-    t.deepEqual((await reader('GET', path)).json['check_spec'], { transport: { payloadEncoding: 'utf8', payloadSecret: true, expect: 's3cret' } });
-    const { rows } = await api.database.pool.query('SELECT m.sealed_secrets FROM monitors m WHERE id = $1', [created.json['id']]);
-    t.false(JSON.stringify(rows).includes('s3cret'));
-    t.is((await measure(created.json['id'])).type, type);
-    t.deepEqual(received(), ['s3cret\r\n']);
+      const transport = {
+        payload: String.raw`s3cret\r\n`,
+        payloadEncoding: 'utf8',
+        payloadSecret: true,
+        expect: 's3cret',
+      };
+      const created = await owner('POST', '/v1/monitors', {
+        name: 'Door',
+        type,
+        target: `127.0.0.1:${port}`,
+        check_spec: { transport },
+      });
+      t.is(created.status, 201, created.text);
+      const path = `/v1/monitors/${created.json['id']}`;
+      t.deepEqual((await reader('GET', path)).json['check_spec'], {
+        transport: { payloadEncoding: 'utf8', payloadSecret: true, expect: 's3cret' },
+      });
+      const { rows } = await api.database.pool.query('SELECT m.sealed_secrets FROM monitors m WHERE id = $1', [
+        created.json['id'],
+      ]);
+      t.false(JSON.stringify(rows).includes('s3cret'));
+      t.is((await measure(created.json['id'])).type, type);
+      t.deepEqual(received(), ['s3cret\r\n']);
 
-    const kept = await owner('PATCH', path, { check_spec: { transport: { payloadSecret: true, preservePayload: true, expect: 'gone' } } });
-    t.is(kept.status, 200, kept.text);
-    t.deepEqual((await reader('GET', path)).json['check_spec'], { transport: { payloadSecret: true, expect: 'gone' } });
-    const renamed = await owner('PATCH', path, { name: 'Gate', timeout_ms: 300 });
-    t.is(renamed.status, 200, renamed.text);
-    await measure(created.json['id']);
-    t.deepEqual(received(), ['s3cret\r\n', 's3cret\r\n']);
+      const kept = await owner('PATCH', path, {
+        check_spec: { transport: { payloadSecret: true, preservePayload: true, expect: 'gone' } },
+      });
+      t.is(kept.status, 200, kept.text);
+      t.deepEqual((await reader('GET', path)).json['check_spec'], {
+        transport: { payloadSecret: true, expect: 'gone' },
+      });
+      const renamed = await owner('PATCH', path, { name: 'Gate', timeout_ms: 300 });
+      t.is(renamed.status, 200, renamed.text);
+      await measure(created.json['id']);
+      t.deepEqual(received(), ['s3cret\r\n', 's3cret\r\n']);
 
-    await owner('PATCH', path, { check_spec: { transport: { payload: 'open' } } });
-    await measure(created.json['id']);
-    t.is(await until(() => received()[2]), 'open');
-    isError(t, await owner('PATCH', path, { check_spec: { transport: { payloadSecret: true, preservePayload: true } } }), { status: 400, error: /preservePayload has nothing to keep/ });
-    t.false(JSON.stringify(api.logLines).includes('s3cret'));
-  });
+      await owner('PATCH', path, { check_spec: { transport: { payload: 'open' } } });
+      await measure(created.json['id']);
+      t.is(await until(() => received()[2]), 'open');
+      isError(
+        t,
+        await owner('PATCH', path, { check_spec: { transport: { payloadSecret: true, preservePayload: true } } }),
+        { status: 400, error: /preservePayload has nothing to keep/ },
+      );
+      t.false(JSON.stringify(api.logLines).includes('s3cret'));
+    },
+  );
 }

@@ -11,15 +11,33 @@ const requests = requestPart(description);
 
 const inOrder = (routes: readonly object[]) => routes.map((route) => JSON.stringify(route)).toSorted();
 
-/** Sends an empty request of an operation through the validator; true when it goes through, rejects with anything but a refusal of ours. */
+/**
+ * Sends an empty request of an operation through the validator; true when it goes through, rejects with anything but a
+ * refusal of ours.
+ */
 async function passes(steps: readonly RequestHandler[], { expressRoute, method }: DescribedRoute): Promise<boolean> {
   const app = express();
   const url = expressRoute.replaceAll(/:\w+/g, 'any');
-  const request = { app, method, url, originalUrl: url, path: url, baseUrl: '', params: {}, query: {}, headers: { 'content-type': 'application/json' } };
+  const request = {
+    app,
+    method,
+    url,
+    originalUrl: url,
+    path: url,
+    baseUrl: '',
+    params: {},
+    query: {},
+    headers: { 'content-type': 'application/json' },
+  };
   try {
     for (const step of steps) {
       // Only what the validator reads of a request and answers to is there.
-      await new Promise<void>((resolve, reject) => void step(request as unknown as Request, { locals: {} } as Response, (refusal?: unknown) => (refusal === undefined ? resolve() : reject(refusal))));
+      await new Promise<void>(
+        (resolve, reject) =>
+          void step(request as unknown as Request, { locals: {} } as Response, (refusal?: unknown) =>
+            refusal === undefined ? resolve() : reject(refusal),
+          ),
+      );
     }
     return true;
   } catch (refusal) {
@@ -28,18 +46,31 @@ async function passes(steps: readonly RequestHandler[], { expressRoute, method }
   }
 }
 
-test('what requests are held against is a document of OpenAPI, and its operations are those that the package itself finds', async (t) => {
-  const { apiDoc, basePaths, routes } = await new OpenApiSpecLoader({ apiDoc: structuredClone(requests) as never, validateApiSpec: true, $refParser: { mode: 'bundle' } }).load();
-  t.deepEqual(inOrder(listDescribedRoutes(requests)), inOrder(routes));
-  t.deepEqual(basePaths, [`${BASE_PATH}/`]);
-  // It only sorts the tags.
-  const given = requests as unknown as typeof apiDoc;
-  t.deepEqual({ ...apiDoc, tags: [] }, { ...given, tags: [] });
-});
+test(
+  'what requests are held against is a document of OpenAPI, and its operations are those that the package itself ' +
+    'finds',
+  async (t) => {
+    const { apiDoc, basePaths, routes } = await new OpenApiSpecLoader({
+      apiDoc: structuredClone(requests) as never,
+      validateApiSpec: true,
+      $refParser: { mode: 'bundle' },
+    }).load();
+    t.deepEqual(inOrder(listDescribedRoutes(requests)), inOrder(routes));
+    t.deepEqual(basePaths, [`${BASE_PATH}/`]);
+    // It only sorts the tags.
+    const given = requests as unknown as typeof apiDoc;
+    t.deepEqual({ ...apiDoc, tags: [] }, { ...given, tags: [] });
+  },
+);
 
 test('a path without ids goes before one whose id it could be', (t) => {
   const operation = { get: { operationId: 'any' } };
-  const paths = { '/monitors/{id}': operation, '/monitors/{id}/checks': operation, '/monitors/summary': operation, '/monitors': operation };
+  const paths = {
+    '/monitors/{id}': operation,
+    '/monitors/{id}/checks': operation,
+    '/monitors/summary': operation,
+    '/monitors': operation,
+  };
   const places = listDescribedRoutes({ paths }).map(({ expressRoute }) => expressRoute);
   t.true(places.indexOf('/v1/monitors/summary') < places.indexOf('/v1/monitors/:id'), places.join(' '));
 });
@@ -54,7 +85,12 @@ test('the schemas of every operation compile', async (t) => {
 
 test('a schema that does not compile is a fault of the request that needs it, and of no other', async (t) => {
   const broken = structuredClone(description);
-  broken.paths = { '/good': { get: { operationId: 'good' } }, '/bad': { get: { operationId: 'bad', parameters: [{ name: 'limit', in: 'query', schema: { type: 'no such type' } }] } } };
+  broken.paths = {
+    '/good': { get: { operationId: 'good' } },
+    '/bad': {
+      get: { operationId: 'bad', parameters: [{ name: 'limit', in: 'query', schema: { type: 'no such type' } }] },
+    },
+  };
   const steps = validation(broken);
   const [bad, good] = listDescribedRoutes(broken);
   if (bad === undefined || good === undefined) throw new Error('Two operations were described');

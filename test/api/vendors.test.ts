@@ -1,6 +1,5 @@
-import anyTest from 'ava';
-import type { ExecutionContext, TestFn } from 'ava';
 import { randomBytes } from 'node:crypto';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createVendorLookUp } from '../../api/vendor-look-up.ts';
@@ -49,10 +48,17 @@ let base: Promise<string> | null = null;
 /** What happens once a page has been read and before the request that waits for it goes on. */
 const overtaking = new Map<string, () => Promise<void>>();
 
-/** One more process of the API, as production makes it: a real queue, with a real worker behind it but for the unattended vendors. */
+/**
+ * One more process of the API, as production makes it: a real queue, with a real worker behind it but for the
+ * unattended vendors.
+ */
 function openApi(api: ApiServer): Promise<string> {
   const listRecords = (urls: readonly string[]) => listVendorDocumentRecords(api.database, urls);
-  const attended = createVendorLookUp({ listRecords, enqueueLookUp: (target, tenantId) => openWorker(api).queues.enqueueLookUp(target, tenantId), now: Date.now });
+  const attended = createVendorLookUp({
+    listRecords,
+    enqueueLookUp: (target, tenantId) => openWorker(api).queues.enqueueLookUp(target, tenantId),
+    now: Date.now,
+  });
   let ms = Date.now();
   // Each look at the clock is three seconds later, so that nobody waits for the patience to end.
   const unattended = createVendorLookUp({ listRecords, enqueueLookUp: async () => undefined, now: () => (ms += 3000) });
@@ -66,7 +72,10 @@ function openApi(api: ApiServer): Promise<string> {
   });
 }
 
-/** From now on `overtake` comes before each request that has had one of the pages read, but not before its own; returns the pages that were read, as it goes on. */
+/**
+ * From now on `overtake` comes before each request that has had one of the pages read, but not before its own; returns
+ * the pages that were read, as it goes on.
+ */
 function overtakeReads(pages: readonly string[], overtake: (reads: number) => Promise<unknown>): string[] {
   const read: string[] = [];
   let isOvertaking = false;
@@ -86,7 +95,11 @@ async function openVendorApi({ context: { api } }: ExecutionContext<{ api: ApiSe
   const url = await base;
   const account = await api.account();
   const through = (call: Call) => (method: string, path: string, body?: unknown) => call(method, path, body, {}, url);
-  return { owner: through(account.owner), reader: through(account.reader), stranger: through((await api.account()).owner) };
+  return {
+    owner: through(account.owner),
+    reader: through(account.reader),
+    stranger: through((await api.account()).owner),
+  };
 }
 
 const create = (target: string, more: object = {}) => ({ name: 'Vendor', type: 'vendor', target, ...more });
@@ -100,21 +113,34 @@ test('a status page that nobody knows is read by a worker, and the server fills 
   const { owner } = await openVendorApi(t);
   const created = await owner('POST', '/v1/monitors', create(`${page.url}/history`, { components: ['api', 'c3'] }));
   t.is(created.status, 201, created.text);
-  t.deepEqual(await vendorOf(owner, created.json['id']), { vendorId: new URL(page.url).host, pageUrl: page.url, probeUrl: `${page.url}/api/v2/summary.json`, components: ['API', 'Webhooks'] });
+  t.deepEqual(await vendorOf(owner, created.json['id']), {
+    vendorId: new URL(page.url).host,
+    pageUrl: page.url,
+    probeUrl: `${page.url}/api/v2/summary.json`,
+    components: ['API', 'Webhooks'],
+  });
 });
 
 test('many who write monitors of one page make one request', async (t) => {
   const page = await startStatusPage(t);
   const { owner } = await openVendorApi(t);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => owner('POST', '/v1/monitors', create(page.url, { components: ['API'] }))));
-  t.deepEqual(answers.map(({ status }) => status), Array.from({ length: 20 }, () => 201));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => owner('POST', '/v1/monitors', create(page.url, { components: ['API'] }))),
+  );
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    Array.from({ length: 20 }, () => 201),
+  );
   t.is(page.requests.length, 1);
 });
 
 test('an unknown component is a 400 with those that may have been meant, and nothing is stored', async (t) => {
   const page = await startStatusPage(t);
   const { owner } = await openVendorApi(t);
-  isError(t, await owner('POST', '/v1/monitors', create(page.url, { components: ['Dashbord'] })), { status: 400, error: /^components must be parts of .*"Dashbord" is not on the status page; did you mean "Dashboard"\?$/ });
+  isError(t, await owner('POST', '/v1/monitors', create(page.url, { components: ['Dashbord'] })), {
+    status: 400,
+    error: /^components must be parts of .*"Dashbord" is not on the status page; did you mean "Dashboard"\?$/,
+  });
   t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
 
@@ -122,10 +148,19 @@ test('a site that is no status page, and one that does not answer, are a 400 tha
   const { owner } = await openVendorApi(t);
   const site = await startStatusPage(t);
   site.instead = { status: 200, body: '<h1>Hello</h1>' };
-  isError(t, await owner('POST', '/v1/monitors', create(site.url)), { status: 400, error: /^target must be the URL of a status page .*it is not JSON$/ });
+  isError(t, await owner('POST', '/v1/monitors', create(site.url)), {
+    status: 400,
+    error: /^target must be the URL of a status page .*it is not JSON$/,
+  });
   site.instead = { status: 500 };
-  isError(t, await owner('POST', '/v1/monitors', create(`${site.url}/shop`)), { status: 400, error: /^target must be a status page that can be read .*HTTP 500: try again later$/ });
-  isError(t, await owner('POST', '/v1/monitors', create('http://127.0.0.1:9')), { status: 400, error: /Connection refused: try again later$/ });
+  isError(t, await owner('POST', '/v1/monitors', create(`${site.url}/shop`)), {
+    status: 400,
+    error: /^target must be a status page that can be read .*HTTP 500: try again later$/,
+  });
+  isError(t, await owner('POST', '/v1/monitors', create('http://127.0.0.1:9')), {
+    status: 400,
+    error: /Connection refused: try again later$/,
+  });
 });
 
 test('a PATCH reads a page only where target or components change, and holds what stays against a new target', async (t) => {
@@ -133,12 +168,17 @@ test('a PATCH reads a page only where target or components change, and holds wha
   const second = await startStatusPage(t);
   second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];
   const { owner, reader, stranger } = await openVendorApi(t);
-  const { json: { id } } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
   const path = `/v1/monitors/${id}`;
   t.is((await owner('PATCH', path, { name: 'Renamed', target: first.url })).status, 200);
   t.is(first.requests.length, 1);
 
-  isError(t, await owner('PATCH', path, { target: second.url }), { status: 400, error: /"API" is not on the status page; it has "Kitchen"/ });
+  isError(t, await owner('PATCH', path, { target: second.url }), {
+    status: 400,
+    error: /"API" is not on the status page; it has "Kitchen"/,
+  });
   t.like(await vendorOf(owner, id), { pageUrl: first.url, components: ['API'] });
   t.is((await owner('PATCH', path, { target: second.url, components: ['kitchen'] })).status, 200);
   t.like(await vendorOf(owner, id), { pageUrl: second.url, components: ['Kitchen'] });
@@ -154,13 +194,22 @@ test('components are held against the page of the target that another PATCH has 
   const second = await startStatusPage(t);
   second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];
   const { owner } = await openVendorApi(t);
-  for (const [components, status] of [[['kitchen'], 200], [['Dashboard'], 400]] as const) {
-    const { json: { id } } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
+  for (const [components, status] of [
+    [['kitchen'], 200],
+    [['Dashboard'], 400],
+  ] as const) {
+    const {
+      json: { id },
+    } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
     const path = `/v1/monitors/${id}`;
-    const read = overtakeReads([first.url, second.url], async (reads) => reads === 1 && (await owner('PATCH', path, { target: second.url, components: [] })));
+    const read = overtakeReads(
+      [first.url, second.url],
+      async (reads) => reads === 1 && (await owner('PATCH', path, { target: second.url, components: [] })),
+    );
     const answer = await owner('PATCH', path, { components });
     t.is(answer.status, status, answer.text);
-    if (status === 400) isError(t, answer, { status, error: /"Dashboard" is not on the status page; it has "Kitchen"$/ });
+    if (status === 400)
+      isError(t, answer, { status, error: /"Dashboard" is not on the status page; it has "Kitchen"$/ });
     t.like(await vendorOf(owner, id), { pageUrl: second.url, components: status === 200 ? ['Kitchen'] : [] });
     t.deepEqual(read, [first.url, second.url]);
     for (const url of [first.url, second.url]) overtaking.delete(url);
@@ -171,9 +220,13 @@ test('a PATCH that is overtaken each time it has read the page ends all the same
   const pages = [await startStatusPage(t), await startStatusPage(t)];
   const urlOf = (turn: number) => pages[turn % 2]?.url ?? '';
   const { owner } = await openVendorApi(t);
-  const { json: { id } } = await owner('POST', '/v1/monitors', create(urlOf(0)));
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', create(urlOf(0)));
   const path = `/v1/monitors/${id}`;
-  const read = overtakeReads([urlOf(0), urlOf(1)], (reads) => owner('PATCH', path, { target: urlOf(reads), components: [] }));
+  const read = overtakeReads([urlOf(0), urlOf(1)], (reads) =>
+    owner('PATCH', path, { target: urlOf(reads), components: [] }),
+  );
   const answer = await owner('PATCH', path, { components: ['api'] });
   t.is(answer.status, 200, answer.text);
   t.deepEqual(read, [urlOf(0), urlOf(1), urlOf(2)]);
@@ -184,18 +237,36 @@ test('a vendor of the catalogue is stored at once as a whole; a vendor that nobo
   const { owner } = await openVendorApi(t);
   const created = await owner('POST', '/v1/monitors', create('github'));
   t.is(created.status, 201, created.text);
-  t.like(await vendorOf(owner, created.json['id']), { vendorId: 'github', pageUrl: 'https://www.githubstatus.com', components: [] });
-  isError(t, await owner('POST', '/v1/monitors', create('cloudflair')), { status: 400, error: /got "cloudflair"; did you mean cloudflare/ });
+  t.like(await vendorOf(owner, created.json['id']), {
+    vendorId: 'github',
+    pageUrl: 'https://www.githubstatus.com',
+    components: [],
+  });
+  isError(t, await owner('POST', '/v1/monitors', create('cloudflair')), {
+    status: 400,
+    error: /got "cloudflair"; did you mean cloudflare/,
+  });
   t.false(wanted.includes('github'));
 });
 
 test('AWS components are held against what AWS has, without asking it', async (t) => {
   const { owner } = await openVendorApi(t);
-  const created = await owner('POST', '/v1/monitors', create('aws', { components: ['ec2:us-east-1', 'CloudFront:global'] }));
+  const created = await owner(
+    'POST',
+    '/v1/monitors',
+    create('aws', { components: ['ec2:us-east-1', 'CloudFront:global'] }),
+  );
   t.is(created.status, 201, created.text);
-  t.like(await vendorOf(owner, created.json['id']), { vendorId: 'aws', probeUrl: 'https://health.aws.amazon.com/public/currentevents', components: ['ec2:us-east-1', 'cloudfront:global'] });
+  t.like(await vendorOf(owner, created.json['id']), {
+    vendorId: 'aws',
+    probeUrl: 'https://health.aws.amazon.com/public/currentevents',
+    components: ['ec2:us-east-1', 'cloudfront:global'],
+  });
   isError(t, await owner('POST', '/v1/monitors', create('aws')), { status: 400, error: /at least one service:region/ });
-  isError(t, await owner('POST', '/v1/monitors', create('aws', { components: ['ec2:us-east-9'] })), { status: 400, error: /AWS has no region "us-east-9"; did you mean us-east-1/ });
+  isError(t, await owner('POST', '/v1/monitors', create('aws', { components: ['ec2:us-east-9'] })), {
+    status: 400,
+    error: /AWS has no region "us-east-9"; did you mean us-east-1/,
+  });
   t.false(wanted.includes('aws'));
 });
 
@@ -204,22 +275,32 @@ test('while no worker answers, a vendor of the catalogue is stored as sent and a
   const created = await owner('POST', '/v1/monitors', create('cloudflare', { components: ['Workers'] }));
   t.is(created.status, 201, created.text);
   t.like(await vendorOf(owner, created.json['id']), { vendorId: 'cloudflare', components: ['Workers'] });
-  isError(t, await owner('POST', '/v1/monitors', create('https://status.shop.example')), { status: 400, error: /^target must be a status page that can be read when it is set\. .*: try again later$/ });
+  isError(t, await owner('POST', '/v1/monitors', create('https://status.shop.example')), {
+    status: 400,
+    error: /^target must be a status page that can be read when it is set\. .*: try again later$/,
+  });
 });
 
 test('a draft keeps its components until it has a target to hold them against', async (t) => {
   const page = await startStatusPage(t);
   const { owner } = await openVendorApi(t);
-  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Draft', type: 'vendor', components: ['Nowhere'] });
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'Draft', type: 'vendor', components: ['Nowhere'] });
   t.deepEqual(await vendorOf(owner, id), { components: ['Nowhere'] });
-  isError(t, await owner('PATCH', `/v1/monitors/${id}`, { target: page.url }), { status: 400, error: /"Nowhere" is not on the status page/ });
+  isError(t, await owner('PATCH', `/v1/monitors/${id}`, { target: page.url }), {
+    status: 400,
+    error: /"Nowhere" is not on the status page/,
+  });
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { target: page.url, components: ['API'] })).status, 200);
 });
 
 test('the vendor that a read shows can be sent back and changes nothing', async (t) => {
   const page = await startStatusPage(t);
   const { owner } = await openVendorApi(t);
-  const { json: { id } } = await owner('POST', '/v1/monitors', create(page.url, { components: ['API'] }));
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', create(page.url, { components: ['API'] }));
   const vendor = await vendorOf(owner, id);
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: { vendor } })).status, 200);
   t.deepEqual(await vendorOf(owner, id), vendor);
@@ -228,26 +309,44 @@ test('the vendor that a read shows can be sent back and changes nothing', async 
 
 test('the vendors of the catalogue are listed by name, for whoever may read', async (t) => {
   const { reader } = await openVendorApi(t);
-  const { vendors } = (await reader('GET', '/v1/vendors')).json as { vendors: { id: string; name: string; page_url: string }[] };
+  const { vendors } = (await reader('GET', '/v1/vendors')).json as {
+    vendors: { id: string; name: string; page_url: string }[];
+  };
   t.deepEqual(vendors.map(({ id }) => id).toSorted(), VENDORS.map(({ id }) => id).toSorted());
-  t.deepEqual(vendors.find(({ id }) => id === 'aws'), { id: 'aws', name: 'AWS', page_url: 'https://health.aws.amazon.com/health/status' });
-  t.deepEqual(vendors.slice(0, 3).map(({ name }) => name), ['1Password', 'Aiven', 'Akamai Linode']);
+  t.deepEqual(
+    vendors.find(({ id }) => id === 'aws'),
+    { id: 'aws', name: 'AWS', page_url: 'https://health.aws.amazon.com/health/status' },
+  );
+  t.deepEqual(
+    vendors.slice(0, 3).map(({ name }) => name),
+    ['1Password', 'Aiven', 'Akamai Linode'],
+  );
 });
 
 test('the components of a page are listed with their states, read once a minute at the most', async (t) => {
   const page = await startStatusPage(t);
-  page.page.components = [{ id: 'c1', name: 'API', status: 'partial_outage' }, { id: 'c2', name: 'API', status: 'operational' }];
+  page.page.components = [
+    { id: 'c1', name: 'API', status: 'partial_outage' },
+    { id: 'c2', name: 'API', status: 'operational' },
+  ];
   const { reader } = await openVendorApi(t);
   const path = `/v1/vendors/components?target=${encodeURIComponent(`${page.url}/history`)}`;
   const seen = await reader('GET', path);
-  t.deepEqual(seen.json, {
-    id: new URL(page.url).host,
-    name: 'Shop Cloud',
-    page_url: page.url,
-    lists: 'all',
-    components: [{ id: 'c1', name: 'API', state: 'partial' }, { id: 'c2', name: 'API', state: 'operational' }],
-    failure: null,
-  }, seen.text);
+  t.deepEqual(
+    seen.json,
+    {
+      id: new URL(page.url).host,
+      name: 'Shop Cloud',
+      page_url: page.url,
+      lists: 'all',
+      components: [
+        { id: 'c1', name: 'API', state: 'partial' },
+        { id: 'c2', name: 'API', state: 'operational' },
+      ],
+      failure: null,
+    },
+    seen.text,
+  );
   t.deepEqual((await reader('GET', path)).json, seen.json);
   t.is(page.requests.length, 1);
 });
@@ -261,35 +360,56 @@ test('a page that cannot be read, or is none, is answered with the reason, and w
   t.is(none.status, 200, none.text);
   t.deepEqual(none.json['components'], []);
   t.regex(String(none.json['failure']), /it is not JSON$/);
-  t.like((await ask('cloudflare')).json, { id: 'cloudflare', name: 'Cloudflare', components: [], failure: 'The status page was not read in time' });
+  t.like((await ask('cloudflare')).json, {
+    id: 'cloudflare',
+    name: 'Cloudflare',
+    components: [],
+    failure: 'The status page was not read in time',
+  });
   isError(t, await ask('cloudflair'), { status: 400, error: /got "cloudflair"; did you mean cloudflare/ });
   isError(t, await reader('GET', '/v1/vendors/components'), { status: 400, error: /target/ });
 });
 
-test('pages that are not in the catalogue are read ten times a minute for one account, those that are as often as they like', async (t) => {
-  const page = await startStatusPage(t);
-  const { owner, reader, stranger } = await openVendorApi(t);
-  const ask = (call: typeof owner, target: string) => call('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
-  const statuses: number[] = [];
-  for (let asked = 0; asked < 11; asked += 1) statuses.push((await ask(owner, page.url)).status);
-  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429]);
-  t.is((await ask(owner, 'cloudflare')).status, 200);
-  t.is((await ask(reader, page.url)).status, 429);
-  t.is((await ask(stranger, page.url)).status, 200);
-});
+test(
+  'pages that are not in the catalogue are read ten times a minute for one account, those that are as often as ' +
+    'they like',
+  async (t) => {
+    const page = await startStatusPage(t);
+    const { owner, reader, stranger } = await openVendorApi(t);
+    const ask = (call: typeof owner, target: string) =>
+      call('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
+    const statuses: number[] = [];
+    for (let asked = 0; asked < 11; asked += 1) statuses.push((await ask(owner, page.url)).status);
+    t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429]);
+    t.is((await ask(owner, 'cloudflare')).status, 200);
+    t.is((await ask(reader, page.url)).status, 429);
+    t.is((await ask(stranger, page.url)).status, 200);
+  },
+);
 
-test('creations and PATCHes that name a page of their own count with those reads, each page once: nobody scans by refused creations', async (t) => {
-  const page = await startStatusPage(t);
-  page.instead = { status: 200, body: 'none' };
-  const { owner } = await openVendorApi(t);
-  const { json: { id } } = await owner('POST', '/v1/monitors', create('github'));
-  const statuses: number[] = [];
-  for (let path = 0; path < 8; path += 1) statuses.push((await owner('POST', '/v1/monitors', create(`${page.url}/${path}`))).status);
-  for (let path = 8; path < 12; path += 1) statuses.push((await owner('PATCH', `/v1/monitors/${id}`, { target: `${page.url}/${path}` })).status);
-  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 400), 429, 429]);
-  const refused = await owner('POST', '/v1/monitors', create(`${page.url}/12`));
-  isError(t, refused, { status: 429, error: /^10 previews and reads of status pages .* within a minute: wait \d+ s$/ });
-  t.true(Number(refused.headers.get('retry-after')) > 0);
-  t.is((await owner('POST', '/v1/trials', { monitor: { target: 'https://shop.example/' } })).status, 429);
-  t.true(page.requests.length <= 10);
-});
+test(
+  'creations and PATCHes that name a page of their own count with those reads, each page once: nobody scans by ' +
+    'refused creations',
+  async (t) => {
+    const page = await startStatusPage(t);
+    page.instead = { status: 200, body: 'none' };
+    const { owner } = await openVendorApi(t);
+    const {
+      json: { id },
+    } = await owner('POST', '/v1/monitors', create('github'));
+    const statuses: number[] = [];
+    for (let path = 0; path < 8; path += 1)
+      statuses.push((await owner('POST', '/v1/monitors', create(`${page.url}/${path}`))).status);
+    for (let path = 8; path < 12; path += 1)
+      statuses.push((await owner('PATCH', `/v1/monitors/${id}`, { target: `${page.url}/${path}` })).status);
+    t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 400), 429, 429]);
+    const refused = await owner('POST', '/v1/monitors', create(`${page.url}/12`));
+    isError(t, refused, {
+      status: 429,
+      error: /^10 previews and reads of status pages .* within a minute: wait \d+ s$/,
+    });
+    t.true(Number(refused.headers.get('retry-after')) > 0);
+    t.is((await owner('POST', '/v1/trials', { monitor: { target: 'https://shop.example/' } })).status, 429);
+    t.true(page.requests.length <= 10);
+  },
+);

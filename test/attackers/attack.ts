@@ -8,13 +8,22 @@ import { httpTarget } from '../helpers/check-target.ts';
 import { startRawServer } from '../helpers/http-server.ts';
 import type { ProbedCheck, ProbingOrder, ProbingReport } from './probing-process.ts';
 
-/** What a check may cost at most that meets an attack: megabytes of memory, and milliseconds of processor in one turn of the loop. */
+/**
+ * What a check may cost at most that meets an attack: megabytes of memory, and milliseconds of processor in one turn of
+ * the loop.
+ */
 export type Bounds = { grownMb?: number; holdMs?: number; copies?: number };
 
 /** A process of its own that runs checks with the real probes. */
-export type Probing = { child: ChildProcess; ask: (order: Pick<ProbingOrder, 'targets'> & Partial<ProbingOrder>) => Promise<ProbingReport> };
+export type Probing = {
+  child: ChildProcess;
+  ask: (order: Pick<ProbingOrder, 'targets'> & Partial<ProbingOrder>) => Promise<ProbingReport>;
+};
 
-/** What an answer to a thing that should be bounded may exceed its time-out by: the machine has other things to do, in milliseconds. */
+/**
+ * What an answer to a thing that should be bounded may exceed its time-out by: the machine has other things to do, in
+ * milliseconds.
+ */
 const MARGIN_MS = 2000;
 
 /** A port where nobody listens, for orders without a registry. */
@@ -53,7 +62,9 @@ export function sayAll(text: string | Buffer): Way {
 export function flood(beginning: string, again: string | Buffer): Way {
   const piece = Buffer.from(again as string, 'latin1');
   return (socket) => {
-    const pump = () => { while (!socket.destroyed && socket.write(piece)); };
+    const pump = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
     socket.write(beginning, 'latin1');
     socket.on('drain', pump);
     pump();
@@ -82,15 +93,23 @@ export async function startAttacker(t: ExecutionContext, way: Way): Promise<numb
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok';
 
 /**
- * Runs checks of a hostile target beside one of a target in good order, and holds what they cost against the bounds: each has a verdict in its
- * time, nothing is thrown, memory stays, no turn of the loop is long, and the neighbour is up. Returns the first check of the hostile target.
+ * Runs checks of a hostile target beside one of a target in good order, and holds what they cost against the bounds:
+ * each has a verdict in its time, nothing is thrown, memory stays, no turn of the loop is long, and the neighbour is
+ * up. Returns the first check of the hostile target.
  */
 export async function withstand(
   t: ExecutionContext,
   { ask }: Probing,
-  { target, bounds: { grownMb = 64, holdMs = 500, copies = 1 } = {}, ...registries }: { target: CheckTarget; bounds?: Bounds } & Partial<ProbingOrder>,
+  {
+    target,
+    bounds: { grownMb = 64, holdMs = 500, copies = 1 } = {},
+    ...registries
+  }: { target: CheckTarget; bounds?: Bounds } & Partial<ProbingOrder>,
 ): Promise<ProbedCheck> {
-  const neighbour = httpTarget({ target: `http://127.0.0.1:${await startAttacker(t, sayAll(FINE))}/`, bodyMatch: 'ok' });
+  const neighbour = httpTarget({
+    target: `http://127.0.0.1:${await startAttacker(t, sayAll(FINE))}/`,
+    bodyMatch: 'ok',
+  });
   const report = await ask({ ...registries, targets: [...Array.from({ length: copies }, () => target), neighbour] });
   const { checks } = report;
   for (const { failure, verdict, tookMs } of checks) {

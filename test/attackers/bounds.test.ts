@@ -19,7 +19,10 @@ type Row = { bound: string; tables: string[]; cause: string; limit: string; file
 function readRows(): Row[] {
   const [, section = ''] = readFileSync(new URL('SECURITY.md', ROOT), 'utf8').split(/^## What has a bound$/m);
   const [table = ''] = section.split(/^## /m);
-  const lines = table.split('\n').filter((line) => line.startsWith('| ')).slice(1);
+  const lines = table
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1);
   const quoted = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
   return lines.map((line) => {
     const [, bound = '', tables, cause = '', limit = '', files] = line.split('|').map((cell) => cell.trim());
@@ -42,13 +45,15 @@ test('each row says a number and where it is enforced, and each has one walker',
 
 test('every table of the database is in one row', async (t) => {
   const { rows } = await t.context.api.database.pool.query<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'
+     AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
   );
   t.deepEqual(ROWS.flatMap(({ tables }) => tables).toSorted(), rows.map(({ name }) => name).toSorted());
 });
 
 for (const { bound } of ROWS) {
-  // What one account does must not be refused for another's sake either, but they share addresses and the budget of a process.
+  // What one account does must not be refused for another's sake either, but they share addresses and the budget of a
+  // process.
   test.serial(`${bound}: the bound holds`, async (t) => {
     await createPartitions(t.context.api.database, Date.now());
     const walk = WALKERS[bound];

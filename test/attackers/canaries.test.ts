@@ -31,7 +31,12 @@ type Places = Map<string, string>;
 const BOARD_STATES = ['latest', 'active', 'waiting', 'delayed', 'completed', 'failed'];
 
 /** What every installation of these tests is given, and the secrets in it. */
-function settingsOf(world: EchoingWorld): { env: Record<string, string>; secrets: Secrets; token: string; boardPassword: string } {
+function settingsOf(world: EchoingWorld): {
+  env: Record<string, string>;
+  secrets: Secrets;
+  token: string;
+  boardPassword: string;
+} {
   const token = `spk_${canary('bootstrap-token')}`;
   const [password, boardPassword] = [canary('console-password'), canary('board-password')];
   const env = {
@@ -51,13 +56,15 @@ function settingsOf(world: EchoingWorld): { env: Record<string, string>; secrets
     TELEGRAM_BOT_NAME: 'spotcheck_bot',
     TELEGRAM_API_URL: world.telegram.url,
   };
-  const secrets: Secrets = new Map(Object.entries({
-    'API token': token,
-    'console password': password,
-    'board password': boardPassword,
-    'Slack client secret': world.slack.clientSecret,
-    'Telegram token': world.telegram.token,
-  }));
+  const secrets: Secrets = new Map(
+    Object.entries({
+      'API token': token,
+      'console password': password,
+      'board password': boardPassword,
+      'Slack client secret': world.slack.clientSecret,
+      'Telegram token': world.telegram.token,
+    }),
+  );
   return { env, secrets, token, boardPassword };
 }
 
@@ -69,8 +76,19 @@ async function furnish(databaseUrl: string): Promise<{ readerToken: string; agen
   const [tenant] = await listTenants(database);
   const tenantId = tenant?.id ?? '';
   const [readerToken, token] = [generateToken('spk'), generateToken('spa')];
-  await createApiToken(database, { id: newId('tok'), tenantId, name: 'reader', token: readerToken, scopes: ['read'], expiresAt: null, nowMs }, 10);
-  const agent = await createAgent(database, { id: newId('agt'), tenantId, name: 'lab', region: null, tokenFingerprint: fingerprintOf(token), nowMs });
+  await createApiToken(
+    database,
+    { id: newId('tok'), tenantId, name: 'reader', token: readerToken, scopes: ['read'], expiresAt: null, nowMs },
+    10,
+  );
+  const agent = await createAgent(database, {
+    id: newId('agt'),
+    tenantId,
+    name: 'lab',
+    region: null,
+    tokenFingerprint: fingerprintOf(token),
+    nowMs,
+  });
   await closeDatabase(database);
   return { readerToken, agent: { id: agent.id, token } };
 }
@@ -81,8 +99,14 @@ async function describedReads(): Promise<string[]> {
   return operations.filter(({ method, token }) => method === 'GET' && token === 'api').map(({ path }) => path);
 }
 
-/** What the service shows to whoever looks while it runs: metrics, the board, the answers of a life, and what `ps` shows. */
-async function shownBy(t: ExecutionContext, { service, life, boardPassword }: { service: Service; life: Life; boardPassword: string }): Promise<Places> {
+/**
+ * What the service shows to whoever looks while it runs: metrics, the board, the answers of a life, and what `ps`
+ * shows.
+ */
+async function shownBy(
+  t: ExecutionContext,
+  { service, life, boardPassword }: { service: Service; life: Life; boardPassword: string },
+): Promise<Places> {
   const places: Places = new Map();
   places.set('metrics', await (await fetch(`${service.url}/metrics`)).text());
   const headers = { Authorization: `Basic ${Buffer.from(`x:${boardPassword}`).toString('base64')}` };
@@ -94,10 +118,18 @@ async function shownBy(t: ExecutionContext, { service, life, boardPassword }: { 
   const { queues } = JSON.parse(await board('/api/queues')) as { queues: { name: string }[] };
   t.true(queues.length > 3);
   const pages = [await board('/')];
-  for (const { name } of queues) for (const state of BOARD_STATES) pages.push(await board(`/api/queues?activeQueue=${encodeURIComponent(name)}&status=${state}&page=1&jobsPerPage=100`));
+  for (const { name } of queues)
+    for (const state of BOARD_STATES)
+      pages.push(
+        await board(`/api/queues?activeQueue=${encodeURIComponent(name)}&status=${state}&page=1&jobsPerPage=100`),
+      );
   places.set('the board', pages.join('\n'));
-  for (const [name, heard] of [['an answer', life.answers], ['an answer to a reader', life.toReader]] as const) {
-    for (const { asked, text } of heard) places.set(`${name} to ${asked}`, `${places.get(`${name} to ${asked}`) ?? ''}\n${text}`);
+  for (const [name, heard] of [
+    ['an answer', life.answers],
+    ['an answer to a reader', life.toReader],
+  ] as const) {
+    for (const { asked, text } of heard)
+      places.set(`${name} to ${asked}`, `${places.get(`${name} to ${asked}`) ?? ''}\n${text}`);
   }
   places.set('argv', await commandLines());
   return places;
@@ -106,13 +138,19 @@ async function shownBy(t: ExecutionContext, { service, life, boardPassword }: { 
 /** Of every process of this machine, where the system shows them as files. */
 async function commandLines(): Promise<string> {
   const ids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const texts = await Promise.all(ids.flatMap((id) => ['cmdline', 'comm'].map((file) => readFile(`/proc/${id}/${file}`, 'utf8').catch(() => ''))));
+  const texts = await Promise.all(
+    ids.flatMap((id) => ['cmdline', 'comm'].map((file) => readFile(`/proc/${id}/${file}`, 'utf8').catch(() => ''))),
+  );
   return texts.join('\n');
 }
 
 /** What a start without a life before it says once, left out. */
 function logOf(service: Service): string {
-  return service.program.output().split('\n').filter((line) => !/^ {2}(API token|Console) /.test(line)).join('\n');
+  return service.program
+    .output()
+    .split('\n')
+    .filter((line) => !/^ {2}(API token|Console) /.test(line))
+    .join('\n');
 }
 
 async function filesIn(places: Places, directory: string): Promise<void> {
@@ -145,19 +183,40 @@ async function readRedis(redis: Redis): Promise<string> {
 const isOwnWord = (name: string, place: string) => name === 'misplaced secret' && place.startsWith('an answer to GET');
 
 /** Fails for each secret that stands somewhere, unless it belongs there. */
-function assertNowhere(t: ExecutionContext, { secrets, places, belongs }: { secrets: Secrets; places: Places; belongs: (name: string, place: string) => boolean }): void {
+function assertNowhere(
+  t: ExecutionContext,
+  { secrets, places, belongs }: { secrets: Secrets; places: Places; belongs: (name: string, place: string) => boolean },
+): void {
   const search = searchFor(secrets);
-  const found = [...places].flatMap(([place, text]) => search(text).filter((name) => !belongs(name, place) && !isOwnWord(name, place)).map((name) => `${name} stands in ${place}`));
+  const found = [...places].flatMap(([place, text]) =>
+    search(text)
+      .filter((name) => !belongs(name, place) && !isOwnWord(name, place))
+      .map((name) => `${name} stands in ${place}`),
+  );
   t.deepEqual(found, []);
 }
 
 /** That the search finds what is there: at those who were sent secrets, and in the answers that show one. */
-function assertSearchable(t: ExecutionContext, { secrets, world, life }: { secrets: Secrets; world: EchoingWorld; life: Life }): void {
+function assertSearchable(
+  t: ExecutionContext,
+  { secrets, world, life }: { secrets: Secrets; world: EchoingWorld; life: Life },
+): void {
   const search = searchFor(secrets);
   const sent = search(world.arrived.join('\n'));
-  for (const name of ['secret header', 'password', 'user name', 'secret body', 'changed header', 'webhook path', 'webhook query', 'header before a redirect']) t.true(sent.includes(name), `${name} was sent`);
+  for (const name of [
+    'secret header',
+    'password',
+    'user name',
+    'secret body',
+    'changed header',
+    'webhook path',
+    'webhook query',
+    'header before a redirect',
+  ])
+    t.true(sent.includes(name), `${name} was sent`);
   const shown = search(life.once.map(({ text }) => text).join('\n'));
-  for (const name of ['signing secret', 'first signing secret', 'connect code', 'heartbeat token', 'Slack state']) t.true(shown.includes(name), `${name} was shown once`);
+  for (const name of ['signing secret', 'first signing secret', 'connect code', 'heartbeat token', 'Slack state'])
+    t.true(shown.includes(name), `${name} was shown once`);
   t.true(['monitor.down', 'monitor.up'].every((event) => world.receiver.events.includes(event)));
 }
 
@@ -168,7 +227,8 @@ test('no secret stands where it does not belong, whatever happens to an installa
   const [databasePassword, redisPassword] = [canary('database-password'), canary('redis-password')];
   const { databaseUrl: ownUrl, drop } = await createTestDatabase();
   const role = `canary_${randomBytes(4).toString('hex')}`;
-  const administer = (statement: string) => withClient(testServers().databaseUrl, async (client) => void (await client.query(statement)));
+  const administer = (statement: string) =>
+    withClient(testServers().databaseUrl, async (client) => void (await client.query(statement)));
   await administer(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${databasePassword}'`);
   t.teardown(async () => {
     await drop();
@@ -177,21 +237,44 @@ test('no secret stands where it does not belong, whatever happens to an installa
   const databaseUrl = Object.assign(new URL(ownUrl), { username: role, password: databasePassword }).href;
   const redis = await startOwnRedis(t);
   const redisUrl = redis === null ? null : await protect(t, redis, redisPassword);
-  const env = { ...given, DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${key.toString('base64')}`, ...(redisUrl !== null && { REDIS_URL: redisUrl.href }) };
+  const env = {
+    ...given,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${key.toString('base64')}`,
+    ...(redisUrl !== null && { REDIS_URL: redisUrl.href }),
+  };
   const service = await startService(t, env, token);
   const { readerToken, agent: made } = await furnish(ownUrl);
   const agentDir = await newDataDir(t);
-  const agent = startProgram(t, ['agent/main.ts'], { SPOTCHECK_URL: service.url, SPOTCHECK_AGENT_TOKEN: made.token, DATA_DIR: agentDir, AGENT_PULL_SECONDS: '1', AGENT_LOG_LEVEL: 'trace', LOG_LEVEL: 'trace' });
+  const agent = startProgram(t, ['agent/main.ts'], {
+    SPOTCHECK_URL: service.url,
+    SPOTCHECK_AGENT_TOKEN: made.token,
+    DATA_DIR: agentDir,
+    AGENT_PULL_SECONDS: '1',
+    AGENT_LOG_LEVEL: 'trace',
+    LOG_LEVEL: 'trace',
+  });
   await outputMatching(agent, /service\.connected/);
 
   const faults = [
     {
-      begin: () => administer(`ALTER ROLE ${role} NOLOGIN; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`),
+      begin: () =>
+        administer(
+          `ALTER ROLE ${role} NOLOGIN; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`,
+        ),
       end: () => administer(`ALTER ROLE ${role} LOGIN`),
     },
     ...(redis === null ? [] : [{ begin: redis.freeze, end: redis.thaw }]),
   ];
-  const life = await liveThrough(t, { url: service.url, token, readerToken, world, faults, readPaths: await describedReads(), ownAgentId: made.id });
+  const life = await liveThrough(t, {
+    url: service.url,
+    token,
+    readerToken,
+    world,
+    faults,
+    readPaths: await describedReads(),
+    ownAgentId: made.id,
+  });
   t.true(life.toReader.length > 50);
   await until(() => world.arrived.some((text) => text.includes(life.secrets.get('header at an agent') ?? '?')));
   const places = await shownBy(t, { service, life, boardPassword });
@@ -203,7 +286,11 @@ test('no secret stands where it does not belong, whatever happens to an installa
     await client.quit();
   }
   for (const [table, text] of await readAllRows(ownUrl)) places.set(`table ${table}`, text);
-  t.regex(places.get('table public.incident_evidence') ?? '', /bodyWithheld""?: ""?secrets/, 'what was seen is kept, without what may be secret');
+  t.regex(
+    places.get('table public.incident_evidence') ?? '',
+    /bodyWithheld""?: ""?secrets/,
+    'what was seen is kept, without what may be secret',
+  );
   await agent.stop();
   places.set("the agent's log", agent.output());
   await filesIn(places, agentDir);
@@ -211,7 +298,13 @@ test('no secret stands where it does not belong, whatever happens to an installa
   places.set('log', logOf(service));
   places.set('messages in chats', JSON.stringify([world.slack.posts.map(({ json }) => json), world.telegram.sent]));
 
-  const wrong = { ...env, DATABASE_URL: databaseUrl.replace('postgres:', 'canary:'), REDIS_URL: `x${redisPassword}`, SECRET_KEYS: `k1:${key.toString('base64')},k1`, BOOTSTRAP_TOKEN: canary('bootstrap-token') };
+  const wrong = {
+    ...env,
+    DATABASE_URL: databaseUrl.replace('postgres:', 'canary:'),
+    REDIS_URL: `x${redisPassword}`,
+    SECRET_KEYS: `k1:${key.toString('base64')},k1`,
+    BOOTSTRAP_TOKEN: canary('bootstrap-token'),
+  };
   const stranger = { ...env, DATABASE_URL: Object.assign(new URL(databaseUrl), { pathname: '/not_there' }).href };
   secrets.set('wrong bootstrap token', wrong.BOOTSTRAP_TOKEN);
   for (const [name, environment] of Object.entries({ wrong, stranger })) {
@@ -221,9 +314,20 @@ test('no secret stands where it does not belong, whatever happens to an installa
   }
 
   for (const [name, secret] of life.secrets) secrets.set(name, secret);
-  for (const [name, secret] of Object.entries({ key, databasePassword, redisPassword, readerToken, agentToken: made.token })) secrets.set(name, secret);
+  for (const [name, secret] of Object.entries({
+    key,
+    databasePassword,
+    redisPassword,
+    readerToken,
+    agentToken: made.token,
+  }))
+    secrets.set(name, secret);
   assertSearchable(t, { secrets, world, life });
-  assertNowhere(t, { secrets, places, belongs: (name, place) => name === 'heartbeat token' && place === 'table public.monitors' });
+  assertNowhere(t, {
+    secrets,
+    places,
+    belongs: (name, place) => name === 'heartbeat token' && place === 'table public.monitors',
+  });
 });
 
 /** Gives a Redis a password; what it holds is read with it as well. */
@@ -244,8 +348,24 @@ test('no secret stands where it does not belong in an embedded installation, its
   const [, keyText = ''] = (await readFile(join(dataDir, 'secret-keys'), 'utf8')).trim().split(':');
 
   // PostgreSQL's own log tells of statements that fail.
-  const fail = () => withClient(databaseUrl, async (client) => void (await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = $1', ['client backend'])));
-  const life = await liveThrough(t, { url: service.url, token, readerToken, world, faults: [{ begin: fail, end: () => {} }], readPaths: [], ownAgentId: null });
+  const fail = () =>
+    withClient(
+      databaseUrl,
+      async (client) =>
+        void (await client.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = $1',
+          ['client backend'],
+        )),
+    );
+  const life = await liveThrough(t, {
+    url: service.url,
+    token,
+    readerToken,
+    world,
+    faults: [{ begin: fail, end: () => {} }],
+    readPaths: [],
+    ownAgentId: null,
+  });
   const places = await shownBy(t, { service, life, boardPassword });
   for (const [table, text] of await readAllRows(databaseUrl)) places.set(`table ${table}`, text);
   t.is(await service.program.stop(), 0);
@@ -258,11 +378,16 @@ test('no secret stands where it does not belong in an embedded installation, its
   secrets.set('readerToken', readerToken);
   assertSearchable(t, { secrets, world, life });
   const isOfCluster = (place: string) => /^file postgres\/cluster\/(base|pg_wal|global)\//.test(place);
-  t.true([...places.keys()].some(isOfCluster) && (places.get('file postgres.log') ?? '') !== '', [...places.keys()].filter((place) => place.startsWith('file ') && !isOfCluster(place)).join());
+  t.true(
+    [...places.keys()].some(isOfCluster) && (places.get('file postgres.log') ?? '') !== '',
+    [...places.keys()].filter((place) => place.startsWith('file ') && !isOfCluster(place)).join(),
+  );
   assertNowhere(t, {
     secrets,
     places,
     belongs: (name, place) =>
-      (name === 'heartbeat token' && (place === 'table public.monitors' || isOfCluster(place))) || (name === 'key' && place === 'file secret-keys') || (name === 'database password' && /^file (runtime\.json|postgres\/password)$/.test(place)),
+      (name === 'heartbeat token' && (place === 'table public.monitors' || isOfCluster(place))) ||
+      (name === 'key' && place === 'file secret-keys') ||
+      (name === 'database password' && /^file (runtime\.json|postgres\/password)$/.test(place)),
   });
 });

@@ -9,7 +9,10 @@ type Json = Record<string, unknown>;
 /** An answer of the API, headers and body as they came. */
 export type Heard = { asked: string; status: number; text: string };
 
-/** Everything that a life made known: answers by whom they were for, and the secrets that came into being in it, by name. */
+/**
+ * Everything that a life made known: answers by whom they were for, and the secrets that came into being in it, by
+ * name.
+ */
 export type Life = {
   secrets: Map<string, string>;
   /** To tokens that may write; `once` are those that show a secret once. */
@@ -40,7 +43,10 @@ export function canary(name: string): string {
 }
 
 /** Leads an installation through all that secrets go through: made, changed, used, sent, refused, lost. */
-export async function liveThrough(t: ExecutionContext, { url, token, readerToken, world, faults, readPaths, ownAgentId }: LifeOptions): Promise<Life> {
+export async function liveThrough(
+  t: ExecutionContext,
+  { url, token, readerToken, world, faults, readPaths, ownAgentId }: LifeOptions,
+): Promise<Life> {
   const life: Life = { secrets: new Map(), answers: [], once: [], toReader: [] };
   const fresh = (name: string, value = canary(name.replaceAll(' ', '-'))): string => {
     // One that takes the place of another does not end the search for the other.
@@ -49,15 +55,27 @@ export async function liveThrough(t: ExecutionContext, { url, token, readerToken
   };
   const over = new AbortController();
   t.teardown(() => over.abort());
-  const ask = async (heard: Heard[], path: string, { method = 'GET', body, headers = {} }: Asked = {}): Promise<Json> => {
+  const ask = async (
+    heard: Heard[],
+    path: string,
+    { method = 'GET', body, headers = {} }: Asked = {},
+  ): Promise<Json> => {
     const response = await fetch(`${url}${path}`, {
       method,
       redirect: 'manual',
       signal: over.signal,
-      headers: { Authorization: `Bearer ${heard === life.toReader ? readerToken : token}`, 'Content-Type': 'application/json', ...headers },
+      headers: {
+        Authorization: `Bearer ${heard === life.toReader ? readerToken : token}`,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const answer = { asked: `${method} ${path.slice(0, 40)}`, status: response.status, text: `${JSON.stringify([...response.headers])}\n` };
+    const answer = {
+      asked: `${method} ${path.slice(0, 40)}`,
+      status: response.status,
+      text: `${JSON.stringify([...response.headers])}\n`,
+    };
     heard.push(answer);
     if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
       void listenOn(response, answer);
@@ -65,7 +83,9 @@ export async function liveThrough(t: ExecutionContext, { url, token, readerToken
     }
     const text = await response.text();
     answer.text += text;
-    return response.headers.get('content-type')?.startsWith('application/json') && text !== '' ? { ...JSON.parse(text), status_code: response.status } : { status_code: response.status };
+    return response.headers.get('content-type')?.startsWith('application/json') && text !== ''
+      ? { ...JSON.parse(text), status_code: response.status }
+      : { status_code: response.status };
   };
   const post = (path: string, body: unknown = {}, heard = life.answers) => ask(heard, path, { method: 'POST', body });
   const patch = (path: string, body: unknown) => ask(life.answers, path, { method: 'PATCH', body });
@@ -77,10 +97,17 @@ export async function liveThrough(t: ExecutionContext, { url, token, readerToken
 
   // Channels.
   const hookPath = `/hook/${fresh('webhook path')}?token=${fresh('webhook query')}`;
-  const webhook = await post('/v1/channels', { type: 'webhook', name: 'Hook', url: `${world.receiver.url}${hookPath}` }, life.once);
+  const webhook = await post(
+    '/v1/channels',
+    { type: 'webhook', name: 'Hook', url: `${world.receiver.url}${hookPath}` },
+    life.once,
+  );
   fresh('first signing secret', String(webhook['signing_secret']));
   const webhookId = String(webhook['id']);
-  fresh('signing secret', String((await post(`/v1/channels/${webhookId}/rotate-secret`, undefined, life.once))['signing_secret']));
+  fresh(
+    'signing secret',
+    String((await post(`/v1/channels/${webhookId}/rotate-secret`, undefined, life.once))['signing_secret']),
+  );
   const slackChannel = await post('/v1/channels', { type: 'slack', name: 'Team' }, life.once);
   const back = new URL(world.slack.approve(String(slackChannel['authorize_url'])));
   fresh('Slack state', back.searchParams.get('state') ?? '');
@@ -104,36 +131,73 @@ export async function liveThrough(t: ExecutionContext, { url, token, readerToken
     body: fresh('secret body'),
     bodySecret: true,
   });
-  const watch = (name: string, settings: Json) => made(post('/v1/monitors', { name, interval_seconds: 1, ...settings }));
+  const watch = (name: string, settings: Json) =>
+    made(post('/v1/monitors', { name, interval_seconds: 1, ...settings }));
   const shop = await watch('Shop', {
     target: world.site.url('/shop'),
     method: 'POST',
     body_match: 'POST',
-    check_spec: { request: request(), assertions: [{ source: 'header', name: 'x-echo', op: 'contains', value: 'never there' }, { source: 'json_body', path: '$.a', op: 'equals', value: '1' }] },
+    check_spec: {
+      request: request(),
+      assertions: [
+        { source: 'header', name: 'x-echo', op: 'contains', value: 'never there' },
+        { source: 'json_body', path: '$.a', op: 'equals', value: '1' },
+      ],
+    },
   });
   const withHeader = (name: string) => ({ request: { secretHeaders: { 'X-Key': fresh(name) } } });
-  await watch('Untrusted', { target: world.untrustedUrl, check_spec: { request: { auth: { type: 'bearer', token: fresh('bearer token') } } } });
+  await watch('Untrusted', {
+    target: world.untrustedUrl,
+    check_spec: { request: { auth: { type: 'bearer', token: fresh('bearer token') } } },
+  });
   await watch('Elsewhere', { target: world.site.url('/redirect'), check_spec: withHeader('header before a redirect') });
   await watch('Nobody there', { target: 'http://127.0.0.1:9/', check_spec: withHeader('header to nobody') });
-  await watch('Echo', { type: 'tcp', target: world.tcpTarget, check_spec: { transport: { payload: fresh('tcp payload'), payloadSecret: true, expect: 'never there' } } });
-  await watch('Datagram', { type: 'udp', target: '127.0.0.1:9', check_spec: { transport: { payload: fresh('udp payload'), payloadSecret: true } } });
-  if (ownAgentId !== null) await watch('Intranet', { target: world.site.url('/intranet'), agent_sources: [ownAgentId], check_spec: withHeader('header at an agent') });
-  const heartbeat = await made(post('/v1/monitors', { name: 'Backup', type: 'heartbeat', interval_seconds: 2, grace_seconds: 60 }));
+  await watch('Echo', {
+    type: 'tcp',
+    target: world.tcpTarget,
+    check_spec: { transport: { payload: fresh('tcp payload'), payloadSecret: true, expect: 'never there' } },
+  });
+  await watch('Datagram', {
+    type: 'udp',
+    target: '127.0.0.1:9',
+    check_spec: { transport: { payload: fresh('udp payload'), payloadSecret: true } },
+  });
+  if (ownAgentId !== null)
+    await watch('Intranet', {
+      target: world.site.url('/intranet'),
+      agent_sources: [ownAgentId],
+      check_spec: withHeader('header at an agent'),
+    });
+  const heartbeat = await made(
+    post('/v1/monitors', { name: 'Backup', type: 'heartbeat', interval_seconds: 2, grace_seconds: 60 }),
+  );
   const read = (await ask(life.once, `/v1/monitors/${heartbeat}`))['check_spec'] as { heartbeat: { token: string } };
   const ping = fresh('heartbeat token', read.heartbeat.token);
-  for (const part of ['', '/start', '/fail', '/7', '/nowhere']) await ask(life.answers, `/ping/${ping}${part}`, { method: 'POST', body: 'done', headers: { 'Content-Type': 'text/plain' } });
+  for (const part of ['', '/start', '/fail', '/7', '/nowhere'])
+    await ask(life.answers, `/ping/${ping}${part}`, {
+      method: 'POST',
+      body: 'done',
+      headers: { 'Content-Type': 'text/plain' },
+    });
   await ask(life.answers, `/ping/${ping}`, { method: 'DELETE' });
 
   // Used, echoed, changed.
   const isSent = (name: string) => world.arrived.some((text) => text.includes(life.secrets.get(name) ?? '?'));
   await until(() => isSent('secret header') && isSent('secret body'), PATIENCE);
-  const told = (event: string, times = 1) => until(() => world.receiver.events.filter((name) => name === event).length >= times, PATIENCE);
+  const told = (event: string, times = 1) =>
+    until(() => world.receiver.events.filter((name) => name === event).length >= times, PATIENCE);
   await told('monitor.down', 5);
   world.receiver.status = 500;
   world.site.status = 503;
   const changed = { request: { ...request(), secretHeaders: { 'X-Key': fresh('changed header') } } };
-  for (const heard of [life.answers, life.toReader]) await ask(heard, `/v1/monitors/${shop}`, { method: 'PATCH', body: { body_match: null, check_spec: changed } });
-  await patch(`/v1/monitors/${shop}`, { name: 'Shop 2', check_spec: { request: { preserveSecretHeaders: true, auth: { type: 'basic' }, bodySecret: true, preserveBody: true } } });
+  for (const heard of [life.answers, life.toReader])
+    await ask(heard, `/v1/monitors/${shop}`, { method: 'PATCH', body: { body_match: null, check_spec: changed } });
+  await patch(`/v1/monitors/${shop}`, {
+    name: 'Shop 2',
+    check_spec: {
+      request: { preserveSecretHeaders: true, auth: { type: 'basic' }, bodySecret: true, preserveBody: true },
+    },
+  });
   await until(() => isSent('changed header'), PATIENCE);
   world.site.status = 200;
   await told('monitor.up');
@@ -144,14 +208,19 @@ export async function liveThrough(t: ExecutionContext, { url, token, readerToken
   await ask(life.answers, `/v1/channels/${webhookId}/test`, { method: 'POST' });
   world.receiver.isHeld = false;
   world.receiver.status = 404;
-  for (const id of [webhookId, String(slackChannel['id']), String(telegramChannel['id'])]) await ask(life.answers, `/v1/channels/${id}/test`, { method: 'POST' });
+  for (const id of [webhookId, String(slackChannel['id']), String(telegramChannel['id'])])
+    await ask(life.answers, `/v1/channels/${id}/test`, { method: 'POST' });
   await post(`/v1/channels/${webhookId}/replay`, { since: 1 });
 
   await refuseEverything({ ask, life, world, fresh, shop, webhookId });
   for (const fault of faults) {
     await fault.begin();
     await patch(`/v1/monitors/${shop}`, { check_spec: withHeader('header in a fault') });
-    await post('/v1/channels', { type: 'webhook', name: 'Hook', url: `${world.receiver.url}/${fresh('webhook path in a fault')}` }, life.once);
+    await post(
+      '/v1/channels',
+      { type: 'webhook', name: 'Hook', url: `${world.receiver.url}/${fresh('webhook path in a fault')}` },
+      life.once,
+    );
     await ask(life.answers, '/readyz');
     await ask(life.answers, `/ping/${ping}`);
     await fault.end();
@@ -171,11 +240,19 @@ type Asked = { method?: string; body?: unknown; headers?: Record<string, string>
 type Asking = { ask: (heard: Heard[], path: string, asked?: Asked) => Promise<Json>; life: Life };
 
 /** Sends secrets where they do not belong: no refusal may say them back. */
-async function refuseEverything({ ask, life, world, fresh, shop, webhookId }: Asking & { world: EchoingWorld; fresh: (name: string) => string; shop: string; webhookId: string }): Promise<void> {
+async function refuseEverything({
+  ask,
+  life,
+  world,
+  fresh,
+  shop,
+  webhookId,
+}: Asking & { world: EchoingWorld; fresh: (name: string) => string; shop: string; webhookId: string }): Promise<void> {
   const secret = fresh('refused secret');
   const expectRefusal = async (path: string, asked: Asked = {}): Promise<void> => {
     const { status_code: status } = await ask(life.answers, path, asked);
-    if (Number(status) < 400 || Number(status) >= 500) throw new Error(`${asked.method ?? 'GET'} ${path} was answered with ${String(status)}: ${JSON.stringify(asked)}`);
+    if (Number(status) < 400 || Number(status) >= 500)
+      throw new Error(`${asked.method ?? 'GET'} ${path} was answered with ${String(status)}: ${JSON.stringify(asked)}`);
   };
   const requests = [
     { secretHeaders: { 'X-Key': `${secret}\r\nX-Other: 1` } },
@@ -196,9 +273,24 @@ async function refuseEverything({ ask, life, world, fresh, shop, webhookId }: As
     ...requests.map((request) => ({ name: 'Refused', target: world.site.url('/'), check_spec: { request } })),
     { name: 'Refused', target: `http://user:${secret}@127.0.0.1/` },
     { name: 'Refused', type: 'vendor', target: `https://user:${secret}@127.0.0.1/` },
-    { name: 'Refused', type: 'udp', target: '127.0.0.1:9', check_spec: { transport: { payload: `\\q${secret}`, payloadSecret: true } } },
-    { name: 'Refused', type: 'udp', target: '127.0.0.1:9', check_spec: { transport: { payload: secret, payloadEncoding: 'hex', payloadSecret: true } } },
-    { name: 'Refused', type: 'tcp', target: '127.0.0.1:9', check_spec: { transport: { payload: 'hello', payloadSecret: secret } } },
+    {
+      name: 'Refused',
+      type: 'udp',
+      target: '127.0.0.1:9',
+      check_spec: { transport: { payload: `\\q${secret}`, payloadSecret: true } },
+    },
+    {
+      name: 'Refused',
+      type: 'udp',
+      target: '127.0.0.1:9',
+      check_spec: { transport: { payload: secret, payloadEncoding: 'hex', payloadSecret: true } },
+    },
+    {
+      name: 'Refused',
+      type: 'tcp',
+      target: '127.0.0.1:9',
+      check_spec: { transport: { payload: 'hello', payloadSecret: secret } },
+    },
     { name: 'Refused', token: secret },
     `{"name": "Refused", "check_spec": {"request": {"body": "${secret}`,
     `{"name": "Refused", "password": ${secret}}`,
@@ -207,17 +299,41 @@ async function refuseEverything({ ask, life, world, fresh, shop, webhookId }: As
     await expectRefusal('/v1/monitors', { method: 'POST', body });
     await expectRefusal(`/v1/monitors/${shop}`, { method: 'PATCH', body });
   }
-  const urls = [`http://127.0.0.1/${secret}`, `https://user:${secret}@127.0.0.1/`, `https://127.0.0.1:9/${secret}`, `${world.receiver.url}/${secret}`, `//${secret}`, `https://${secret}.invalid/`, { url: secret }];
-  for (const url of urls) await expectRefusal('/v1/channels', { method: 'POST', body: { type: 'webhook', name: 'Refused', url } });
+  const urls = [
+    `http://127.0.0.1/${secret}`,
+    `https://user:${secret}@127.0.0.1/`,
+    `https://127.0.0.1:9/${secret}`,
+    `${world.receiver.url}/${secret}`,
+    `//${secret}`,
+    `https://${secret}.invalid/`,
+    { url: secret },
+  ];
+  for (const url of urls)
+    await expectRefusal('/v1/channels', { method: 'POST', body: { type: 'webhook', name: 'Refused', url } });
   await expectRefusal(`/v1/channels/${webhookId}`, { method: 'PATCH', body: { url: `https://127.0.0.1/${secret}` } });
   await expectRefusal(`/v1/channels/${webhookId}`, { method: 'PATCH', body: { signing_secret: secret } });
-  // Where people put tokens when they have not read how. The answer may say it back, for it is theirs; nothing else may keep it.
+  // Where people put tokens when they have not read how. The answer may say it back, for it is theirs; nothing else may
+  // keep it.
   const misplaced = fresh('misplaced secret');
-  for (const path of [`/v1/monitors?access_token=${misplaced}`, `/v1/monitors?limit=${misplaced}`, `/v1/monitors/${misplaced}`, `/v1/${misplaced}`, `/ping/${misplaced}`, `/telegram/${misplaced}`, `/connect/slack?code=${misplaced}&state=${misplaced}`]) {
+  for (const path of [
+    `/v1/monitors?access_token=${misplaced}`,
+    `/v1/monitors?limit=${misplaced}`,
+    `/v1/monitors/${misplaced}`,
+    `/v1/${misplaced}`,
+    `/ping/${misplaced}`,
+    `/telegram/${misplaced}`,
+    `/connect/slack?code=${misplaced}&state=${misplaced}`,
+  ]) {
     await expectRefusal(path);
   }
-  for (const Authorization of [`Bearer ${secret}`, `Bearer spk_${secret}`, `Basic ${Buffer.from(`x:${secret}`).toString('base64')}`, secret]) {
-    for (const path of ['/v1/monitors', '/agent/v1/pull', '/queues']) await expectRefusal(path, { headers: { Authorization } });
+  for (const Authorization of [
+    `Bearer ${secret}`,
+    `Bearer spk_${secret}`,
+    `Basic ${Buffer.from(`x:${secret}`).toString('base64')}`,
+    secret,
+  ]) {
+    for (const path of ['/v1/monitors', '/agent/v1/pull', '/queues'])
+      await expectRefusal(path, { headers: { Authorization } });
   }
 }
 
@@ -228,8 +344,11 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
     return Array.isArray(list) ? list.map(({ id }: { id: string }) => id).filter((id) => typeof id === 'string') : [];
   };
   const ids: Record<string, string[]> = {};
-  for (const kind of ['monitors', 'incidents', 'channels', 'agents', 'reports']) ids[kind] = (await idsOf(`/v1/${kind}`)).slice(0, 10);
-  ids['deliveries'] = (await Promise.all((ids['channels'] ?? []).map((id) => idsOf(`/v1/channels/${id}/deliveries`)))).flatMap((found) => found.slice(0, 4));
+  for (const kind of ['monitors', 'incidents', 'channels', 'agents', 'reports'])
+    ids[kind] = (await idsOf(`/v1/${kind}`)).slice(0, 10);
+  ids['deliveries'] = (
+    await Promise.all((ids['channels'] ?? []).map((id) => idsOf(`/v1/channels/${id}/deliveries`)))
+  ).flatMap((found) => found.slice(0, 4));
   for (const path of readPaths) {
     const kind = path.split('/')[2] ?? '';
     const places = path.includes('{id}') ? (ids[kind] ?? []).map((id) => path.replace('{id}', id)) : [path];

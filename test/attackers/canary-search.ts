@@ -9,16 +9,33 @@ export function searchFor(secrets: ReadonlyMap<string, string | Buffer>): Search
   const sought = [...secrets].map(([name, secret]) => ({ name, forms: formsOf(secret) }));
   return (text) => {
     const lower = text.toLowerCase();
-    return sought.filter(({ forms }) => forms.exact.some((form) => text.includes(form)) || forms.anyCase.some((form) => lower.includes(form))).map(({ name }) => name);
+    return sought
+      .filter(
+        ({ forms }) =>
+          forms.exact.some((form) => text.includes(form)) || forms.anyCase.some((form) => lower.includes(form)),
+      )
+      .map(({ name }) => name);
   };
 }
 
-/** What stands in a text where the secret does: as it is, in URLs, in JSON (in JSON, too), in hex, in base64 of both alphabets. */
+/**
+ * What stands in a text where the secret does: as it is, in URLs, in JSON (in JSON, too), in hex, in base64 of both
+ * alphabets.
+ */
 function formsOf(secret: string | Buffer): { exact: string[]; anyCase: string[] } {
   const bytes = Buffer.from(secret);
-  const texts = typeof secret === 'string' ? [secret] : [secret.toString('base64').replace(/=+$/, ''), secret.toString('latin1')];
-  const anyCase = [bytes.toString('hex'), ...texts.flatMap((text) => [text, encodeURIComponent(text), inJson(text), inJson(inJson(text))]).map((text) => text.toLowerCase())];
-  const exact = ALIGNMENTS.map((before) => inBase64(bytes, before)).flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')]);
+  const texts =
+    typeof secret === 'string' ? [secret] : [secret.toString('base64').replace(/=+$/, ''), secret.toString('latin1')];
+  const anyCase = [
+    bytes.toString('hex'),
+    ...texts
+      .flatMap((text) => [text, encodeURIComponent(text), inJson(text), inJson(inJson(text))])
+      .map((text) => text.toLowerCase()),
+  ];
+  const exact = ALIGNMENTS.map((before) => inBase64(bytes, before)).flatMap((text) => [
+    text,
+    text.replaceAll('+', '-').replaceAll('/', '_'),
+  ]);
   return { exact: [...new Set(exact)], anyCase: [...new Set(anyCase)] };
 }
 

@@ -10,9 +10,14 @@ import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 import { startSlackServer, type SlackServer } from '../helpers/slack-server.ts';
 import { startTelegramServer, type TelegramServer } from '../helpers/telegram-server.ts';
 
-/** Everything outside of the service. Whatever it is sent it says back: that is how secrets return to logs and tables. */
+/**
+ * Everything outside of the service. Whatever it is sent it says back: that is how secrets return to logs and tables.
+ */
 export type EchoingWorld = {
-  /** An http site that answers with what it was asked; below `/redirect` it sends on to another host, with the secrets in the address. */
+  /**
+   * An http site that answers with what it was asked; below `/redirect` it sends on to another host, with the secrets
+   * in the address.
+   */
   site: { url: (path: string) => string; status: number };
   /** The same behind a certificate that nobody trusts. */
   untrustedUrl: string;
@@ -46,7 +51,10 @@ export async function startEchoingWorld(t: ExecutionContext): Promise<EchoingWor
   const answerAsSite: RequestListener = async (request, response) => {
     const echo = await take(request);
     const secrets = encodeURIComponent(`${String(request.headers['x-key'])} ${String(request.headers.authorization)}`);
-    if (request.url?.startsWith('/redirect')) return void response.writeHead(302, { Location: `http://localhost:${plain.port}/landed?${secrets}`, 'X-Echo': secrets }).end(echo);
+    if (request.url?.startsWith('/redirect'))
+      return void response
+        .writeHead(302, { Location: `http://localhost:${plain.port}/landed?${secrets}`, 'X-Echo': secrets })
+        .end(echo);
     for (const name of ['X-Echo', 'Server', 'Set-Cookie']) response.setHeader(name, `a=${secrets}`);
     response.writeHead(site.status, { 'Content-Type': 'text/html' }).end(echo);
   };
@@ -60,10 +68,22 @@ export async function startEchoingWorld(t: ExecutionContext): Promise<EchoingWor
     startHttpServer(t, answerAsSite),
     startHttpServer(t, answerAsSite, await stranger.issue({ hosts: ['127.0.0.1'] })),
     startHttpServer(t, answerAsReceiver, await authority.issue({ hosts: ['127.0.0.1'] })),
-    startRawServer(t, (socket: Socket) => void socket.on('data', (chunk) => socket.write(`you said ${chunk.toString()}`))),
+    startRawServer(
+      t,
+      (socket: Socket) => void socket.on('data', (chunk) => socket.write(`you said ${chunk.toString()}`)),
+    ),
     startSlackServer(t),
     startTelegramServer(t),
   ]);
   receiver.url = `https://127.0.0.1:${hooks.port}`;
-  return { site, untrustedUrl: `https://127.0.0.1:${untrusted.port}/`, tcpTarget: `127.0.0.1:${raw.port}`, receiver, caFile, slack, telegram, arrived };
+  return {
+    site,
+    untrustedUrl: `https://127.0.0.1:${untrusted.port}/`,
+    tcpTarget: `127.0.0.1:${raw.port}`,
+    receiver,
+    caFile,
+    slack,
+    telegram,
+    arrived,
+  };
 }

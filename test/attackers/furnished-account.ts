@@ -16,10 +16,27 @@ import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 import type { DescribedOperation } from '../helpers/described-operations.ts';
 
 /** What an account can have an id of. */
-export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session' | 'api_token' | 'member' | 'invitation';
+export type Kind =
+  | 'monitor'
+  | 'agent'
+  | 'channel'
+  | 'delivery'
+  | 'incident'
+  | 'note'
+  | 'report'
+  | 'session'
+  | 'api_token'
+  | 'member'
+  | 'invitation';
 
 /** An account that has something of every kind. */
-export type Furnished = { account: Account; agent: AgentCaller; person: Person; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
+export type Furnished = {
+  account: Account;
+  agent: AgentCaller;
+  person: Person;
+  ids: Record<Kind, string[]>;
+  /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] };
+};
 
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
 const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
@@ -39,19 +56,38 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const apiToken = await addToken(api, account, mark);
   const colleague = await addPerson(api, account.tenantId, { role: 'editor', mark: `colleague-${mark}` });
   const invitation = await addInvitation(api, person, mark);
-  const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [account.tenantId]);
+  const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [
+    account.tenantId,
+  ]);
   return {
     account,
     agent,
     person,
-    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId], api_token: [apiToken], member: [colleague.user.id], invitation: [invitation] },
+    ids: {
+      monitor: monitors,
+      agent: [agent.id],
+      channel: [channel],
+      delivery: [delivery],
+      incident: [incident],
+      note: [note],
+      report: [report],
+      session: [sessionId],
+      api_token: [apiToken],
+      member: [colleague.user.id],
+      invitation: [invitation],
+    },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
 }
 
 /** What somebody of an account sends with a request for an operation, to be let in. */
-export function headersOf({ account, agent, person }: Furnished, token: DescribedOperation['token']): Record<string, string> {
-  return token === 'session' ? person.headers : { Authorization: `Bearer ${token === 'agent' ? agent.token : account.ownerToken}` };
+export function headersOf(
+  { account, agent, person }: Furnished,
+  token: DescribedOperation['token'],
+): Record<string, string> {
+  return token === 'session'
+    ? person.headers
+    : { Authorization: `Bearer ${token === 'agent' ? agent.token : account.ownerToken}` };
 }
 
 /** One that its own agent watches too, one that waits for pings, and one that others can depend on. */
@@ -63,7 +99,13 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
       body_match: mark,
       agent_sources: [agent.id],
       check_spec: {
-        request: { headers: { 'X-Mark': mark }, secretHeaders: { 'X-Secret': mark }, body: mark, contentType: `text/${mark}`, auth: { type: 'bearer', token: mark } },
+        request: {
+          headers: { 'X-Mark': mark },
+          secretHeaders: { 'X-Secret': mark },
+          body: mark,
+          contentType: `text/${mark}`,
+          auth: { type: 'bearer', token: mark },
+        },
         assertions: [{ source: 'header', op: 'equals', name: 'X-Mark', value: mark }],
       },
     },
@@ -81,54 +123,147 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
 
 async function addToken({ database, makeId }: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
   const id = makeId('tok');
-  await createApiToken(database, { id, tenantId, name: `token ${mark}`, token: generateToken('spk'), scopes: ['read'], expiresAt: null, nowMs: START_MS }, 10);
+  await createApiToken(
+    database,
+    {
+      id,
+      tenantId,
+      name: `token ${mark}`,
+      token: generateToken('spk'),
+      scopes: ['read'],
+      expiresAt: null,
+      nowMs: START_MS,
+    },
+    10,
+  );
   return id;
 }
 
 async function addInvitation({ database, makeId }: ApiServer, { user }: Person, mark: string): Promise<string> {
   const id = makeId('inv');
-  await createInvitation(database, { id, tenantId: user.tenantId, email: `${mark}@example.org`, role: 'viewer', token: generateInvitationToken(), invitedBy: user.id, nowMs: Date.now() });
+  await createInvitation(database, {
+    id,
+    tenantId: user.tenantId,
+    email: `${mark}@example.org`,
+    role: 'viewer',
+    token: generateInvitationToken(),
+    invitedBy: user.id,
+    nowMs: Date.now(),
+  });
   return id;
 }
 
 async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
   const id = api.makeId('nch');
-  const webhook = { url: `https://${mark}.example/${mark}`, signingSecret: `whsec_${Buffer.from(mark).toString('base64')}` };
-  await createChannel(api.database, { id, tenantId, type: 'webhook', name: `channel ${mark}`, status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: START_MS });
+  const webhook = {
+    url: `https://${mark}.example/${mark}`,
+    signingSecret: `whsec_${Buffer.from(mark).toString('base64')}`,
+  };
+  await createChannel(api.database, {
+    id,
+    tenantId,
+    type: 'webhook',
+    name: `channel ${mark}`,
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook,
+    nowMs: START_MS,
+  });
   return id;
 }
 
-async function addDelivery(api: ApiServer, { tenantId }: Account, { channel, monitor, mark }: { channel: string; monitor: string; mark: string }): Promise<string> {
+async function addDelivery(
+  api: ApiServer,
+  { tenantId }: Account,
+  { channel, monitor, mark }: { channel: string; monitor: string; mark: string },
+): Promise<string> {
   const id = api.makeId('dlv');
   const message = { ...buildTestMessage({ nowMs: START_MS, publicUrl: api.url }), reason: `reason ${mark}` };
-  await insertDeliveries(runOn(api.database.pool), [{ id, tenantId, channelId: channel, monitorId: monitor, message, createdAtMs: START_MS }]);
+  await insertDeliveries(runOn(api.database.pool), [
+    { id, tenantId, channelId: channel, monitorId: monitor, message, createdAtMs: START_MS },
+  ]);
   await claimNextDelivery(api.database, channel, { nowMs: START_MS, claimMs: 1000 });
-  await recordAttempt(api.database, { deliveryId: id, attempt: 1, outcome: 'failed', statusCode: 404, durationMs: 40, error: `error ${mark}`, response: `response ${mark}`, finishedAtMs: START_MS + 1000, nextAttemptAtMs: null });
+  await recordAttempt(api.database, {
+    deliveryId: id,
+    attempt: 1,
+    outcome: 'failed',
+    statusCode: 404,
+    durationMs: 40,
+    error: `error ${mark}`,
+    response: `response ${mark}`,
+    finishedAtMs: START_MS + 1000,
+    nextAttemptAtMs: null,
+  });
   return id;
 }
 
-async function addIncident(api: ApiServer, { tenantId }: Account, { monitor, agent, mark }: { monitor: string; agent: AgentCaller; mark: string }): Promise<{ incident: string; note: string }> {
+async function addIncident(
+  api: ApiServer,
+  { tenantId }: Account,
+  { monitor, agent, mark }: { monitor: string; agent: AgentCaller; mark: string },
+): Promise<{ incident: string; note: string }> {
   const { pool } = api.database;
   const [incident, note] = [api.makeId('inc'), api.makeId('note')];
-  await insertTransitions(runOn(pool), [{ monitorId: monitor, tenantId, sequence: 1, from: 'pending', to: 'down', atMs: START_MS, detectedAtMs: START_MS, cause: 'timeout', reason: `reason ${mark}`, evidence: {} }]);
-  await pool.query(`UPDATE monitors SET state = 'down', state_since = $2, sequence = 1 WHERE id = $1`, [monitor, START_MS]);
+  await insertTransitions(runOn(pool), [
+    {
+      monitorId: monitor,
+      tenantId,
+      sequence: 1,
+      from: 'pending',
+      to: 'down',
+      atMs: START_MS,
+      detectedAtMs: START_MS,
+      cause: 'timeout',
+      reason: `reason ${mark}`,
+      evidence: {},
+    },
+  ]);
+  await pool.query(`UPDATE monitors SET state = 'down', state_since = $2, sequence = 1 WHERE id = $1`, [
+    monitor,
+    START_MS,
+  ]);
   await pool.query(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at) VALUES ($1, $2, $3, $4, 'down', $5, $6, $7, $7)`,
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+     detected_at) VALUES ($1, $2, $3, $4, 'down', $5, $6, $7, $7)`,
     [incident, tenantId, monitor, `http ${mark}`, `reason ${mark}`, [`place ${mark}`], START_MS],
   );
   await pool.query(
-    `INSERT INTO incident_evidence (incident_id, agent_no, source_id, source_name, at, verdict, cause, reason) VALUES ($1, $2, $3, $4, $5, 'down', 'timeout', $6)`,
+    `INSERT INTO incident_evidence (incident_id, agent_no, source_id, source_name, at, verdict, cause, reason)
+     VALUES ($1, $2, $3, $4, $5, 'down', 'timeout', $6)`,
     [incident, agent.no, agent.id, `place ${mark}`, START_MS, `reason ${mark}`],
   );
-  await pool.query(`INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) SELECT $1, no, $3, 1 FROM monitors WHERE id = $2`, [Date.now() - 1000, monitor, agent.no]);
-  await addIncidentNote(api.database, { tenantId, id: incident }, { id: note, author: `author ${mark}`, text: `note ${mark}`, createdAtMs: START_MS });
+  await pool.query(
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) SELECT $1, no, $3, 1 FROM monitors WHERE id = $2`,
+    [Date.now() - 1000, monitor, agent.no],
+  );
+  await addIncidentNote(
+    api.database,
+    { tenantId, id: incident },
+    { id: note, author: `author ${mark}`, text: `note ${mark}`, createdAtMs: START_MS },
+  );
   return { incident, note };
 }
 
-async function addReport(api: ApiServer, { tenantId }: Account, { monitor, mark }: { monitor: string; mark: string }): Promise<string> {
+async function addReport(
+  api: ApiServer,
+  { tenantId }: Account,
+  { monitor, mark }: { monitor: string; mark: string },
+): Promise<string> {
   const id = api.makeId('rep');
-  const facts = { monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, createdAtMs: 0 }, transitions: [], days: [], incidents: [] };
+  const facts = {
+    monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, createdAtMs: 0 },
+    transitions: [],
+    days: [],
+    incidents: [],
+  };
   const report = buildReport(WEEK, [reportMonitor(WEEK, [], facts)], []);
-  await insertReport(runOn(api.database.pool), { id, tenantId, window: WEEK, ...report, nowMs: WEEK.endSeconds * 1000 });
+  await insertReport(runOn(api.database.pool), {
+    id,
+    tenantId,
+    window: WEEK,
+    ...report,
+    nowMs: WEEK.endSeconds * 1000,
+  });
   return id;
 }

@@ -18,7 +18,8 @@ const NEIGHBOUR_MS = 1000;
 /** What every request needs that is to get past authentication. */
 const caller = () => `Host: localhost\r\nAuthorization: Bearer ${service.token}\r\n`;
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${caller()}${headers}\r\n`;
-const post = (path: string, headers: string, body = '') => `POST ${path} HTTP/1.1\r\n${caller()}Content-Type: application/json\r\n${headers}\r\n\r\n${body}`;
+const post = (path: string, headers: string, body = '') =>
+  `POST ${path} HTTP/1.1\r\n${caller()}Content-Type: application/json\r\n${headers}\r\n\r\n${body}`;
 const send = (path: string, body: string) => post(path, `Content-Length: ${Buffer.byteLength(body)}`, body);
 
 /** A body that no operation takes: whoever gets past the validator with it is answered otherwise than with 400. */
@@ -36,7 +37,10 @@ function isOurError(t: ExecutionContext, { status, head, body }: RawAnswer, what
   t.regex(head, new RegExp(`^x-request-id: ${id}$`, 'im'), what);
 }
 
-/** One of a few requests in time is enough: on a busy machine a single one may wait for reasons of its own, but who is held up is held up each time. */
+/**
+ * One of a few requests in time is enough: on a busy machine a single one may wait for reasons of its own, but who is
+ * held up is held up each time.
+ */
 async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
   const waitedMs: number[] = [];
   while (waitedMs.length < 10 && !waitedMs.some((ms) => ms < NEIGHBOUR_MS)) {
@@ -47,8 +51,15 @@ async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
   t.true(Math.min(...waitedMs) < NEIGHBOUR_MS, `the neighbour waited ${waitedMs.join(', ')} ms`);
 }
 
-/** Sends each of the texts on a connection of its own, all at once, and holds the answers against what is expected; the neighbour is answered meanwhile. */
-async function attack(t: ExecutionContext, requests: Record<string, () => string | Buffer>, holds: (answers: readonly RawAnswer[], what: string, isClosed: boolean) => void): Promise<void> {
+/**
+ * Sends each of the texts on a connection of its own, all at once, and holds the answers against what is expected; the
+ * neighbour is answered meanwhile.
+ */
+async function attack(
+  t: ExecutionContext,
+  requests: Record<string, () => string | Buffer>,
+  holds: (answers: readonly RawAnswer[], what: string, isClosed: boolean) => void,
+): Promise<void> {
   const talks = Object.entries(requests).map(async ([what, make]) => ({ what, talk: await service.talk(make()) }));
   await neighbourIsAnswered(t);
   for (const { what, talk } of await Promise.all(talks)) holds(talk.answers, what, talk.isClosed);
@@ -68,17 +79,23 @@ const SMUGGLED: Record<string, () => string> = {
   'a length beyond all numbers': () => post('/v1/monitors', 'Content-Length: 99999999999999999999', HIDDEN),
   'a length with a blank in it': () => post('/v1/monitors', 'Content-Length: 2 2', `{}${HIDDEN}`),
   'an unknown transfer coding': () => post('/v1/monitors', 'Transfer-Encoding: xchunked', `0\r\n\r\n${HIDDEN}`),
-  'chunked before another coding': () => post('/v1/monitors', 'Transfer-Encoding: chunked, identity', `0\r\n\r\n${HIDDEN}`),
-  'chunked, then another header that says otherwise': () => post('/v1/monitors', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', `0\r\n\r\n${HIDDEN}`),
+  'chunked before another coding': () =>
+    post('/v1/monitors', 'Transfer-Encoding: chunked, identity', `0\r\n\r\n${HIDDEN}`),
+  'chunked, then another header that says otherwise': () =>
+    post('/v1/monitors', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', `0\r\n\r\n${HIDDEN}`),
   'a blank before the colon': () => post('/v1/monitors', 'Transfer-Encoding : chunked', `0\r\n\r\n${HIDDEN}`),
   'a folded header': () => get('/v1/overview', 'X-A: a\r\n Content-Length: 45\r\n') + HIDDEN,
   'a folded transfer coding': () => post('/v1/monitors', 'Transfer-Encoding:\r\n chunked', `0\r\n\r\n${HIDDEN}`),
-  'headers that end in line feeds alone': () => `POST /v1/monitors HTTP/1.1\n${caller().replaceAll('\r', '')}Content-Length: 45\n\n${HIDDEN}`,
+  'headers that end in line feeds alone': () =>
+    `POST /v1/monitors HTTP/1.1\n${caller().replaceAll('\r', '')}Content-Length: 45\n\n${HIDDEN}`,
   'a carriage return alone': () => get('/v1/overview', 'X-A: a\rContent-Length: 45\r\n') + HIDDEN,
-  'chunks that end in line feeds alone': () => post('/v1/monitors', 'Transfer-Encoding: chunked', `2\n{}\n0\n\n${HIDDEN}`),
+  'chunks that end in line feeds alone': () =>
+    post('/v1/monitors', 'Transfer-Encoding: chunked', `2\n{}\n0\n\n${HIDDEN}`),
   'a chunk with a sign': () => post('/v1/monitors', 'Transfer-Encoding: chunked', `-2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
-  'a chunk beyond all numbers': () => post('/v1/monitors', 'Transfer-Encoding: chunked', `fffffffffffffffff2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
-  'a chunk that is longer than it says': () => post('/v1/monitors', 'Transfer-Encoding: chunked', `1\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
+  'a chunk beyond all numbers': () =>
+    post('/v1/monitors', 'Transfer-Encoding: chunked', `fffffffffffffffff2\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
+  'a chunk that is longer than it says': () =>
+    post('/v1/monitors', 'Transfer-Encoding: chunked', `1\r\n{}\r\n0\r\n\r\n${HIDDEN}`),
   'NUL in a header': () => get('/v1/overview', 'X-A: a\0b\r\n') + HIDDEN,
   'a header without a name': () => get('/v1/overview', ': a\r\n') + HIDDEN,
   'a header without a colon': () => get('/v1/overview', 'Foo\r\n') + HIDDEN,
@@ -89,13 +106,16 @@ const SMUGGLED: Record<string, () => string> = {
   noise: () => '\xff\xfe\x00\x01'.repeat(100),
 };
 
-test.serial('of a request that two readers could take for two, one error comes back and the connection ends', async (t) => {
-  await attack(t, SMUGGLED, (answers, what, isClosed) => {
-    t.is(answers.length, 1, what);
-    for (const answer of answers) isOurError(t, answer, what);
-    t.true(isClosed, what);
-  });
-});
+test.serial(
+  'of a request that two readers could take for two, one error comes back and the connection ends',
+  async (t) => {
+    await attack(t, SMUGGLED, (answers, what, isClosed) => {
+      t.is(answers.length, 1, what);
+      for (const answer of answers) isOurError(t, answer, what);
+      t.true(isClosed, what);
+    });
+  },
+);
 
 const ODD_FORMS: Record<string, () => string> = {
   'HTTP/0.9': () => 'GET /v1/overview\r\n\r\n',
@@ -110,14 +130,39 @@ const ODD_FORMS: Record<string, () => string> = {
   'a query of 15 KiB': () => get(`/v1/monitors?${'a=b&'.repeat(3800)}`),
   'a query of four thousand brackets': () => get(`/v1/monitors?a${'[b]'.repeat(4000)}=1`),
   'a cookie of 15 KiB': () => get('/v1/nowhere', `Cookie: ${'a=b; '.repeat(2900)}\r\n`),
-  'a token of 15 KiB': () => `GET /v1/overview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer spk_${'a'.repeat(15_000)}\r\n\r\n`,
-  'a scheme of fifteen thousand blanks': () => `GET /v1/overview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${' '.repeat(15_000)}x x\r\n\r\n`,
+  'a token of 15 KiB': () =>
+    `GET /v1/overview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer spk_${'a'.repeat(15_000)}\r\n\r\n`,
+  'a scheme of fifteen thousand blanks': () =>
+    `GET /v1/overview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${' '.repeat(15_000)}x x\r\n\r\n`,
 };
 
-const METHODS = ['TRACE', 'PUT', 'OPTIONS', 'PROPFIND', 'QUERY', 'SEARCH', 'PURGE', 'M-SEARCH', 'LINK', 'SOURCE', 'BIND', 'FOO', 'get', 'PRI', 'DEBUG', 'TRACK', 'G\0T', '', 'GET\t', 'X'.repeat(5000)];
+const METHODS = [
+  'TRACE',
+  'PUT',
+  'OPTIONS',
+  'PROPFIND',
+  'QUERY',
+  'SEARCH',
+  'PURGE',
+  'M-SEARCH',
+  'LINK',
+  'SOURCE',
+  'BIND',
+  'FOO',
+  'get',
+  'PRI',
+  'DEBUG',
+  'TRACK',
+  'G\0T',
+  '',
+  'GET\t',
+  'X'.repeat(5000),
+];
 
 test.serial('odd forms and methods get an error of ours', async (t) => {
-  const methods = METHODS.map((method) => [`method ${method.slice(0, 20)}`, () => `${method} /v1/monitors HTTP/1.1\r\n${caller()}\r\n`] as const);
+  const methods = METHODS.map(
+    (method) => [`method ${method.slice(0, 20)}`, () => `${method} /v1/monitors HTTP/1.1\r\n${caller()}\r\n`] as const,
+  );
   await attack(t, { ...ODD_FORMS, ...Object.fromEntries(methods) }, (answers, what) => {
     t.is(answers.length, 1, what);
     for (const answer of answers) isOurError(t, answer, what);
@@ -126,12 +171,80 @@ test.serial('odd forms and methods get an error of ours', async (t) => {
 
 /** Other ways to write /v1/monitors, and things that are to be taken for it. */
 const PATHS = [
-  '//v1/monitors', '/v1//monitors', '/v1/monitors//', '/v1/./monitors', '/./v1/monitors', '/v1/../v1/monitors', '/v1/x/../monitors', '/v1/%2e/monitors', '/v1/%2e%2e/v1/monitors', '/v1/x/%2E%2E/monitors',
-  '/v1/..%2fv1/monitors', '/%761/monitors', '/v1/%6donitors', '/v1%2fmonitors', '/v1%2Fmonitors', '/v1/monitors%2f', '/v1/monitors%00', '/v1/monitors%00.json', '/v1/monitors%20', '/v1/monitors%0d%0aX-A:b', '/v1/monitors;a=b', '/v1;a=b/monitors',
-  '/v1/monitors%3flimit=1', '/v1/monitors%23', '/v1/monitors#a', '/v1/monitors\\', '/v1\\monitors', '/V1/monitors', '/v1/Monitors', '/v1/monitors.json', '/v1/monitors/%', '/v1/monitors/%f', '/v1/monitors/%ff', '/v1/monitors/%c0%ae%c0%ae', '/v1/monitors/%ed%a0%80',
-  '/v1/monitors/..', '/v1/monitors/%2e%2e', '/v1/monitors/mon_1/../..', '/v1/__proto__', '/v1/monitors/__proto__', '/v1/monitors/constructor', '/v1/monitors/%00', '/v1/monitors/mon_1%00', `/v1/monitors/${'%41'.repeat(4000)}`, `/v1/${'a/'.repeat(7000)}`, `/v1/monitors/${'x'.repeat(14_000)}`,
-  '/v1/monitors?limit=1&limit=2', '/v1/monitors?limit[]=1', '/v1/monitors?limit[a]=1', '/v1/monitors?__proto__=1', '/v1/monitors?__proto__[limit]=1', '/v1/monitors?constructor[prototype][a]=1', '/v1/monitors?limit=1%00', '/v1/monitors?limit=%', '/v1/monitors?q=%ff&limit=x', '/v1/monitors?_method=DELETE', '/v1/monitors?%',
-  '*', 'http://evil.example/v1/monitors', 'http://localhost/v1/monitors', 'HTTPS://evil.example:99999/v1/monitors', 'ftp://evil.example/v1/monitors', 'http://', 'http:///v1/monitors', 'v1/monitors', '\\v1\\monitors', '?', '/', '///', '.', '..', '/..', '/%2e%2e/%2e%2e/etc/passwd', '/etc/passwd',
+  '//v1/monitors',
+  '/v1//monitors',
+  '/v1/monitors//',
+  '/v1/./monitors',
+  '/./v1/monitors',
+  '/v1/../v1/monitors',
+  '/v1/x/../monitors',
+  '/v1/%2e/monitors',
+  '/v1/%2e%2e/v1/monitors',
+  '/v1/x/%2E%2E/monitors',
+  '/v1/..%2fv1/monitors',
+  '/%761/monitors',
+  '/v1/%6donitors',
+  '/v1%2fmonitors',
+  '/v1%2Fmonitors',
+  '/v1/monitors%2f',
+  '/v1/monitors%00',
+  '/v1/monitors%00.json',
+  '/v1/monitors%20',
+  '/v1/monitors%0d%0aX-A:b',
+  '/v1/monitors;a=b',
+  '/v1;a=b/monitors',
+  '/v1/monitors%3flimit=1',
+  '/v1/monitors%23',
+  '/v1/monitors#a',
+  '/v1/monitors\\',
+  '/v1\\monitors',
+  '/V1/monitors',
+  '/v1/Monitors',
+  '/v1/monitors.json',
+  '/v1/monitors/%',
+  '/v1/monitors/%f',
+  '/v1/monitors/%ff',
+  '/v1/monitors/%c0%ae%c0%ae',
+  '/v1/monitors/%ed%a0%80',
+  '/v1/monitors/..',
+  '/v1/monitors/%2e%2e',
+  '/v1/monitors/mon_1/../..',
+  '/v1/__proto__',
+  '/v1/monitors/__proto__',
+  '/v1/monitors/constructor',
+  '/v1/monitors/%00',
+  '/v1/monitors/mon_1%00',
+  `/v1/monitors/${'%41'.repeat(4000)}`,
+  `/v1/${'a/'.repeat(7000)}`,
+  `/v1/monitors/${'x'.repeat(14_000)}`,
+  '/v1/monitors?limit=1&limit=2',
+  '/v1/monitors?limit[]=1',
+  '/v1/monitors?limit[a]=1',
+  '/v1/monitors?__proto__=1',
+  '/v1/monitors?__proto__[limit]=1',
+  '/v1/monitors?constructor[prototype][a]=1',
+  '/v1/monitors?limit=1%00',
+  '/v1/monitors?limit=%',
+  '/v1/monitors?q=%ff&limit=x',
+  '/v1/monitors?_method=DELETE',
+  '/v1/monitors?%',
+  '*',
+  'http://evil.example/v1/monitors',
+  'http://localhost/v1/monitors',
+  'HTTPS://evil.example:99999/v1/monitors',
+  'ftp://evil.example/v1/monitors',
+  'http://',
+  'http:///v1/monitors',
+  'v1/monitors',
+  '\\v1\\monitors',
+  '?',
+  '/',
+  '///',
+  '.',
+  '..',
+  '/..',
+  '/%2e%2e/%2e%2e/etc/passwd',
+  '/etc/passwd',
 ];
 
 test.serial('no other way to write a path leads past the checks of its requests', async (t) => {
@@ -148,13 +261,21 @@ test.serial('no other way to write a path leads past the checks of its requests'
 });
 
 test.serial('a header that names another method changes nothing', async (t) => {
-  const overrides = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', '_method'].map((name) => [name, () => get('/v1/overview', `${name}: DELETE\r\n`)] as const);
+  const overrides = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', '_method'].map(
+    (name) => [name, () => get('/v1/overview', `${name}: DELETE\r\n`)] as const,
+  );
   await attack(t, Object.fromEntries(overrides), (answers, what) => t.is(answers[0]?.status, 200, what));
 });
 
 const withBody = (body: string | Buffer, headers = 'Content-Type: application/json') =>
-  Buffer.concat([Buffer.from(`POST /v1/monitors HTTP/1.1\r\n${caller()}${headers}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`), Buffer.from(body as string)]);
-const bytes = (...values: number[]) => Buffer.concat([Buffer.from('{"name":"'), Buffer.from(values), Buffer.from('"}')]);
+  Buffer.concat([
+    Buffer.from(
+      `POST /v1/monitors HTTP/1.1\r\n${caller()}${headers}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`,
+    ),
+    Buffer.from(body as string),
+  ]);
+const bytes = (...values: number[]) =>
+  Buffer.concat([Buffer.from('{"name":"'), Buffer.from(values), Buffer.from('"}')]);
 const GOOD = '{"name":"x"}';
 
 const BODIES: Record<string, () => Buffer> = {
@@ -170,13 +291,14 @@ const BODIES: Record<string, () => Buffer> = {
   'UTF-7 in quotes': () => withBody(GOOD, 'Content-Type: application/json; charset="utf-7"'),
   'another charset': () => withBody(GOOD, 'Content-Type: application/json; charset=iso-8859-1'),
   'half a surrogate pair': () => withBody(String.raw`{"name":"\ud800"}`),
-  'NUL': () => withBody(String.raw`{"name":"a\u0000b"}`),
-  '__proto__': () => withBody('{"name":"x","__proto__":{"type":"tcp"}}'),
-  'constructor': () => withBody('{"name":"x","constructor":{"prototype":{"isAdmin":true}}}'),
+  NUL: () => withBody(String.raw`{"name":"a\u0000b"}`),
+  __proto__: () => withBody('{"name":"x","__proto__":{"type":"tcp"}}'),
+  constructor: () => withBody('{"name":"x","constructor":{"prototype":{"isAdmin":true}}}'),
   '__proto__ further down': () => withBody('{"name":"x","check_spec":{"__proto__":{"request":{}}}}'),
   'a number beyond all bounds': () => withBody('{"name":"x","interval_seconds":1e999}'),
   'a number of a hundred thousand digits': () => withBody(`{"name":"x","interval_seconds":${'9'.repeat(100_000)}}`),
-  'a small number of a hundred thousand digits': () => withBody(`{"name":"x","interval_seconds":0.${'0'.repeat(100_000)}1}`),
+  'a small number of a hundred thousand digits': () =>
+    withBody(`{"name":"x","interval_seconds":0.${'0'.repeat(100_000)}1}`),
   'objects thousands deep': () => withBody(`{"name":"x","check_spec":${'{"a":'.repeat(4500)}1${'}'.repeat(4500)}}`),
   'arrays thousands deep': () => withBody(`{"name":${'['.repeat(4500)}${']'.repeat(4500)}}`),
   'arrays a hundred thousand deep': () => withBody(`${'['.repeat(130_000)}${']'.repeat(130_000)}`),
@@ -184,30 +306,54 @@ const BODIES: Record<string, () => Buffer> = {
   'one key of 250 KB': () => withBody(`{"${'k'.repeat(250_000)}":1}`),
   'the same bad key a thousand times': () => withBody(`{${'"k":1,'.repeat(10_000)}"name":"x"}`),
   'something after the end': () => withBody(`${GOOD}${GOOD}`),
-  'comments': () => withBody('{"name":"x"/**/}'),
-  'a gzip bomb': () => withBody(zlib.gzipSync(Buffer.alloc(16 * 1024 * 1024, ' ')), 'Content-Type: application/json\r\nContent-Encoding: gzip'),
-  'a br bomb': () => withBody(zlib.brotliCompressSync(Buffer.alloc(16 * 1024 * 1024, ' '), { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } }), 'Content-Type: application/json\r\nContent-Encoding: br'),
+  comments: () => withBody('{"name":"x"/**/}'),
+  'a gzip bomb': () =>
+    withBody(
+      zlib.gzipSync(Buffer.alloc(16 * 1024 * 1024, ' ')),
+      'Content-Type: application/json\r\nContent-Encoding: gzip',
+    ),
+  'a br bomb': () =>
+    withBody(
+      zlib.brotliCompressSync(Buffer.alloc(16 * 1024 * 1024, ' '), {
+        params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 },
+      }),
+      'Content-Type: application/json\r\nContent-Encoding: br',
+    ),
   'another content type': () => withBody(GOOD, 'Content-Type: application/jsonp'),
   'a form': () => withBody('name=x', 'Content-Type: application/x-www-form-urlencoded'),
-  'parts': () => withBody('--a\r\nContent-Disposition: form-data; name="name"\r\n\r\nx\r\n--a--\r\n', 'Content-Type: multipart/form-data; boundary=a'),
+  parts: () =>
+    withBody(
+      '--a\r\nContent-Disposition: form-data; name="name"\r\n\r\nx\r\n--a--\r\n',
+      'Content-Type: multipart/form-data; boundary=a',
+    ),
 };
 
-test.serial('bodies in other charsets, of odd keys and numbers, too deep or blown up, get an error of ours', async (t) => {
-  await attack(t, BODIES, (answers, what) => {
-    t.is(answers.length, 1, what);
-    for (const answer of answers) isOurError(t, answer, what);
-  });
-  t.deepEqual((await service.call('GET', '/monitors')).json, { monitors: [] });
-});
+test.serial(
+  'bodies in other charsets, of odd keys and numbers, too deep or blown up, get an error of ours',
+  async (t) => {
+    await attack(t, BODIES, (answers, what) => {
+      t.is(answers.length, 1, what);
+      for (const answer of answers) isOurError(t, answer, what);
+    });
+    t.deepEqual((await service.call('GET', '/monitors')).json, { monitors: [] });
+  },
+);
 
 test.serial('a byte-order mark, a key twice and the name of a prototype among headers do no harm', async (t) => {
-  const harmless = { mark: () => withBody(`\uFEFF${GOOD}`), twice: () => withBody('{"name":"x","name":"y"}'), prototype: () => withBody('{"name":"x","check_spec":{"request":{"headers":{"__proto__":"a","constructor":"b"}}}}') };
+  const harmless = {
+    mark: () => withBody(`\uFEFF${GOOD}`),
+    twice: () => withBody('{"name":"x","name":"y"}'),
+    prototype: () => withBody('{"name":"x","check_spec":{"request":{"headers":{"__proto__":"a","constructor":"b"}}}}'),
+  };
   await attack(t, harmless, (answers, what) => t.is(answers[0]?.status, 201, what));
   t.is(({} as Record<string, unknown>)['a'], undefined);
   await neighbourIsAnswered(t);
 });
 
-/** So many connect at a time: more than a busy service has accepted by then may be lost within the system, which tells neither side. */
+/**
+ * So many connect at a time: more than a busy service has accepted by then may be lost within the system, which tells
+ * neither side.
+ */
 const AT_A_TIME = 200;
 
 /** Connections of hostile clients, all open at once; `cut` are those that the service has closed. */
@@ -217,7 +363,11 @@ async function openMany(count: number, begin: string): Promise<{ cut: () => numb
   const sockets: Socket[] = [];
   while (sockets.length < count) {
     const next = Array.from({ length: Math.min(AT_A_TIME, count - sockets.length) }, () => {
-      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined).once('close', () => { cut += 1; });
+      const socket = connect(Number(port), '127.0.0.1')
+        .on('error', () => undefined)
+        .once('close', () => {
+          cut += 1;
+        });
       socket.resume();
       if (begin !== '') socket.write(begin);
       return socket;
@@ -225,7 +375,12 @@ async function openMany(count: number, begin: string): Promise<{ cut: () => numb
     sockets.push(...next);
     await neighbourIsHeard();
   }
-  return { cut: () => cut, end: () => { for (const socket of sockets) socket.destroy(); } };
+  return {
+    cut: () => cut,
+    end: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 /** Who connects later is accepted later: everybody before it has been by then. */
@@ -240,60 +395,104 @@ function isReady(): Promise<true> {
   return until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
 }
 
-test.serial('two thousand clients that say nothing, or one header a while, or half a body, or read nothing, hold nobody up, and those who never come to a request are cut off', async (t) => {
-  t.timeout(100_000);
-  const silent = await openMany(1200, '');
-  const slow = await openMany(500, 'GET /v1/overview HTTP/1.1\r\nHost: a\r\n');
-  const garbled = await openMany(200, 'NOT HTTP AT ALL\r\n\r\n');
-  const half = await openMany(200, post('/v1/monitors', 'Content-Length: 100000', '{"name":'));
-  const readers = await openMany(50, get('/openapi.json').repeat(10));
-  const dripping = service.open();
-  dripping.write('GET /v1/overview HTTP/1.1\r\n');
-  let isDripCut = false;
-  dripping.once('close', () => { isDripCut = true; });
-  const drip = setInterval(() => dripping.write('X-A: b\r\n'), 200);
-  for (let asked = 0; asked < 5; asked += 1) await neighbourIsAnswered(t);
-  await isReady();
-  await until(() => silent.cut() === 1200 && slow.cut() === 500 && garbled.cut() === 200 && isDripCut, { timeoutMs: 60_000, intervalMs: 250 });
-  await neighbourIsAnswered(t);
-  clearInterval(drip);
-  for (const { end } of [silent, slow, garbled, half, readers]) end();
-  await isReady();
-  t.pass();
-});
+test.serial(
+  'two thousand clients that say nothing, or one header a while, or half a body, or read nothing, hold nobody ' +
+    'up, and those who never come to a request are cut off',
+  async (t) => {
+    t.timeout(100_000);
+    const silent = await openMany(1200, '');
+    const slow = await openMany(500, 'GET /v1/overview HTTP/1.1\r\nHost: a\r\n');
+    const garbled = await openMany(200, 'NOT HTTP AT ALL\r\n\r\n');
+    const half = await openMany(200, post('/v1/monitors', 'Content-Length: 100000', '{"name":'));
+    const readers = await openMany(50, get('/openapi.json').repeat(10));
+    const dripping = service.open();
+    dripping.write('GET /v1/overview HTTP/1.1\r\n');
+    let isDripCut = false;
+    dripping.once('close', () => {
+      isDripCut = true;
+    });
+    const drip = setInterval(() => dripping.write('X-A: b\r\n'), 200);
+    for (let asked = 0; asked < 5; asked += 1) await neighbourIsAnswered(t);
+    await isReady();
+    await until(() => silent.cut() === 1200 && slow.cut() === 500 && garbled.cut() === 200 && isDripCut, {
+      timeoutMs: 60_000,
+      intervalMs: 250,
+    });
+    await neighbourIsAnswered(t);
+    clearInterval(drip);
+    for (const { end } of [silent, slow, garbled, half, readers]) end();
+    await isReady();
+    t.pass();
+  },
+);
 
 const CHECKED_HOSTS = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost'];
 
-test.serial('what customers have the whole service contact is no private place, neither as a monitor nor as a channel', async (t) => {
-  const watchman = await startWatchman();
-  t.teardown(watchman.close);
-  const { port } = watchman;
-  for (const host of [...CHECKED_HOSTS, '127.1', '0x7f000001', '2130706433', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '169.254.169.254']) {
-    const { status, json } = await service.call('POST', '/channels', { type: 'webhook', url: `https://${host}:${port}/hook` });
-    t.is(status, 400, host);
-    t.regex(String(json['error']), /^test delivery failed: The target has no public address/, host);
-  }
-  t.is((await service.call('POST', '/monitors', { name: 'Page', type: 'vendor', target: `http://127.0.0.1:${port}` })).status, 400);
+test.serial(
+  'what customers have the whole service contact is no private place, neither as a monitor nor as a channel',
+  async (t) => {
+    const watchman = await startWatchman();
+    t.teardown(watchman.close);
+    const { port } = watchman;
+    for (const host of [
+      ...CHECKED_HOSTS,
+      '127.1',
+      '0x7f000001',
+      '2130706433',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '169.254.169.254',
+    ]) {
+      const { status, json } = await service.call('POST', '/channels', {
+        type: 'webhook',
+        url: `https://${host}:${port}/hook`,
+      });
+      t.is(status, 400, host);
+      t.regex(String(json['error']), /^test delivery failed: The target has no public address/, host);
+    }
+    t.is(
+      (await service.call('POST', '/monitors', { name: 'Page', type: 'vendor', target: `http://127.0.0.1:${port}` }))
+        .status,
+      400,
+    );
 
-  const targets = CHECKED_HOSTS.flatMap((host): [type: string, target: string][] => [
-    ['http', `http://${host}:${port}/`], ['http', `https://${host}:${port}/`], ['tcp', `${host}:${port}`], ['udp', `${host}:${port}`], ['icmp', host], ['dns', `dns://${host}:${port}/a.example`],
-  ]);
-  const monitors = await Promise.all(targets.map(async ([type, target]) => {
-    const checkSpec = type === 'dns' ? { check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } } : {};
-    const { status, json } = await service.call('POST', '/monitors', { name: target, type, target, interval_seconds: 1, timeout_ms: 500, ...checkSpec });
-    t.is(status, 201, JSON.stringify(json));
-    return { target: `${type} ${target}`, path: `/monitors/${String(json['id'])}` };
-  }));
-  for (const { target, path } of monitors) {
-    const [check] = await until(async () => {
-      const checks = listOf(await service.call('GET', `${path}/checks?limit=1`));
-      return checks.length > 0 ? checks : null;
-    }, { timeoutMs: 60_000, intervalMs: 500 });
-    t.is(check?.['cause'], 'blocked_target', `${target}: ${JSON.stringify(check)}`);
-  }
-  t.is(watchman.seen(), 0);
-  for (const { path } of monitors) await service.call('DELETE', path);
-});
+    const targets = CHECKED_HOSTS.flatMap((host): [type: string, target: string][] => [
+      ['http', `http://${host}:${port}/`],
+      ['http', `https://${host}:${port}/`],
+      ['tcp', `${host}:${port}`],
+      ['udp', `${host}:${port}`],
+      ['icmp', host],
+      ['dns', `dns://${host}:${port}/a.example`],
+    ]);
+    const monitors = await Promise.all(
+      targets.map(async ([type, target]) => {
+        const checkSpec = type === 'dns' ? { check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } } : {};
+        const { status, json } = await service.call('POST', '/monitors', {
+          name: target,
+          type,
+          target,
+          interval_seconds: 1,
+          timeout_ms: 500,
+          ...checkSpec,
+        });
+        t.is(status, 201, JSON.stringify(json));
+        return { target: `${type} ${target}`, path: `/monitors/${String(json['id'])}` };
+      }),
+    );
+    for (const { target, path } of monitors) {
+      const [check] = await until(
+        async () => {
+          const checks = listOf(await service.call('GET', `${path}/checks?limit=1`));
+          return checks.length > 0 ? checks : null;
+        },
+        { timeoutMs: 60_000, intervalMs: 500 },
+      );
+      t.is(check?.['cause'], 'blocked_target', `${target}: ${JSON.stringify(check)}`);
+    }
+    t.is(watchman.seen(), 0);
+    for (const { path } of monitors) await service.call('DELETE', path);
+  },
+);
 
 test.serial('through all of this the service has not crashed, nor had a fault of its own', async (t) => {
   t.is(service.program.child.exitCode, null);

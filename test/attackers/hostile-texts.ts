@@ -1,4 +1,7 @@
-/** Texts that mean something to somebody who reads them without care: a database, a log, a page, a chat, a spreadsheet, a terminal. */
+/**
+ * Texts that mean something to somebody who reads them without care: a database, a log, a page, a chat, a spreadsheet,
+ * a terminal.
+ */
 export const HOSTILE_TEXTS: readonly string[] = [
   "'; DROP TABLE monitors; --",
   "\\'; SELECT pg_sleep(5); --",

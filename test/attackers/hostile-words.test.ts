@@ -21,7 +21,11 @@ async function startTarget(t: ExecutionContext): Promise<number> {
     socket.once('data', () => {
       const text = HOSTILE_TEXTS[(turn += 1) % HOSTILE_TEXTS.length] ?? '';
       const body = Buffer.from(text);
-      socket.write(`HTTP/1.1 503 ${inOneLine(text)}\r\nServer: ${inOneLine(text)}\r\nLocation: ${inOneLine(text)}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`, 'latin1');
+      socket.write(
+        `HTTP/1.1 503 ${inOneLine(text)}\r\nServer: ${inOneLine(text)}\r\nLocation: ` +
+          `${inOneLine(text)}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
+        'latin1',
+      );
       socket.end(body);
     });
   });
@@ -32,7 +36,12 @@ async function startTarget(t: ExecutionContext): Promise<number> {
 async function watchAll({ call }: Service, port: number): Promise<string[]> {
   const names: string[] = [];
   for (const name of HOSTILE_TEXTS.filter((text) => text.isWellFormed() && !text.includes('\0'))) {
-    const { status, json } = await call('POST', '/monitors', { name, target: `http://127.0.0.1:${port}/${encodeURIComponent(name)}`, interval_seconds: 5, down_after_failures: 1 });
+    const { status, json } = await call('POST', '/monitors', {
+      name,
+      target: `http://127.0.0.1:${port}/${encodeURIComponent(name)}`,
+      interval_seconds: 5,
+      down_after_failures: 1,
+    });
     if (status !== 201) throw new Error(`${JSON.stringify(name)}: ${JSON.stringify(json)}`);
     names.push(name);
   }
@@ -47,39 +56,81 @@ async function lookAtBoard(t: ExecutionContext, { url }: Service, names: readonl
     dialogs.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.setExtraHTTPHeaders({ Authorization: `Basic ${Buffer.from(`anyone:${BOARD_PASSWORD}`).toString('base64')}` });
+  await page.setExtraHTTPHeaders({
+    Authorization: `Basic ${Buffer.from(`anyone:${BOARD_PASSWORD}`).toString('base64')}`,
+  });
   await page.goto('/queues/queue/check-local?status=completed');
   await until(async () => {
     const shown = String(await page.evaluate('document.body.innerText'));
     return names.some((name) => shown.includes(name));
   });
-  const made = (await page.evaluate(`[...document.querySelectorAll('img[src="x"], script:not([src], [type="application/json"]), [onmouseover], a[href^="tg:"], a[href^="javascript:"]')].map((each) => each.outerHTML)`)) as string[];
+  const made = (await page.evaluate(
+    `[...document.querySelectorAll('img[src="x"], script:not([src], [type="application/json"]), [onmouseover], ` +
+      `a[href^="tg:"], a[href^="javascript:"]')].map((each) => each.outerHTML)`,
+  )) as string[];
   // The board's own page asks for letters of another host, which its policy refuses.
   return [...dialogs, ...made, ...complaints.filter((complaint) => !complaint.includes('https://fonts.'))];
 }
 
-test('whatever monitors are called and targets and receivers answer, a log line is one object of ours, and the board shows text', async (t) => {
-  t.timeout(240_000);
-  const [port, receiver, { databaseUrl, drop }] = await Promise.all([startTarget(t), startReceiver(t), createTestDatabase()]);
-  t.teardown(drop);
-  const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, QUEUE_BOARD_PASSWORD: BOARD_PASSWORD, NODE_EXTRA_CA_CERTS: receiver.caFile, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: 'false', DELIVERY_RETRY_SECONDS: '0.3,0.3', LOG_LEVEL: 'trace' };
-  const service = await startService(t, env, token);
-  t.is((await service.call('POST', '/channels', { type: 'webhook', name: HOSTILE_TEXTS[0] ?? '', url: receiver.url })).status, 201);
-  Object.assign(receiver.answer, { status: 500, body: HOSTILE_TEXTS.join(' ') });
-  const names = await watchAll(service, port);
-  await until(async () => (await service.call('GET', '/overview')).json['down'] === names.length, { timeoutMs: 120_000 });
-  await until(() => eventsAt(receiver).length > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
-  t.deepEqual(await lookAtBoard(t, service, names), []);
-  t.is(await service.program.stop(), 0);
+test(
+  'whatever monitors are called and targets and receivers answer, a log line is one object of ours, and the board ' +
+    'shows text',
+  async (t) => {
+    t.timeout(240_000);
+    const [port, receiver, { databaseUrl, drop }] = await Promise.all([
+      startTarget(t),
+      startReceiver(t),
+      createTestDatabase(),
+    ]);
+    t.teardown(drop);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const env = {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_TOKEN: token,
+      QUEUE_BOARD_PASSWORD: BOARD_PASSWORD,
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+      ALLOW_PRIVATE_NETWORK: 'true',
+      PLAN_COUNT_LIMITS: 'false',
+      DELIVERY_RETRY_SECONDS: '0.3,0.3',
+      LOG_LEVEL: 'trace',
+    };
+    const service = await startService(t, env, token);
+    t.is(
+      (await service.call('POST', '/channels', { type: 'webhook', name: HOSTILE_TEXTS[0] ?? '', url: receiver.url }))
+        .status,
+      201,
+    );
+    Object.assign(receiver.answer, { status: 500, body: HOSTILE_TEXTS.join(' ') });
+    const names = await watchAll(service, port);
+    await until(async () => (await service.call('GET', '/overview')).json['down'] === names.length, {
+      timeoutMs: 120_000,
+    });
+    await until(() => eventsAt(receiver).length > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
+    t.deepEqual(await lookAtBoard(t, service, names), []);
+    t.is(await service.program.stop(), 0);
 
-  const lines = service.program.output().split('\n').slice(0, -1);
-  const [logged, said] = [lines.filter((line) => line.startsWith('{')), lines.filter((line) => !line.startsWith('{'))];
-  t.true(logged.length > 100);
-  t.deepEqual(logged.filter((line) => !isOfOurs(line)), []);
-  t.deepEqual(lines.filter((line) => /\p{Cc}/u.test(line)), [], 'a terminal obeys control characters');
-  t.deepEqual(said.filter((line) => HOSTILE_TEXTS.some((text) => line.includes(text))), []);
-});
+    const lines = service.program.output().split('\n').slice(0, -1);
+    const [logged, said] = [
+      lines.filter((line) => line.startsWith('{')),
+      lines.filter((line) => !line.startsWith('{')),
+    ];
+    t.true(logged.length > 100);
+    t.deepEqual(
+      logged.filter((line) => !isOfOurs(line)),
+      [],
+    );
+    t.deepEqual(
+      lines.filter((line) => /\p{Cc}/u.test(line)),
+      [],
+      'a terminal obeys control characters',
+    );
+    t.deepEqual(
+      said.filter((line) => HOSTILE_TEXTS.some((text) => line.includes(text))),
+      [],
+    );
+  },
+);
 
 function isOfOurs(line: string): boolean {
   const { time, process, msg } = JSON.parse(line) as Record<string, unknown>;

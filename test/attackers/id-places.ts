@@ -1,22 +1,57 @@
-import { resolveIn, type DescribedOperation, type DescribedSchema, type Document } from '../helpers/described-operations.ts';
+import {
+  resolveIn,
+  type DescribedOperation,
+  type DescribedSchema,
+  type Document,
+} from '../helpers/described-operations.ts';
 
 /** Where in a request a value stands: a parameter's name, or the way through the body, 0 being any item of a list. */
-export type Place = { operation: DescribedOperation; in: 'path' | 'query' | 'body'; way: (string | number)[]; schema: DescribedSchema };
+export type Place = {
+  operation: DescribedOperation;
+  in: 'path' | 'query' | 'body';
+  way: (string | number)[];
+  schema: DescribedSchema;
+};
 
 /** What one request is sent as. */
 export type PlacedRequest = { method: string; path: string; body: unknown };
 
 /** Every place of an operation's request that takes a text: those of ids have `x-id` in their schema. */
 export function listTextPlaces(document: Document, operation: DescribedOperation): Place[] {
-  const parameters = operation.parameters.flatMap(({ name, in: where, schema }): Place[] => (where === 'header' ? [] : [{ operation, in: where, way: [name], schema }]));
-  const body = operation.body === null ? [] : listLeaves(document, operation.body.schema).map(({ way, schema }): Place => ({ operation, in: 'body', way, schema }));
-  return [...parameters, ...body].filter(({ schema }) => [schema.type ?? []].flat().includes('string') && schema.enum === undefined);
+  const parameters = operation.parameters.flatMap(({ name, in: where, schema }): Place[] =>
+    where === 'header' ? [] : [{ operation, in: where, way: [name], schema }],
+  );
+  const body =
+    operation.body === null
+      ? []
+      : listLeaves(document, operation.body.schema).map(({ way, schema }): Place => ({
+          operation,
+          in: 'body',
+          way,
+          schema,
+        }));
+  return [...parameters, ...body].filter(
+    ({ schema }) => [schema.type ?? []].flat().includes('string') && schema.enum === undefined,
+  );
 }
 
-/** The request of an operation with a value at one place. Ids in the path that it is not about come from `idOf`, the rest of the body is the description's example. */
-export function placeValue({ operation, in: where, way }: Pick<Place, 'operation' | 'in' | 'way'>, value: string, idOf: (kind: string) => string): PlacedRequest {
+/**
+ * The request of an operation with a value at one place. Ids in the path that it is not about come from `idOf`, the
+ * rest of the body is the description's example.
+ */
+export function placeValue(
+  { operation, in: where, way }: Pick<Place, 'operation' | 'in' | 'way'>,
+  value: string,
+  idOf: (kind: string) => string,
+): PlacedRequest {
   const path = operation.parameters.reduce(
-    (filled, { name, in: inPath, schema }) => (inPath === 'path' ? filled.replace(`{${name}}`, encodeURIComponent(where === 'path' && way[0] === name ? value : idOf(schema['x-id'] ?? name))) : filled),
+    (filled, { name, in: inPath, schema }) =>
+      inPath === 'path'
+        ? filled.replace(
+            `{${name}}`,
+            encodeURIComponent(where === 'path' && way[0] === name ? value : idOf(schema['x-id'] ?? name)),
+          )
+        : filled,
     operation.path,
   );
   const example = operation.body === null ? undefined : freshen(structuredClone(operation.body.example));
@@ -28,7 +63,11 @@ export function placeValue({ operation, in: where, way }: Pick<Place, 'operation
 }
 
 /** Texts at the ends of a body; lists and maps stand for one entry each. */
-function listLeaves(document: Document, schema: DescribedSchema, way: (string | number)[] = []): { way: (string | number)[]; schema: DescribedSchema }[] {
+function listLeaves(
+  document: Document,
+  schema: DescribedSchema,
+  way: (string | number)[] = [],
+): { way: (string | number)[]; schema: DescribedSchema }[] {
   const { properties = {}, items, additionalProperties } = schema;
   const inner = [
     ...Object.entries(properties).map(([name, value]) => ({ step: name, value })),
@@ -49,6 +88,10 @@ function placeIn(into: unknown, [step, ...rest]: readonly (string | number)[], v
 /** Results of an example are of now: old ones are dropped before anybody asks whose they are. */
 function freshen(example: unknown): unknown {
   if (typeof example !== 'object' || example === null) return example;
-  if ('results' in example && Array.isArray(example.results)) return { ...example, results: example.results.map((result: object) => ({ ...result, ts: Math.floor(Date.now() / 1000) })) };
+  if ('results' in example && Array.isArray(example.results))
+    return {
+      ...example,
+      results: example.results.map((result: object) => ({ ...result, ts: Math.floor(Date.now() / 1000) })),
+    };
   return example;
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { createTcpProbe } from '../../probes/tcp.ts';
 import { createHttpProbe } from '../../probes/http.ts';
+import { createTcpProbe } from '../../probes/tcp.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
 /** What came of contacting a machine's own public address, and how many connections something on it saw. */

@@ -33,7 +33,8 @@ test.after.always(async () => {
 });
 
 /** What the guard says, or whoever found before it that there is no such host. */
-const REFUSED = /blocked|no public address|unsupported|no vendor|no URL|must be|must not carry|No registry is known|no address in DNS|nxdomain/i;
+const REFUSED =
+  /blocked|no public address|unsupported|no vendor|no URL|must be|must not carry|No registry is known|no address in DNS|nxdomain/i;
 
 const WAYS = ['http', 'https', 'tcp', 'udp', 'icmp', 'dns', 'vendor', 'webhook', 'whois', 'rdap'] as const;
 const NAMED = Object.keys(NAMES);
@@ -43,7 +44,12 @@ test.serial('there are more than sixty forms of addresses', (t) => {
 });
 
 for (const way of WAYS) {
-  for (const [what, forms] of Object.entries({ 'this machine': LOOPBACK, 'private places elsewhere': ELSEWHERE, 'no place at all': IMPOSSIBLE, 'private places by name': NAMED })) {
+  for (const [what, forms] of Object.entries({
+    'this machine': LOOPBACK,
+    'private places elsewhere': ELSEWHERE,
+    'no place at all': IMPOSSIBLE,
+    'private places by name': NAMED,
+  })) {
     test.serial(`none of ${forms.length} ways to write ${what} is contacted as ${way}`, async (t) => {
       const before = watchman.seen();
       for (const form of forms) t.regex(await guarded.toHosts[way](form, watchman.port), REFUSED, form);
@@ -55,15 +61,20 @@ for (const way of WAYS) {
 for (const way of ['http', 'vendor', 'webhook', 'rdap'] as const) {
   test.serial(`none of ${DISGUISED_URLS.length} URLs in disguise is contacted as ${way}`, async (t) => {
     const before = watchman.seen();
-    for (const make of DISGUISED_URLS) t.regex(await guarded.toUrls[way](make(watchman.port)), REFUSED, make(watchman.port));
+    for (const make of DISGUISED_URLS)
+      t.regex(await guarded.toUrls[way](make(watchman.port)), REFUSED, make(watchman.port));
     t.is(watchman.seen(), before);
   });
 }
 
 for (const way of WAYS.filter((one) => one !== 'dns' && one !== 'whois' && one !== 'rdap')) {
-  test.serial(`a metadata host of a cloud is not contacted as ${way} where private networks are allowed, by number or by name`, async (t) => {
-    for (const form of ['169.254.169.254', '168.63.129.16', 'metadata.google.internal', 'metadata.example']) t.regex(await unguarded.toHosts[way](form, watchman.port), /blocked|no public address|no vendor/i, form);
-  });
+  test.serial(
+    `a metadata host of a cloud is not contacted as ${way} where private networks are allowed, by number or by name`,
+    async (t) => {
+      for (const form of ['169.254.169.254', '168.63.129.16', 'metadata.google.internal', 'metadata.example'])
+        t.regex(await unguarded.toHosts[way](form, watchman.port), /blocked|no public address|no vendor/i, form);
+    },
+  );
 }
 
 /** A public address that a network of our own has for as long as a test lasts: nothing else is in that network. */
@@ -82,7 +93,8 @@ if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
   });
 }
 
-// What is refused above would have been a connection: each of these forms leads to the watchman where nothing guards it.
+// What is refused above would have been a connection: each of these forms leads to the watchman where nothing guards
+// it.
 for (const way of ['http', 'tcp', 'udp', 'dns', 'vendor', 'webhook', 'rdap', 'whois'] as const) {
   test.serial(`without the guard each way to write this machine is contacted as ${way}`, async (t) => {
     for (const form of ['127.0.0.1', '127.1', '0x7f000001', '１２７.０.０.１', 'LocalHost.']) {

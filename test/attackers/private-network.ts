@@ -1,12 +1,14 @@
 import dgram from 'node:dgram';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import net from 'node:net';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { NAMES } from './address-forms.ts';
 
-/** Somebody who listens on every address of this machine, over tcp and udp on one port, and counts whoever comes; nobody gets an answer. */
+/**
+ * Somebody who listens on every address of this machine, over tcp and udp on one port, and counts whoever comes; nobody
+ * gets an answer.
+ */
 export type Watchman = { port: number; seen: () => number; close: () => void };
 
 /** Sets the watchman up. Where the machine has no IPv6 he listens on all addresses of IPv4. */
@@ -20,7 +22,9 @@ export async function startWatchman(): Promise<Watchman> {
   server.listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const datagrams = dgram.createSocket(host === '::' ? 'udp6' : 'udp4').on('message', () => { seen += 1; });
+  const datagrams = dgram.createSocket(host === '::' ? 'udp6' : 'udp4').on('message', () => {
+    seen += 1;
+  });
   datagrams.bind(port, host);
   await once(datagrams, 'listening');
   return {
@@ -35,26 +39,39 @@ export async function startWatchman(): Promise<Watchman> {
 
 async function hasIpv6(): Promise<boolean> {
   const server = net.createServer().listen(0, '::1');
-  const heard = await once(server, 'listening').then(() => true, () => false);
+  const heard = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
   server.close();
   return heard;
 }
 
-/** What the resolver of this process was asked, in order, and what it says to a name: the first list of addresses to the first question, the last one to all that follow. */
+/**
+ * What the resolver of this process was asked, in order, and what it says to a name: the first list of addresses to the
+ * first question, the last one to all that follow.
+ */
 export type Resolver = { asked: string[]; answers: Map<string, string[][]>; restore: () => void };
 
 /** Numbers that the system's resolver reads as addresses, without asking anybody. */
 const NUMERIC = /^[\da-fx.]+$/i;
 
 /**
- * Takes the place of the system's resolver, which a stranger's zone speaks through: the names of the table and those that a test adds lead where they
- * say, and other names nowhere. Nothing of ours is replaced, and nothing leaves the machine.
+ * Takes the place of the system's resolver, which a stranger's zone speaks through: the names of the table and those
+ * that a test adds lead where they say, and other names nowhere. Nothing of ours is replaced, and nothing leaves the
+ * machine.
  */
 export function takeOverResolver(): Resolver {
   const original = dns.lookup;
   const asked: string[] = [];
-  const answers: Resolver['answers'] = new Map(Object.entries(NAMES).map(([name, addresses]) => [name, [[...addresses]]]));
-  const lookup = (name: string, options: dns.LookupOptions, callback: (error: Error | null, addresses: dns.LookupAddress[] | string, family?: number) => void): void => {
+  const answers: Resolver['answers'] = new Map(
+    Object.entries(NAMES).map(([name, addresses]) => [name, [[...addresses]]]),
+  );
+  const lookup = (
+    name: string,
+    options: dns.LookupOptions,
+    callback: (error: Error | null, addresses: dns.LookupAddress[] | string, family?: number) => void,
+  ): void => {
     // As the system's does.
     const ascii = domainToASCII(name);
     if (NUMERIC.test(ascii)) return original(name, options, callback as never);
@@ -63,7 +80,8 @@ export function takeOverResolver(): Resolver {
     const list = (lists !== undefined && lists.length > 1 ? lists.shift() : lists?.[0]) ?? [];
     const found = list.map((address) => ({ address, family: net.isIPv6(address) ? 6 : 4 }));
     const [first] = found;
-    if (first === undefined) setImmediate(callback, Object.assign(new Error(`${name} leads nowhere`), { code: 'ENOTFOUND' }), []);
+    if (first === undefined)
+      setImmediate(callback, Object.assign(new Error(`${name} leads nowhere`), { code: 'ENOTFOUND' }), []);
     else if (options.all) setImmediate(callback, null, found);
     else setImmediate(callback, null, first.address, first.family);
   };

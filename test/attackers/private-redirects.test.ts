@@ -47,8 +47,14 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
   test.serial(`no redirect of a public host to any private address is followed by ${follower}`, async (t) => {
     const before = watchman.seen();
     for (const [index, location] of locations(watchman.port).entries()) {
-      nock(PUBLIC).get(path).reply(STATUSES[index % STATUSES.length], '', { Location: Buffer.from(location).toString('latin1') });
-      t.regex(await guarded.toUrls[follower](`${PUBLIC}/`), /blocked|no public address|nxdomain|no address in DNS|too_many|HTTP 30/i, location);
+      nock(PUBLIC)
+        .get(path)
+        .reply(STATUSES[index % STATUSES.length], '', { Location: Buffer.from(location).toString('latin1') });
+      t.regex(
+        await guarded.toUrls[follower](`${PUBLIC}/`),
+        /blocked|no public address|nxdomain|no address in DNS|too_many|HTTP 30/i,
+        location,
+      );
       t.true(nock.isDone(), location);
     }
     await turn();
@@ -58,18 +64,25 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
   test.serial(`without the guard such a redirect is followed by ${follower}`, async (t) => {
     for (const host of ['127.0.0.1', '127.1', 'loopback.example']) {
       const before = watchman.seen();
-      nock(PUBLIC).get(path).reply(302, '', { Location: `http://${host}:${watchman.port}/` });
+      nock(PUBLIC)
+        .get(path)
+        .reply(302, '', { Location: `http://${host}:${watchman.port}/` });
       await unguarded.toUrls[follower](`${PUBLIC}/`);
       t.true(await until(() => watchman.seen() > before), host);
     }
   });
 }
 
-test.serial('a redirect to a public name that has turned private meanwhile is not followed, and neither is one over several hops', async (t) => {
-  const before = watchman.seen();
-  resolver.answers.set('public.example', [['127.0.0.1']]);
-  nock(PUBLIC).get('/').reply(302, '', { Location: '/next' });
-  nock(PUBLIC).get('/next').reply(307, '', { Location: `http://public.example:${watchman.port}/` });
-  t.is(await guarded.toUrls.http(`${PUBLIC}/`), 'blocked_target');
-  t.is(watchman.seen(), before);
-});
+test.serial(
+  'a redirect to a public name that has turned private meanwhile is not followed, and neither is one over several hops',
+  async (t) => {
+    const before = watchman.seen();
+    resolver.answers.set('public.example', [['127.0.0.1']]);
+    nock(PUBLIC).get('/').reply(302, '', { Location: '/next' });
+    nock(PUBLIC)
+      .get('/next')
+      .reply(307, '', { Location: `http://public.example:${watchman.port}/` });
+    t.is(await guarded.toUrls.http(`${PUBLIC}/`), 'blocked_target');
+    t.is(watchman.seen(), before);
+  },
+);

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CheckTarget } from '../../core/monitor.ts';
 import { seenAnswerOf } from '../../core/seen-answer.ts';
-import type { Vote } from '../../core/verdict.ts';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/vendor/document.ts';
+import type { Vote } from '../../core/verdict.ts';
 import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
 import type { DomainStore } from '../../probes/domain/store.ts';
@@ -14,9 +14,18 @@ import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 export type ProbingOrder = { targets: CheckTarget[]; whois: { host: string; port: number }; rdapBase: string | null };
 
 /** What came of one check; `failure` is what it threw, which it must not. */
-export type ProbedCheck = { verdict: Vote | null; cause: string | null; reason: string | null; failure: string | null; tookMs: number };
+export type ProbedCheck = {
+  verdict: Vote | null;
+  cause: string | null;
+  reason: string | null;
+  failure: string | null;
+  tookMs: number;
+};
 
-/** What came of the checks of an order, and what they cost the process: its longest hold is the most processor time between two turns of its loop. */
+/**
+ * What came of the checks of an order, and what they cost the process: its longest hold is the most processor time
+ * between two turns of its loop.
+ */
 export type ProbingReport = { checks: ProbedCheck[]; grownMb: number; longestHoldMs: number };
 
 /** How often memory and processor time are looked at, in milliseconds. */
@@ -31,11 +40,27 @@ const { judge } = openJudge();
 /** What is known of pages and domains lasts for one order. */
 function openProbes({ whois, rdapBase }: ProbingOrder) {
   const pages = new Map<string, VendorDocumentRecord>();
-  const store: VendorDocumentStore = { find: async (url) => pages.get(url) ?? null, claim: async () => true, save: async (record) => void pages.set(record.url, record) };
-  const domains: DomainStore = { read: async () => null, claim: async () => true, write: async () => undefined, findRdapService: async () => rdapBase, takeTurn: async () => null, endTurn: async () => undefined };
+  const store: VendorDocumentStore = {
+    find: async (url) => pages.get(url) ?? null,
+    claim: async () => true,
+    save: async (record) => void pages.set(record.url, record),
+  };
+  const domains: DomainStore = {
+    read: async () => null,
+    claim: async () => true,
+    write: async () => undefined,
+    findRdapService: async () => rdapBase,
+    takeTurn: async () => null,
+    endTurn: async () => undefined,
+  };
   const guard = { allowPrivateNetwork: true };
   const known = openKnownDomains({ ...guard, whoisServer: whois, domains, now: Date.now });
-  const service = openServiceProbe({ ...guard, dnsResolvers: [], readVendorPage: createVendorPageReader({ ...guard, store, now: Date.now }), knowDomain: known.know });
+  const service = openServiceProbe({
+    ...guard,
+    dnsResolvers: [],
+    readVendorPage: createVendorPageReader({ ...guard, store, now: Date.now }),
+    knowDomain: known.know,
+  });
   return (target: CheckTarget) => (SERVICE_TYPES.has(target.type) ? service : agentProbe).probe(target);
 }
 
@@ -45,7 +70,8 @@ async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>):
   try {
     const observation = await probe(target);
     const probedMs = tookMs();
-    const { verdict, cause, reason } = (await judge({ target, observation, account: 'attacker', check: null })).judgement;
+    const { verdict, cause, reason } = (await judge({ target, observation, account: 'attacker', check: null }))
+      .judgement;
     seenAnswerOf({ target, observation });
     return { verdict, cause, reason, failure: null, tookMs: probedMs };
   } catch (error) {

@@ -11,7 +11,10 @@ let resolver: Resolver;
 let whois: WhoisRoot;
 let ways: WaysIn;
 
-/** Addresses that the guard lets through and that nobody has: of the part of IPv6 that is handed out, but not this piece of it. */
+/**
+ * Addresses that the guard lets through and that nobody has: of the part of IPv6 that is handed out, but not this piece
+ * of it.
+ */
 const NOWHERE = '2fff::1';
 const NOWHERE_ELSE = '2fff::2';
 const TIMEOUT_MS = 150;
@@ -53,23 +56,36 @@ test('the addresses of these tests are public by the registries, and nobody has 
 });
 
 for (const way of ALL) {
-  test.serial(`a name that is public when it is looked at and private when it is connected to is looked up once, as ${way}`, async (t) => {
-    const before = watchman.seen();
-    const name = `rebinding-${way}.example`;
-    resolver.answers.set(name, [[NOWHERE], ['127.0.0.1'], ['::1']]);
-    await ways.toHosts[way](name, watchman.port);
-    t.is(resolver.asked.filter((asked) => asked === name).length, 1);
-    t.is(watchman.seen(), before);
-  });
+  test.serial(
+    `a name that is public when it is looked at and private when it is connected to is looked up once, as ${way}`,
+    async (t) => {
+      const before = watchman.seen();
+      const name = `rebinding-${way}.example`;
+      resolver.answers.set(name, [[NOWHERE], ['127.0.0.1'], ['::1']]);
+      await ways.toHosts[way](name, watchman.port);
+      t.is(resolver.asked.filter((asked) => asked === name).length, 1);
+      t.is(watchman.seen(), before);
+    },
+  );
 
-  test.serial(`of a name with a private address among public ones the private one is not contacted, as ${way}`, async (t) => {
-    const before = watchman.seen();
-    const lists = [['127.0.0.1', NOWHERE], [NOWHERE, '127.0.0.1', '::1'], ['::ffff:127.0.0.1', '::1', NOWHERE, '169.254.169.254']];
-    for (const [index, list] of lists.entries()) resolver.answers.set(`mixed-${index}-${way}.example`, [list]);
-    await Promise.all(lists.map((_, index) => ways.toHosts[way](`mixed-${index}-${way}.example`, watchman.port)));
-    t.is(resolver.asked.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length, lists.length);
-    t.is(watchman.seen(), before);
-  });
+  test.serial(
+    `of a name with a private address among public ones the private one is not contacted, as ${way}`,
+    async (t) => {
+      const before = watchman.seen();
+      const lists = [
+        ['127.0.0.1', NOWHERE],
+        [NOWHERE, '127.0.0.1', '::1'],
+        ['::ffff:127.0.0.1', '::1', NOWHERE, '169.254.169.254'],
+      ];
+      for (const [index, list] of lists.entries()) resolver.answers.set(`mixed-${index}-${way}.example`, [list]);
+      await Promise.all(lists.map((_, index) => ways.toHosts[way](`mixed-${index}-${way}.example`, watchman.port)));
+      t.is(
+        resolver.asked.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length,
+        lists.length,
+      );
+      t.is(watchman.seen(), before);
+    },
+  );
 }
 
 for (const way of OVER_TCP) {
@@ -82,7 +98,8 @@ for (const way of OVER_TCP) {
   });
 }
 
-// A page is read for whoever wants it, and goes on being read when one of them has waited long enough: no second look begins meanwhile.
+// A page is read for whoever wants it, and goes on being read when one of them has waited long enough: no second look
+// begins meanwhile.
 for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
   test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {
     const name = `turned-${way}.example`;
@@ -92,7 +109,8 @@ for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
       await ways.toHosts[way](name, watchman.port);
       let said = NOTHING_YET;
       // On a busy machine the patience of a look-up can end before the WHOIS root has answered.
-      for (let looks = 0; said === NOTHING_YET && looks < 20; looks += 1) said = await ways.toHosts[way](name, watchman.port);
+      for (let looks = 0; said === NOTHING_YET && looks < 20; looks += 1)
+        said = await ways.toHosts[way](name, watchman.port);
       t.regex(said, /blocked|no public address/);
     });
     t.deepEqual([...new Set(tried)], [NOWHERE]);

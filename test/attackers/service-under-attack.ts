@@ -17,7 +17,9 @@ export type Talk = { answers: RawAnswer[]; rest: string; isClosed: boolean };
 
 export type RawAnswer = { status: number; head: string; body: string };
 
-/** How long the first answer may take, and after how long without a byte no further one is expected, in milliseconds. */
+/**
+ * How long the first answer may take, and after how long without a byte no further one is expected, in milliseconds.
+ */
 const ANSWER_MS = 20_000;
 const SILENCE_MS = 300;
 
@@ -30,7 +32,13 @@ export function withServiceUnderAttack(test: TestFn, receive: (service: ServiceU
     const { databaseUrl, drop } = await createTestDatabase();
     closers.push(drop);
     const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'false', PLAN_COUNT_LIMITS: 'false' };
+    const env = {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_TOKEN: token,
+      ALLOW_PRIVATE_NETWORK: 'false',
+      PLAN_COUNT_LIMITS: 'false',
+    };
     const service = await startService(file, env, token);
     const { port } = new URL(service.url);
     const open = () => connect(Number(port), '127.0.0.1').on('error', () => undefined);

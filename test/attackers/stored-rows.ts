@@ -9,7 +9,9 @@ export async function listRows({ database: { pool } }: ApiServer): Promise<strin
     `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
   );
-  const selects = tables.filter(({ name }) => !SHARED.has(name)).map(({ name }) => `SELECT '${name} ' || to_jsonb(t)::text AS row FROM ${name} t`);
+  const selects = tables
+    .filter(({ name }) => !SHARED.has(name))
+    .map(({ name }) => `SELECT '${name} ' || to_jsonb(t)::text AS row FROM ${name} t`);
   const { rows } = await pool.query<{ row: string }>(selects.join(' UNION ALL '));
   return rows.map(({ row }) => row);
 }

@@ -1,5 +1,5 @@
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { randomBytes } from 'node:crypto';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
 import { furnishAccount, headersOf, type Furnished, type Kind } from './furnished-account.ts';
@@ -20,7 +20,10 @@ const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 
 const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud)_[0-9a-z]{26}\b/g;
 
-/** Lists that show no account's things, counts alone, and the stream, which begins without any (test/api/live.test.ts holds what comes after). */
+/**
+ * Lists that show no account's things, counts alone, and the stream, which begins without any (test/api/live.test.ts
+ * holds what comes after).
+ */
 const OF_EVERYBODY = new Set(['listVendors', 'listServiceGaps', 'getUsage', 'watchLive']);
 
 /** For nobody who is no operator, whoever's account it is (test/api/fleet.test.ts). */
@@ -48,77 +51,119 @@ function listAttacks(document: Document, { victim, attacker }: { victim: Furnish
   return listIdPlaces(document).flatMap((place) => {
     const kind = place.schema['x-id'] as Kind;
     return victim.ids[kind].flatMap((id) =>
-      (['own', 'victim'] as const).map((others) => ({ place, kind, id, others, request: placeValue(place, id, (other) => (others === 'own' ? attacker : victim).ids[other as Kind][0] ?? '') })),
+      (['own', 'victim'] as const).map((others) => ({
+        place,
+        kind,
+        id,
+        others,
+        request: placeValue(place, id, (other) => (others === 'own' ? attacker : victim).ids[other as Kind][0] ?? ''),
+      })),
     );
   });
 }
 
-async function sendAs({ url, database }: ApiServer, furnished: Furnished, { token, request }: { token: DescribedOperation['token']; request: PlacedRequest }): Promise<Answer> {
+async function sendAs(
+  { url, database }: ApiServer,
+  furnished: Furnished,
+  { token, request }: { token: DescribedOperation['token']; request: PlacedRequest },
+): Promise<Answer> {
   // Trials and checks have few turns a minute: here each of them is to be looked at.
-  await database.pool.query(`DELETE FROM rate_limits WHERE key ~ '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent):'`);
-  return await send(`${url}${request.path}`, { method: request.method, body: request.body, headers: headersOf(furnished, token) });
+  await database.pool.query(
+    `DELETE FROM rate_limits WHERE key ~
+     '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent):'`,
+  );
+  return await send(`${url}${request.path}`, {
+    method: request.method,
+    body: request.body,
+    headers: headersOf(furnished, token),
+  });
 }
 
 /** What an answer says, whatever ids it was asked with and made. */
 function sayingOf({ status, text }: Answer, made: readonly string[] = []): string {
-  return made.reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`).replaceAll(ANY_ID, '<id>').replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g, '');
+  return made
+    .reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`)
+    .replaceAll(ANY_ID, '<id>')
+    .replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g, '');
 }
 
 function nameOf({ place, kind, others }: Attack): string {
   return `${place.operation.id} with another account's ${kind} at ${place.in} ${place.way.join('.')}, the rest ${others}`;
 }
 
-test.serial('the description says of every id in a request what it is the id of, and there is one of each kind to attack with', async (t) => {
-  const { api } = t.context;
-  const document = await readServed(api);
-  const operations = listOperations(document).filter(({ token }) => token !== null);
-  const places = operations.flatMap((operation) => listTextPlaces(document, operation));
-  const unmarked = places.filter(({ in: where, way, schema }) => {
-    const name = String(way.findLast((step) => typeof step === 'string'));
-    return schema['x-id'] === undefined && !PUBLIC_IDS.has(name) && (where === 'path' || ID_NAME.test(name));
-  });
-  t.deepEqual(unmarked.map(({ operation, way }) => `${operation.id} ${way.join('.')}`), [], 'mark them with x-id in api/openapi.yaml');
-  const furnished = await furnishAccount(api, 'kinds');
-  const kinds = new Set(listIdPlaces(document).map(({ schema }) => schema['x-id']));
-  t.deepEqual([...kinds].filter((kind) => !Object.hasOwn(furnished.ids, kind ?? '')), [], 'make one in test/attackers/furnished-account.ts');
-  t.true(kinds.size >= 7 && places.length > 100);
-});
+test.serial(
+  'the description says of every id in a request what it is the id of, and there is one of each kind to attack with',
+  async (t) => {
+    const { api } = t.context;
+    const document = await readServed(api);
+    const operations = listOperations(document).filter(({ token }) => token !== null);
+    const places = operations.flatMap((operation) => listTextPlaces(document, operation));
+    const unmarked = places.filter(({ in: where, way, schema }) => {
+      const name = String(way.findLast((step) => typeof step === 'string'));
+      return schema['x-id'] === undefined && !PUBLIC_IDS.has(name) && (where === 'path' || ID_NAME.test(name));
+    });
+    t.deepEqual(
+      unmarked.map(({ operation, way }) => `${operation.id} ${way.join('.')}`),
+      [],
+      'mark them with x-id in api/openapi.yaml',
+    );
+    const furnished = await furnishAccount(api, 'kinds');
+    const kinds = new Set(listIdPlaces(document).map(({ schema }) => schema['x-id']));
+    t.deepEqual(
+      [...kinds].filter((kind) => !Object.hasOwn(furnished.ids, kind ?? '')),
+      [],
+      'make one in test/attackers/furnished-account.ts',
+    );
+    t.true(kinds.size >= 7 && places.length > 100);
+  },
+);
 
-test.serial('an id of another account is as good as one that never was: the same answer, no row changed, nothing told, wherever a request can name it', async (t) => {
-  const { api } = t.context;
-  const document = await readServed(api);
-  const before = new Set(await listRows(api));
-  const victim = await furnishAccount(api, CANARY);
-  const theirs = (await listRows(api)).filter((row) => !before.has(row));
-  t.true(theirs.length > 15 && theirs.some((row) => row.includes(CANARY)));
-  const attacker = await furnishAccount(api, 'attacker');
-  const attacks = listAttacks(document, { victim, attacker });
-  t.true(attacks.length > 100);
+test.serial(
+  'an id of another account is as good as one that never was: the same answer, no row changed, nothing told, ' +
+    'wherever a request can name it',
+  async (t) => {
+    const { api } = t.context;
+    const document = await readServed(api);
+    const before = new Set(await listRows(api));
+    const victim = await furnishAccount(api, CANARY);
+    const theirs = (await listRows(api)).filter((row) => !before.has(row));
+    t.true(theirs.length > 15 && theirs.some((row) => row.includes(CANARY)));
+    const attacker = await furnishAccount(api, 'attacker');
+    const attacks = listAttacks(document, { victim, attacker });
+    t.true(attacks.length > 100);
 
-  for (const attack of attacks) {
-    const { place, id, request } = attack;
-    const { token, path } = place.operation;
-    const unknownId = api.makeId(String(id.split('_')[0]) as 'mon');
-    const swapped = JSON.parse(JSON.stringify(request).replaceAll(id, unknownId)) as PlacedRequest;
-    const answer = await sendAs(api, attacker, { token, request });
-    const toUnknown = await sendAs(api, attacker, { token, request: swapped });
-    t.is(sayingOf(answer, [id]), sayingOf(toUnknown, [unknownId]), nameOf(attack));
-    if (place.in === 'path' || (attack.others === 'victim' && path.includes('{'))) t.is(answer.status, 404, nameOf(attack));
-    t.false(answer.text.includes(CANARY), nameOf(attack));
-    const seen = { rows: await listRows(api), theirs, saw: nameOf(attack) };
-    isUntouched(t, seen);
-    isUnrelated(t, seen, victim);
-  }
+    for (const attack of attacks) {
+      const { place, id, request } = attack;
+      const { token, path } = place.operation;
+      const unknownId = api.makeId(String(id.split('_')[0]) as 'mon');
+      const swapped = JSON.parse(JSON.stringify(request).replaceAll(id, unknownId)) as PlacedRequest;
+      const answer = await sendAs(api, attacker, { token, request });
+      const toUnknown = await sendAs(api, attacker, { token, request: swapped });
+      t.is(sayingOf(answer, [id]), sayingOf(toUnknown, [unknownId]), nameOf(attack));
+      if (place.in === 'path' || (attack.others === 'victim' && path.includes('{')))
+        t.is(answer.status, 404, nameOf(attack));
+      t.false(answer.text.includes(CANARY), nameOf(attack));
+      const seen = { rows: await listRows(api), theirs, saw: nameOf(attack) };
+      isUntouched(t, seen);
+      isUnrelated(t, seen, victim);
+    }
 
-  // The same requests of the victim's own succeed, or find the thing in a state of its own (409): what was refused was refused for whose it is.
-  const own = new Map(attacks.filter(({ others }) => others === 'victim').map((attack) => [JSON.stringify(attack.request), attack]));
-  // The address of the example is no vendor's page.
-  const isOdd = ({ place, id }: Attack) => place.operation.id === 'tryMonitor' && id === victim.ids.monitor[2];
-  for (const attack of [...own.values()].filter((one) => !isOdd(one)).toSorted((a, b) => turnOf(a) - turnOf(b))) {
-    const { status, text } = await sendAs(api, victim, { token: attack.place.operation.token, request: attack.request });
-    t.true(status < 300 || status === 409, `${nameOf(attack)}, of the account itself: ${status} ${text}`);
-  }
-});
+    // The same requests of the victim's own succeed, or find the thing in a state of its own (409): what was refused
+    // was refused for whose it is.
+    const own = new Map(
+      attacks.filter(({ others }) => others === 'victim').map((attack) => [JSON.stringify(attack.request), attack]),
+    );
+    // The address of the example is no vendor's page.
+    const isOdd = ({ place, id }: Attack) => place.operation.id === 'tryMonitor' && id === victim.ids.monitor[2];
+    for (const attack of [...own.values()].filter((one) => !isOdd(one)).toSorted((a, b) => turnOf(a) - turnOf(b))) {
+      const { status, text } = await sendAs(api, victim, {
+        token: attack.place.operation.token,
+        request: attack.request,
+      });
+      t.true(status < 300 || status === 409, `${nameOf(attack)}, of the account itself: ${status} ${text}`);
+    }
+  },
+);
 
 test.serial('in no other text of a request does an id of another account open, change or tell anything', async (t) => {
   const { api } = t.context;
@@ -126,13 +171,19 @@ test.serial('in no other text of a request does an id of another account open, c
   const before = new Set(await listRows(api));
   const victim = await furnishAccount(api, CANARY);
   const theirs = (await listRows(api)).filter((row) => !before.has(row));
-  const places = listOperations(document).filter(({ token }) => token !== null).flatMap((operation) => listTextPlaces(document, operation)).filter(({ schema }) => schema['x-id'] === undefined);
+  const places = listOperations(document)
+    .filter(({ token }) => token !== null)
+    .flatMap((operation) => listTextPlaces(document, operation))
+    .filter(({ schema }) => schema['x-id'] === undefined);
   t.true(places.length > 60);
   for (let start = 0; start < places.length; start += PLACES_PER_ATTACKER) {
     const attacker = await furnishAccount(api, 'attacker');
     for (const place of places.slice(start, start + PLACES_PER_ATTACKER)) {
       for (const [id = ''] of Object.values(victim.ids)) {
-        const { status, text } = await sendAs(api, attacker, { token: place.operation.token, request: placeValue(place, id, (kind) => attacker.ids[kind as Kind][0] ?? '') });
+        const { status, text } = await sendAs(api, attacker, {
+          token: place.operation.token,
+          request: placeValue(place, id, (kind) => attacker.ids[kind as Kind][0] ?? ''),
+        });
         const saw = `${place.operation.id} with ${id} at ${place.in} ${place.way.join('.')}: ${status} ${text}`;
         t.true(status < 500, saw);
         t.false(text.includes(CANARY), saw);
@@ -147,16 +198,28 @@ test.serial('lists of another account hold nothing of it', async (t) => {
   const victim = await furnishAccount(api, CANARY);
   const attacker = await furnishAccount(api, 'attacker');
   // What cannot be asked without naming something is attacked above, by what it names.
-  const lists = listOperations(await readServed(api)).filter(({ method, path, token, parameters }) => method === 'GET' && (token === 'api' || token === 'session') && !path.includes('{') && !OF_OPERATORS.has(path) && !parameters.some(({ required }) => required));
+  const lists = listOperations(await readServed(api)).filter(
+    ({ method, path, token, parameters }) =>
+      method === 'GET' &&
+      (token === 'api' || token === 'session') &&
+      !path.includes('{') &&
+      !OF_OPERATORS.has(path) &&
+      !parameters.some(({ required }) => required),
+  );
   t.true(lists.length >= 9);
   const ids = Object.values(victim.ids).flat();
   for (const { id, path, token } of lists) {
-    const ask = async ({ account, person }: Furnished) => await (token === 'session' ? person.call : account.reader)('GET', path);
+    const ask = async ({ account, person }: Furnished) =>
+      await (token === 'session' ? person.call : account.reader)('GET', path);
     const [own, foreign] = [await ask(victim), await ask(attacker)];
     t.true(own.text.includes(CANARY) || OF_EVERYBODY.has(id), `${id}: ${own.text}`);
     t.is(foreign.status, 200);
     t.false(foreign.text.includes(CANARY), id);
-    t.deepEqual(ids.filter((one) => foreign.text.includes(one)), [], id);
+    t.deepEqual(
+      ids.filter((one) => foreign.text.includes(one)),
+      [],
+      id,
+    );
   }
 });
 
@@ -165,15 +228,25 @@ type Seen = { rows: readonly string[]; theirs: readonly string[]; saw: string };
 /** That every row of the victim's is there as it was. */
 function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: Seen): void {
   const present = new Set(rows);
-  t.deepEqual(theirs.filter((row) => !present.has(row)), [], saw);
+  t.deepEqual(
+    theirs.filter((row) => !present.has(row)),
+    [],
+    saw,
+  );
 }
 
 /** That no new row refers to a thing of the victim's, by its id or its short number. */
 function isUnrelated(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: Seen, victim: Furnished): void {
   const known = new Set(theirs);
   const ids = Object.values(victim.ids).flat();
-  const numbers = new RegExp(`"monitor_no": (?:${victim.numbers.monitor.join('|')})\\b|"agent_no": (?:${victim.numbers.agent.join('|')})\\b`);
-  t.deepEqual(rows.filter((row) => !known.has(row) && (numbers.test(row) || ids.some((id) => row.includes(id)))), [], saw);
+  const numbers = new RegExp(
+    `"monitor_no": (?:${victim.numbers.monitor.join('|')})\\b|"agent_no": (?:${victim.numbers.agent.join('|')})\\b`,
+  );
+  t.deepEqual(
+    rows.filter((row) => !known.has(row) && (numbers.test(row) || ids.some((id) => row.includes(id)))),
+    [],
+    saw,
+  );
 }
 
 /** Changes last, and deletions after them, what is deepest first: nothing is asked for that is not there any more. */

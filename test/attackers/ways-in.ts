@@ -1,6 +1,6 @@
+import { buildTestMessage } from '../../core/envelope.ts';
 import { judgeObservation } from '../../core/judge.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
-import { buildTestMessage } from '../../core/envelope.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { openAgentProbe } from '../../probes/agent-probe.ts';
@@ -10,19 +10,32 @@ import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
-/** Has the service contact a host on a port (or a whole URL) by one of its ways, and says in a word or sentence what it made of it. */
+/**
+ * Has the service contact a host on a port (or a whole URL) by one of its ways, and says in a word or sentence what it
+ * made of it.
+ */
 export type Way = (host: string, port: number) => Promise<string>;
 
 export type WaysIn = {
   /** By the name of what names a host: monitors of each type, channels, registries. */
-  toHosts: Readonly<Record<'http' | 'https' | 'tcp' | 'udp' | 'icmp' | 'dns' | 'vendor' | 'webhook' | 'whois' | 'rdap', Way>>;
+  toHosts: Readonly<
+    Record<'http' | 'https' | 'tcp' | 'udp' | 'icmp' | 'dns' | 'vendor' | 'webhook' | 'whois' | 'rdap', Way>
+  >;
   /** Those that are given a whole URL. */
   toUrls: Readonly<Record<'http' | 'vendor' | 'webhook' | 'rdap', (url: string) => Promise<string>>>;
   close: () => Promise<void>;
 };
 
-/** `root` is the WHOIS server of the operator's choice; `refer` has it refer to another one. `timeoutMs` is that of each contact. */
-export type WaysInOptions = { allowPrivateNetwork: boolean; root: { host: string; port: number }; refer: (to: string) => void; timeoutMs: number };
+/**
+ * `root` is the WHOIS server of the operator's choice; `refer` has it refer to another one. `timeoutMs` is that of each
+ * contact.
+ */
+export type WaysInOptions = {
+  allowPrivateNetwork: boolean;
+  root: { host: string; port: number };
+  refer: (to: string) => void;
+  timeoutMs: number;
+};
 
 /** What is said of a domain whose look-up was still under way when patience ended. */
 export const NOTHING_YET = 'nothing learnt in time';
@@ -45,12 +58,23 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
       allowPrivateNetwork,
       whoisServer: root,
       now: Date.now,
-      domains: { read: async () => null, claim: async () => true, write: async () => undefined, findRdapService: async () => rdapBase, takeTurn: async () => null, endTurn: async () => undefined },
+      domains: {
+        read: async () => null,
+        claim: async () => true,
+        write: async () => undefined,
+        findRdapService: async () => rdapBase,
+        takeTurn: async () => null,
+        endTurn: async () => undefined,
+      },
     });
   const serviceProbe = openServiceProbe({
     allowPrivateNetwork,
     dnsResolvers: [],
-    readVendorPage: createVendorPageReader({ allowPrivateNetwork, now: later, store: { find: async () => null, claim: async () => true, save: async () => undefined } }),
+    readVendorPage: createVendorPageReader({
+      allowPrivateNetwork,
+      now: later,
+      store: { find: async () => null, claim: async () => true, save: async () => undefined },
+    }),
     // What is known of registries must not outlive one look-up.
     knowDomain: (name, patienceMs) => knownDomains().know(name, patienceMs),
   });
@@ -71,7 +95,10 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
   const send = async (url: string): Promise<string> => {
     if (URL.parse(url) === null) return 'no URL';
     const message = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
-    const { outcome, error } = await attemptWebhook({ url, signingSecret: 'whsec_c2VjcmV0', deliveryId: 'dlv_1', attempt: 1, message }, webhooks);
+    const { outcome, error } = await attemptWebhook(
+      { url, signingSecret: 'whsec_c2VjcmV0', deliveryId: 'dlv_1', attempt: 1, message },
+      webhooks,
+    );
     return `${outcome}: ${error}`;
   };
 

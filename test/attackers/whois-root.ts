@@ -7,7 +7,9 @@ export type WhoisRoot = { root: { host: string; port: number }; refer: (to: stri
 /** Starts one on a port of its own. */
 export async function startWhoisRoot(): Promise<WhoisRoot> {
   let referral = '';
-  const server = net.createServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`refer: ${referral}\r\n`)));
+  const server = net.createServer(
+    (socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`refer: ${referral}\r\n`)),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -3,7 +3,10 @@ import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
 
 /** What a client saw of the API during a run. */
 export type Seen = {
-  /** Answers of the kind that no client should ever get, one line each: 5xx other than 503, which says that a server is away. */
+  /**
+   * Answers of the kind that no client should ever get, one line each: 5xx other than 503, which says that a server is
+   * away.
+   */
   faulty: readonly string[];
   /** Names of the monitors whose creation was confirmed. */
   created: readonly string[];
@@ -14,7 +17,10 @@ export type ApiWatch = { seen: Seen; stop: () => Promise<void> };
 /** Between two requests, in milliseconds: a tenth of what the token may send. */
 const PAUSE_MS = 1000;
 
-/** Reads and writes all through a run, by whatever web processes there are in turn: drafts, which nobody checks. No answer is no fault where processes are killed. */
+/**
+ * Reads and writes all through a run, by whatever web processes there are in turn: drafts, which nobody checks. No
+ * answer is no fault where processes are killed.
+ */
 export function watchApi(urls: () => string[], token: string): ApiWatch {
   const faulty: string[] = [];
   const created: string[] = [];

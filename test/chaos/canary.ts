@@ -1,14 +1,19 @@
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A process of its own that asks the targets' server as any prober on this machine would, and says each time how long that took: `node canary.ts <url>`. */
+/**
+ * A process of its own that asks the targets' server as any prober on this machine would, and says each time how long
+ * that took: `node canary.ts <url>`.
+ */
 const url = process.argv[2] ?? '';
 
 const PAUSE_MS = 250;
 
 function ask(): Promise<void> {
   return new Promise((resolve) => {
-    http.get(url, { agent: false }, (response) => response.resume().once('close', resolve)).once('error', () => resolve());
+    http
+      .get(url, { agent: false }, (response) => response.resume().once('close', resolve))
+      .once('error', () => resolve());
   });
 }
 

@@ -5,7 +5,10 @@ import type { WrittenRecord } from './record.ts';
 import type { MonitorScript } from './script.ts';
 import type { Asked } from './targets.ts';
 
-/** All that is known of a run: what was to happen, what befell the fleet, what it wrote down, and what arrived outside. Times are Unix milliseconds. */
+/**
+ * All that is known of a run: what was to happen, what befell the fleet, what it wrote down, and what arrived outside.
+ * Times are Unix milliseconds.
+ */
 export type Facts = {
   beganAtMs: number;
   /** When the last word was read: everything had been given its time until then. */

@@ -69,11 +69,15 @@ const STARTS_WITHIN_MS = 10_000;
 /** How a supervisor waits before it starts a process again. */
 const RESTART_MS = [1000, 10_000] as const;
 
-/** Plans the faults of a seed. What one fault has in hand (a process, a server, a link) no other one touches meanwhile. */
+/**
+ * Plans the faults of a seed. What one fault has in hand (a process, a server, a link) no other one touches meanwhile.
+ */
 export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
   // Other draws than those of the script, which would otherwise change with the fleet.
   const draws = drawsOf(seed ^ 0x5e_ed_fa_17);
-  const bag = (options.kinds ?? KINDS).filter((kind) => !NOT_FOR[options.redis ?? 'server'].includes(kind)).flatMap((kind) => Array.from({ length: PARTS[kind] }, () => kind));
+  const bag = (options.kinds ?? KINDS)
+    .filter((kind) => !NOT_FOR[options.redis ?? 'server'].includes(kind))
+    .flatMap((kind) => Array.from({ length: PARTS[kind] }, () => kind));
   const untilMs = options.seconds * 1000;
   const busyUntilMs = new Map<string, number>();
   const planned: PlannedFault[] = [];
@@ -90,12 +94,21 @@ export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
 
 export const KINDS = Object.keys(PARTS) as FaultKind[];
 
-const NOT_FOR: Readonly<Record<RedisKind, readonly FaultKind[]>> = { server: ['redis-node-kill', 'redis-promote', 'redis-slot'], cluster: ['redis-restart', 'redis-freeze'] };
+const NOT_FOR: Readonly<Record<RedisKind, readonly FaultKind[]>> = {
+  server: ['redis-node-kill', 'redis-promote', 'redis-slot'],
+  cluster: ['redis-restart', 'redis-freeze'],
+};
 
 export const MASTERS = 3;
 
 /** Queues whose slots move, by their keys' tags. */
-const MOVED = ['{spotcheck:evaluate}', '{spotcheck:deliver}', '{spotcheck:maintain}', '{spotcheck:check-hanoi}', '{spotcheck:check-lima}'] as const;
+const MOVED = [
+  '{spotcheck:evaluate}',
+  '{spotcheck:deliver}',
+  '{spotcheck:maintain}',
+  '{spotcheck:check-hanoi}',
+  '{spotcheck:check-lima}',
+] as const;
 
 function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs, redis }: PlanOptions): Fault {
   const forMs = draws.between(Math.min(3000, longestMs), longestMs);
@@ -121,7 +134,12 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs, redis 
     case 'lossy-link':
       return { kind, link: drawLink(draws, processes, redis), forMs: Math.min(forMs, 15_000) };
     case 'clock':
-      return { kind, whose: draws.isHit(0.4) ? ALL_CLOCKS : draws.pick([...processes, 'postgres']), aheadSeconds: draws.pick(STEPS_SECONDS), forMs };
+      return {
+        kind,
+        whose: draws.isHit(0.4) ? ALL_CLOCKS : draws.pick([...processes, 'postgres']),
+        aheadSeconds: draws.pick(STEPS_SECONDS),
+        forMs,
+      };
     case 'postgres-freeze':
     case 'disk':
     case 'redis-freeze':
@@ -140,7 +158,10 @@ export function linkName(process: string, server: 'postgres' | 'redis'): string 
 /** Whose clock it is where it is everybody's: that of the only machine. */
 export const ALL_CLOCKS = 'all';
 
-/** By how much clocks are set, and set back again at the end: from what a broken time server does to what a dead battery does. */
+/**
+ * By how much clocks are set, and set back again at the end: from what a broken time server does to what a dead battery
+ * does.
+ */
 const STEPS_SECONDS = [-86_400, -3600, -300, -30, -7, 7, 30, 300, 3600, 86_400];
 
 export const RECEIVER_LINK = 'receiver';
@@ -162,6 +183,8 @@ function holdOf(fault: Fault): string {
 
 /** One line that tells a fault. */
 export function describeFault({ kind, forMs, ...rest }: Fault): string {
-  const details = Object.entries(rest).map(([name, value]) => ` ${name} ${value}`).join('');
+  const details = Object.entries(rest)
+    .map(([name, value]) => ` ${name} ${value}`)
+    .join('');
   return `${kind}${details}${forMs > 0 ? ` for ${(forMs / 1000).toFixed(1)} s` : ''}`;
 }

@@ -17,7 +17,9 @@ export type Fleet = {
   kill: (name: string, restartAfterMs: number) => Promise<void>;
   /** Where the API is at the moment, one address a web process; a process that is being started has none. */
   urls: () => string[];
-  /** What ended by itself after it had been at work, one line each: nothing that happens around a process may end it. */
+  /**
+   * What ended by itself after it had been at work, one line each: nothing that happens around a process may end it.
+   */
   ended: readonly string[];
 };
 
@@ -34,7 +36,8 @@ const TRY_AGAIN_MS = 1000;
 /** The Procfile's processes, one `check` for each region. */
 export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
   const worker = (kind: string, name = kind, env = {}): Member => ({ name, args: ['workers/main.ts', kind], env });
-  const several = (kind: string, count: number) => Array.from({ length: count }, (_, place) => worker(kind, `${kind}-${place + 1}`));
+  const several = (kind: string, count: number) =>
+    Array.from({ length: count }, (_, place) => worker(kind, `${kind}-${place + 1}`));
   return [
     ...several('web', web).map((member) => ({ ...member, args: ['api/main.ts'] })),
     ...REGIONS.map((region) => worker('check', `check-${region}`, { AGENT_REGION: region })),
@@ -45,10 +48,20 @@ export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
   ];
 }
 
-/** Starts all members, each with what it writes in a file of its own below the folder, and waits until they are at work. */
-export async function startFleet(stand: Stand, { members, folder }: { members: readonly Member[]; folder: string }): Promise<Fleet> {
+/**
+ * Starts all members, each with what it writes in a file of its own below the folder, and waits until they are at work.
+ */
+export async function startFleet(
+  stand: Stand,
+  { members, folder }: { members: readonly Member[]; folder: string },
+): Promise<Fleet> {
   const ended: string[] = [];
-  const processes = new Map(members.map((member) => [member.name, superviseMember(stand, { member, folder, onEnd: (line) => ended.push(line) })]));
+  const processes = new Map(
+    members.map((member) => [
+      member.name,
+      superviseMember(stand, { member, folder, onEnd: (line) => ended.push(line) }),
+    ]),
+  );
   // An interrupted run must leave nobody behind, not even who was being started.
   const leave = (): void => processes.forEach(({ end }) => end());
   process.once('exit', leave);
@@ -65,10 +78,18 @@ export async function startFleet(stand: Stand, { members, folder }: { members: r
   };
 }
 
-type Supervised = { start: () => Promise<void>; kill: (restartAfterMs: number) => Promise<void>; end: () => void; url: () => string | null };
+type Supervised = {
+  start: () => Promise<void>;
+  kill: (restartAfterMs: number) => Promise<void>;
+  end: () => void;
+  url: () => string | null;
+};
 
 /** Keeps one process running until the stand is taken down. */
-function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Member; folder: string; onEnd: (line: string) => void }): Supervised {
+function superviseMember(
+  stand: Stand,
+  { member, folder, onEnd }: { member: Member; folder: string; onEnd: (line: string) => void },
+): Supervised {
   const log = createWriteStream(join(folder, `${member.name}.log`), { flags: 'a' });
   const stopping = new AbortController();
   let child: ChildProcess | null = null;
@@ -77,14 +98,20 @@ function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Memb
   let atWork = Promise.withResolvers<void>();
   let isAtWork = false;
 
-  /** From now on it is waited for anew; who waits already, because it has not been at work since, waits for the same. */
+  /**
+   * From now on it is waited for anew; who waits already, because it has not been at work since, waits for the same.
+   */
   const awaitAnew = (): void => {
     if (isAtWork) atWork = Promise.withResolvers<void>();
     isAtWork = false;
   };
   /** Resolves when the process is gone, with whether it had been at work. */
   const runOnce = async (): Promise<boolean> => {
-    const started = spawn(process.execPath, member.args, { cwd: ROOT, env: { ...ownEnvironment(), ...member.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = spawn(process.execPath, member.args, {
+      cwd: ROOT,
+      env: { ...ownEnvironment(), ...member.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     child = started;
     let wasAtWork = false;
     started.stderr.pipe(log, { end: false });
@@ -99,7 +126,8 @@ function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Memb
     });
     const [status, signal] = await once(started, 'exit');
     log.write(`ended: ${status ?? signal}\n`);
-    if (wasAtWork && killedForMs === null && !stopping.signal.aborted) onEnd(`${member.name} ended with ${status ?? signal}`);
+    if (wasAtWork && killedForMs === null && !stopping.signal.aborted)
+      onEnd(`${member.name} ended with ${status ?? signal}`);
     child = null;
     url = null;
     return wasAtWork;

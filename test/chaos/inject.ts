@@ -34,7 +34,8 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
     await delay(forMs);
     await servers.cluster?.start(place);
   },
-  'redis-promote': async ({ servers }, { master }) => servers.cluster?.promoteReplicaOf(await servers.findRedisMaster(master)),
+  'redis-promote': async ({ servers }, { master }) =>
+    servers.cluster?.promoteReplicaOf(await servers.findRedisMaster(master)),
   'redis-slot': async ({ servers }, { queue }) => servers.cluster?.migrateSlotOf(queue),
   async 'second-clock'({ startSecondClock }, { forMs }) {
     const end = await startSecondClock();
@@ -65,7 +66,11 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
 };
 
 /** Brings about all planned faults, each in its time; resolves when the last one is over. */
-export async function injectFaults(stand: ChaosStand, planned: readonly PlannedFault[], { beganAtMs, tell }: { beganAtMs: number; tell: (line: string) => void }): Promise<SufferedFault[]> {
+export async function injectFaults(
+  stand: ChaosStand,
+  planned: readonly PlannedFault[],
+  { beganAtMs, tell }: { beganAtMs: number; tell: (line: string) => void },
+): Promise<SufferedFault[]> {
   const suffered = planned.map(async ({ atMs, fault }): Promise<SufferedFault> => {
     await delay(beganAtMs + atMs - Date.now());
     const fromMs = Date.now();

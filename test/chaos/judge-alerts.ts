@@ -5,22 +5,39 @@ import type { Found } from './findings.ts';
 const TOLD = new Set(['up', 'down', 'degraded', 'unknown']);
 
 /**
- * Holds what arrived against what was written: one delivery for each transition that is told, taken by the receiver at least once, and nothing else. A
- * delivery may arrive again under its old id, because whoever sent it was killed before it had written down that it arrived.
+ * Holds what arrived against what was written: one delivery for each transition that is told, taken by the receiver at
+ * least once, and nothing else. A delivery may arrive again under its old id, because whoever sent it was killed before
+ * it had written down that it arrived.
  */
 export function judgeAlerts({ record, received, pendingDeliveries }: Facts): Found[] {
   const accepted = new Set(received.filter(({ isAccepted }) => isAccepted).map(({ deliveryId }) => deliveryId));
   const written = new Set(record.transitions.flatMap(({ deliveryIds }) => deliveryIds));
   const lost = record.transitions
     .filter(({ to, deliveryIds }) => TOLD.has(to) && !deliveryIds.some((id) => accepted.has(id)))
-    .map(({ monitorId, sequence, to }): Found => ({ finding: 'events lost', text: `${to} of ${monitorId} (sequence ${sequence})` }));
+    .map(({ monitorId, sequence, to }): Found => ({
+      finding: 'events lost',
+      text: `${to} of ${monitorId} (sequence ${sequence})`,
+    }));
   const invented = received
     .filter(({ deliveryId }) => !written.has(deliveryId))
-    .map(({ deliveryId, event, monitorId }): Found => ({ finding: 'events invented', text: `${event} of ${monitorId} (${deliveryId})` }));
-  const writtenTwice = record.transitions.filter(({ deliveryIds }) => deliveryIds.length > 1).map(({ monitorId, sequence }) => `${monitorId} ${sequence}`);
+    .map(({ deliveryId, event, monitorId }): Found => ({
+      finding: 'events invented',
+      text: `${event} of ${monitorId} (${deliveryId})`,
+    }));
+  const writtenTwice = record.transitions
+    .filter(({ deliveryIds }) => deliveryIds.length > 1)
+    .map(({ monitorId, sequence }) => `${monitorId} ${sequence}`);
   const arrivals = Map.groupBy(received, ({ monitorId, sequence }) => `${monitorId} ${sequence}`);
-  const arrivedTwice = [...arrivals].filter(([, messages]) => new Set(messages.map(({ deliveryId }) => deliveryId)).size > 1).map(([key]) => key);
-  const twice = [...new Set([...writtenTwice, ...arrivedTwice])].map((text): Found => ({ finding: 'events under two ids', text }));
-  const unfinished: Found[] = Array.from({ length: pendingDeliveries }, () => ({ finding: 'deliveries unfinished', text: 'a delivery' }));
+  const arrivedTwice = [...arrivals]
+    .filter(([, messages]) => new Set(messages.map(({ deliveryId }) => deliveryId)).size > 1)
+    .map(([key]) => key);
+  const twice = [...new Set([...writtenTwice, ...arrivedTwice])].map((text): Found => ({
+    finding: 'events under two ids',
+    text,
+  }));
+  const unfinished: Found[] = Array.from({ length: pendingDeliveries }, () => ({
+    finding: 'deliveries unfinished',
+    text: 'a delivery',
+  }));
   return [...lost, ...invented, ...twice, ...unfinished];
 }

@@ -2,15 +2,31 @@ import type { Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 import type { Incident, Transition } from './record.ts';
 
-/** Holds the history against itself: transitions are a gapless chain from pending on, and incidents are what follows from them (D-45), neither more nor less. */
+/**
+ * Holds the history against itself: transitions are a gapless chain from pending on, and incidents are what follows
+ * from them (D-45), neither more nor less.
+ */
 export function judgeHistory({ record, monitorIds }: Facts): Found[] {
   const transitions = Map.groupBy(record.transitions, ({ monitorId }) => monitorId);
   const incidents = Map.groupBy(record.incidents, ({ monitorId }) => monitorId);
   return monitorIds.flatMap((monitorId) => {
     const chain = transitions.get(monitorId) ?? [];
-    const found: Found[] = isChain(chain) ? [] : [{ finding: 'histories broken', text: `${monitorId}: ${chain.map(({ sequence, from, to }) => `${sequence} ${from} to ${to}`).join(', ')}` }];
-    const [should, are] = [incidentsOf(monitorId, chain), incidents.get(monitorId) ?? []].map((list) => list.map(tellIncident).join('; '));
-    if (should !== are) found.push({ finding: 'incidents inconsistent', text: `${monitorId}: there are ${are || 'none'}; transitions make ${should || 'none'}` });
+    const found: Found[] = isChain(chain)
+      ? []
+      : [
+          {
+            finding: 'histories broken',
+            text: `${monitorId}: ${chain.map(({ sequence, from, to }) => `${sequence} ${from} to ${to}`).join(', ')}`,
+          },
+        ];
+    const [should, are] = [incidentsOf(monitorId, chain), incidents.get(monitorId) ?? []].map((list) =>
+      list.map(tellIncident).join('; '),
+    );
+    if (should !== are)
+      found.push({
+        finding: 'incidents inconsistent',
+        text: `${monitorId}: there are ${are || 'none'}; transitions make ${should || 'none'}`,
+      });
     return found;
   });
 }
@@ -27,7 +43,8 @@ function incidentsOf(monitorId: string, chain: readonly Transition[]): Incident[
   for (const { to, atMs } of chain) {
     const last = incidents.at(-1);
     const open = last?.resolvedAtMs === null ? last : undefined;
-    if ((to === 'down' || to === 'degraded') && open === undefined) incidents.push({ monitorId, state: to, startedAtMs: atMs, resolvedAtMs: null, resolution: null });
+    if ((to === 'down' || to === 'degraded') && open === undefined)
+      incidents.push({ monitorId, state: to, startedAtMs: atMs, resolvedAtMs: null, resolution: null });
     else if (to === 'down' && open !== undefined) open.state = 'down';
     else if (to === 'up' && open !== undefined) Object.assign(open, { resolvedAtMs: atMs, resolution: 'recovered' });
   }

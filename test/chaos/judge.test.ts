@@ -1,7 +1,7 @@
 import test from 'ava';
 import { blindSpans, lossySpans } from './blindness.ts';
-import { planFaults, type Fault } from './faults.ts';
 import type { Facts } from './facts.ts';
+import { planFaults, type Fault } from './faults.ts';
 import { FINDINGS, type Finding } from './findings.ts';
 import { judgeRun } from './judge.ts';
 import type { Transition } from './record.ts';
@@ -10,7 +10,10 @@ import { conditionAt, writeScript, type MonitorScript } from './script.ts';
 const BEGAN_MS = 1_795_000_000_000;
 const JUDGED_MS = 90_000;
 
-/** A monitor of two places that looks every two seconds; its target is down from 20 s to 40 s, and fails one request at 60 s. */
+/**
+ * A monitor of two places that looks every two seconds; its target is down from 20 s to 40 s, and fails one request at
+ * 60 s.
+ */
 const SCRIPT: MonitorScript = {
   index: 0,
   intervalSeconds: 2,
@@ -18,20 +21,48 @@ const SCRIPT: MonitorScript = {
   regions: ['hanoi', 'lima'],
   quorum: 2,
   failure: 'status',
-  turns: [{ fromMs: 0, condition: 'up' }, { fromMs: 20_000, condition: 'down' }, { fromMs: 40_000, condition: 'up' }],
+  turns: [
+    { fromMs: 0, condition: 'up' },
+    { fromMs: 20_000, condition: 'down' },
+    { fromMs: 40_000, condition: 'up' },
+  ],
   blipsMs: [60_000],
 };
 
 const at = (seconds: number): number => BEGAN_MS + seconds * 1000;
 
 /** A transition that both places voted for, with the last result that made each do so. */
-function transition(sequence: number, [from, to]: readonly [string, string], { atS, detectedS, vote = to }: { atS: number; detectedS: number; vote?: string }): Transition {
-  return { monitorId: 'mon_0', sequence, from, to, atMs: at(atS), detectedAtMs: at(detectedS), deliveryIds: [`dlv_${sequence}`], voters: [{ vote, decidedByMs: [at(atS - 1), at(atS)] }, { vote, decidedByMs: [at(atS)] }] };
+function transition(
+  sequence: number,
+  [from, to]: readonly [string, string],
+  { atS, detectedS, vote = to }: { atS: number; detectedS: number; vote?: string },
+): Transition {
+  return {
+    monitorId: 'mon_0',
+    sequence,
+    from,
+    to,
+    atMs: at(atS),
+    detectedAtMs: at(detectedS),
+    deliveryIds: [`dlv_${sequence}`],
+    voters: [
+      { vote, decidedByMs: [at(atS - 1), at(atS)] },
+      { vote, decidedByMs: [at(atS)] },
+    ],
+  };
 }
 
 /** What a run leaves in which nothing went wrong: each place was asked, each result stored, each transition told. */
 function cleanRun(): Facts {
-  const checks = [1, 2].flatMap((agentNo) => Array.from({ length: JUDGED_MS / 2000 }, (_, tick) => ({ monitorId: 'mon_0', agentNo, dueAtMs: at(tick * 2 + agentNo - 1) }))).toSorted((a, b) => a.dueAtMs - b.dueAtMs);
+  const checks = [1, 2]
+    .flatMap((agentNo) =>
+      Array.from({ length: JUDGED_MS / 2000 }, (_, tick) => ({
+        monitorId: 'mon_0',
+        agentNo,
+        dueAtMs: at(tick * 2 + agentNo - 1),
+      })),
+    )
+    .toSorted((a, b) => a.dueAtMs - b.dueAtMs);
   return {
     beganAtMs: BEGAN_MS,
     judgedAtMs: BEGAN_MS + JUDGED_MS,
@@ -40,14 +71,23 @@ function cleanRun(): Facts {
     suffered: [],
     quiet: { fromMs: at(70), toMs: at(80) },
     asked: checks.map(({ dueAtMs }) => ({ index: 0, atMs: dueAtMs + 5, met: conditionAt(SCRIPT, dueAtMs - BEGAN_MS) })),
-    received: [1, 2, 3].map((sequence) => ({ atMs: 0, deliveryId: `dlv_${sequence}`, event: 'monitor', monitorId: 'mon_0', sequence, isAccepted: true })),
+    received: [1, 2, 3].map((sequence) => ({
+      atMs: 0,
+      deliveryId: `dlv_${sequence}`,
+      event: 'monitor',
+      monitorId: 'mon_0',
+      sequence,
+      isAccepted: true,
+    })),
     record: {
       transitions: [
         transition(1, ['pending', 'up'], { atS: -5, detectedS: -4 }),
         transition(2, ['up', 'down'], { atS: 21, detectedS: 23.2 }),
         transition(3, ['down', 'up'], { atS: 41, detectedS: 41.2 }),
       ],
-      incidents: [{ monitorId: 'mon_0', state: 'down', startedAtMs: at(21), resolvedAtMs: at(41), resolution: 'recovered' }],
+      incidents: [
+        { monitorId: 'mon_0', state: 'down', startedAtMs: at(21), resolvedAtMs: at(41), resolution: 'recovered' },
+      ],
       sources: [1, 2].map((agentNo) => ({ monitorId: 'mon_0', agentNo })),
       results: checks.map((check) => ({ ...check, verdict: conditionAt(SCRIPT, check.dueAtMs - BEGAN_MS) })),
     },
@@ -69,9 +109,28 @@ function withRecord(change: (record: Facts['record']) => Partial<Facts['record']
 function withTransition(last: Transition): Facts {
   const run = withRecord(({ transitions, incidents }) => ({
     transitions: [...transitions, last],
-    incidents: last.to === 'down' || last.to === 'degraded' ? [...incidents, { monitorId: 'mon_0', state: last.to, startedAtMs: last.atMs, resolvedAtMs: null, resolution: null }] : incidents,
+    incidents:
+      last.to === 'down' || last.to === 'degraded'
+        ? [
+            ...incidents,
+            { monitorId: 'mon_0', state: last.to, startedAtMs: last.atMs, resolvedAtMs: null, resolution: null },
+          ]
+        : incidents,
   }));
-  return { ...run, received: [...run.received, { atMs: 0, deliveryId: `dlv_${last.sequence}`, event: 'monitor', monitorId: 'mon_0', sequence: last.sequence, isAccepted: true }] };
+  return {
+    ...run,
+    received: [
+      ...run.received,
+      {
+        atMs: 0,
+        deliveryId: `dlv_${last.sequence}`,
+        event: 'monitor',
+        monitorId: 'mon_0',
+        sequence: last.sequence,
+        isAccepted: true,
+      },
+    ],
+  };
 }
 
 function findingsOf(run: Facts): Finding[] {
@@ -83,43 +142,117 @@ const suffered = (fault: Fault, fromS: number, toS: number) => [{ fault, fromMs:
 /** Each thing that can be wrong, and all that a run in which it is shows. */
 const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
   'outages missed': {
-    run: () => ({ ...withRecord(({ transitions }) => ({ transitions: transitions.slice(0, 1), incidents: [] })), received: cleanRun().received.slice(0, 1) }),
+    run: () => ({
+      ...withRecord(({ transitions }) => ({ transitions: transitions.slice(0, 1), incidents: [] })),
+      received: cleanRun().received.slice(0, 1),
+    }),
   },
   'recoveries missed': {
-    run: () => ({ ...withRecord(({ transitions }) => ({ transitions: [...transitions.slice(0, 2), transition(3, ['down', 'up'], { atS: 41, detectedS: 89 })] })), suffered: suffered({ kind: 'redis-freeze', forMs: 1 }, 70, 74) }),
+    run: () => ({
+      ...withRecord(({ transitions }) => ({
+        transitions: [...transitions.slice(0, 2), transition(3, ['down', 'up'], { atS: 41, detectedS: 89 })],
+      })),
+      suffered: suffered({ kind: 'redis-freeze', forMs: 1 }, 70, 74),
+    }),
   },
-  'false downs': { run: () => withTransition(transition(4, ['up', 'down'], { atS: 60, detectedS: 61 })), alsoShows: ['recoveries missed', 'wrong at the end'] },
-  'false degradations': { run: () => withTransition(transition(4, ['up', 'degraded'], { atS: 60, detectedS: 61 })), alsoShows: ['recoveries missed', 'wrong at the end'] },
+  'false downs': {
+    run: () => withTransition(transition(4, ['up', 'down'], { atS: 60, detectedS: 61 })),
+    alsoShows: ['recoveries missed', 'wrong at the end'],
+  },
+  'false degradations': {
+    run: () => withTransition(transition(4, ['up', 'degraded'], { atS: 60, detectedS: 61 })),
+    alsoShows: ['recoveries missed', 'wrong at the end'],
+  },
   'false recoveries': {
     run: () => {
       const [first, down, up] = cleanRun().record.transitions;
-      if (first === undefined || down === undefined || up === undefined) throw new Error('the clean run has three transitions');
-      const within = [transition(3, ['down', 'up'], { atS: 24, detectedS: 24 }), transition(4, ['up', 'down'], { atS: 24, detectedS: 25 })];
+      if (first === undefined || down === undefined || up === undefined)
+        throw new Error('the clean run has three transitions');
+      const within = [
+        transition(3, ['down', 'up'], { atS: 24, detectedS: 24 }),
+        transition(4, ['up', 'down'], { atS: 24, detectedS: 25 }),
+      ];
       const run = withRecord(({ incidents }) => ({
         transitions: [first, down, ...within, { ...up, sequence: 5, deliveryIds: ['dlv_5'] }],
-        incidents: incidents.flatMap((incident) => [{ ...incident, resolvedAtMs: at(24) }, { ...incident, startedAtMs: at(24) }]),
+        incidents: incidents.flatMap((incident) => [
+          { ...incident, resolvedAtMs: at(24) },
+          { ...incident, startedAtMs: at(24) },
+        ]),
       }));
-      return { ...run, received: [1, 2, 3, 4, 5].map((sequence) => ({ atMs: 0, deliveryId: `dlv_${sequence}`, event: 'monitor', monitorId: 'mon_0', sequence, isAccepted: true })) };
+      return {
+        ...run,
+        received: [1, 2, 3, 4, 5].map((sequence) => ({
+          atMs: 0,
+          deliveryId: `dlv_${sequence}`,
+          event: 'monitor',
+          monitorId: 'mon_0',
+          sequence,
+          isAccepted: true,
+        })),
+      };
     },
   },
-  'unknown without blindness': { run: () => withTransition(transition(4, ['up', 'unknown'], { atS: 60, detectedS: 61 })), alsoShows: ['recoveries missed', 'wrong at the end'] },
+  'unknown without blindness': {
+    run: () => withTransition(transition(4, ['up', 'unknown'], { atS: 60, detectedS: 61 })),
+    alsoShows: ['recoveries missed', 'wrong at the end'],
+  },
   'wrong at the end': {
-    run: () => ({ ...withTransition(transition(4, ['up', 'unknown'], { atS: 85, detectedS: 85 })), suffered: suffered({ kind: 'postgres-freeze', forMs: 1 }, 84, 89) }),
+    run: () => ({
+      ...withTransition(transition(4, ['up', 'unknown'], { atS: 85, detectedS: 85 })),
+      suffered: suffered({ kind: 'postgres-freeze', forMs: 1 }, 84, 89),
+    }),
     alsoShows: ['unknown without blindness'],
   },
-  'events lost': { run: () => ({ ...cleanRun(), received: cleanRun().received.map((message) => ({ ...message, isAccepted: message.sequence !== 2 })) }) },
-  'events invented': { run: () => ({ ...cleanRun(), received: [...cleanRun().received, { atMs: 0, deliveryId: 'dlv_9', event: 'monitor', monitorId: 'mon_0', sequence: 4, isAccepted: true }] }) },
-  'events under two ids': { run: () => withRecord(({ transitions }) => ({ transitions: transitions.map((each) => (each.sequence === 2 ? { ...each, deliveryIds: ['dlv_2', 'dlv_8'] } : each)) })) },
+  'events lost': {
+    run: () => ({
+      ...cleanRun(),
+      received: cleanRun().received.map((message) => ({ ...message, isAccepted: message.sequence !== 2 })),
+    }),
+  },
+  'events invented': {
+    run: () => ({
+      ...cleanRun(),
+      received: [
+        ...cleanRun().received,
+        { atMs: 0, deliveryId: 'dlv_9', event: 'monitor', monitorId: 'mon_0', sequence: 4, isAccepted: true },
+      ],
+    }),
+  },
+  'events under two ids': {
+    run: () =>
+      withRecord(({ transitions }) => ({
+        transitions: transitions.map((each) =>
+          each.sequence === 2 ? { ...each, deliveryIds: ['dlv_2', 'dlv_8'] } : each,
+        ),
+      })),
+  },
   'deliveries unfinished': { run: () => ({ ...cleanRun(), pendingDeliveries: 1 }) },
-  'histories broken': { run: () => withRecord(({ transitions }) => ({ transitions: transitions.map((each) => (each.sequence === 3 ? { ...each, from: 'up' } : each)) })) },
-  'incidents inconsistent': { run: () => withRecord(({ incidents }) => ({ incidents: incidents.map((incident) => ({ ...incident, resolvedAtMs: null, resolution: null })) })) },
+  'histories broken': {
+    run: () =>
+      withRecord(({ transitions }) => ({
+        transitions: transitions.map((each) => (each.sequence === 3 ? { ...each, from: 'up' } : each)),
+      })),
+  },
+  'incidents inconsistent': {
+    run: () =>
+      withRecord(({ incidents }) => ({
+        incidents: incidents.map((incident) => ({ ...incident, resolvedAtMs: null, resolution: null })),
+      })),
+  },
   'schedules missing': {
     run: () => {
-      const run = withRecord(({ results }) => ({ results: results.filter(({ agentNo, dueAtMs }) => agentNo === 1 || dueAtMs < at(70) || dueAtMs > at(75)) }));
-      return { ...run, asked: run.asked.filter(({ atMs }) => run.record.results.some(({ dueAtMs }) => dueAtMs + 5 === atMs)) };
+      const run = withRecord(({ results }) => ({
+        results: results.filter(({ agentNo, dueAtMs }) => agentNo === 1 || dueAtMs < at(70) || dueAtMs > at(75)),
+      }));
+      return {
+        ...run,
+        asked: run.asked.filter(({ atMs }) => run.record.results.some(({ dueAtMs }) => dueAtMs + 5 === atMs)),
+      };
     },
   },
-  'results lost': { run: () => withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(50)) })) },
+  'results lost': {
+    run: () => withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(50)) })),
+  },
   'answers faulty': { run: () => ({ ...cleanRun(), faultyAnswers: ['GET /overview: 500'] }) },
   'writes lost': { run: () => ({ ...cleanRun(), lostMonitors: ['Draft 3'] }) },
   'processes ended': { run: () => ({ ...cleanRun(), ended: ['deliver-1 ended with 1'] }) },
@@ -144,25 +277,52 @@ test('what a slow machine brings about as well says nothing of the service, what
   for (const finding of FINDINGS) {
     const run = { ...WRONG[finding].run(), machineSlowMs: 2000 };
     t.false(judgeRun(run).isClean);
-    t.is(judgeRun(run).isConclusive, findingsOf(run).some((found) => ['events lost', 'events invented', 'events under two ids', 'histories broken', 'incidents inconsistent', 'processes ended', 'answers faulty', 'writes lost'].includes(found)), finding);
+    t.is(
+      judgeRun(run).isConclusive,
+      findingsOf(run).some((found) =>
+        [
+          'events lost',
+          'events invented',
+          'events under two ids',
+          'histories broken',
+          'incidents inconsistent',
+          'processes ended',
+          'answers faulty',
+          'writes lost',
+        ].includes(found),
+      ),
+      finding,
+    );
   }
 });
 
-test('what was measured of a target that says nothing is in hand an interval longer, and may be lost with an emptied Redis', (t) => {
-  const ofHanging = (atS: number): Facts => {
-    const run = withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(atS)) }));
-    return { ...run, scripts: [{ ...SCRIPT, failure: 'hang' }], suffered: suffered({ kind: 'redis-flush', forMs: 0 }, 37, 37) };
-  };
-  t.deepEqual(findingsOf(ofHanging(30)), []);
-  t.deepEqual(findingsOf(ofHanging(27)), ['results lost']);
-  t.deepEqual(findingsOf({ ...ofHanging(30), scripts: [SCRIPT] }), ['results lost']);
-});
+test(
+  'what was measured of a target that says nothing is in hand an interval longer, and may be lost with an emptied ' +
+    'Redis',
+  (t) => {
+    const ofHanging = (atS: number): Facts => {
+      const run = withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(atS)) }));
+      return {
+        ...run,
+        scripts: [{ ...SCRIPT, failure: 'hang' }],
+        suffered: suffered({ kind: 'redis-flush', forMs: 0 }, 37, 37),
+      };
+    };
+    t.deepEqual(findingsOf(ofHanging(30)), []);
+    t.deepEqual(findingsOf(ofHanging(27)), ['results lost']);
+    t.deepEqual(findingsOf({ ...ofHanging(30), scripts: [SCRIPT] }), ['results lost']);
+  },
+);
 
 test('a single bad answer fills a streak only where we were blind within it, and what was before was bad', (t) => {
   const degradedBy = (secondsOfStreak: readonly number[], faults: ReturnType<typeof suffered>): Finding[] => {
     const voters = [{ vote: 'down', decidedByMs: secondsOfStreak.map(at) }];
     const run = withTransition({ ...transition(4, ['up', 'down'], { atS: 60, detectedS: 62 }), voters });
-    return findingsOf({ ...run, suffered: faults, asked: run.asked.map((asked) => (asked.atMs === at(60) + 5 ? { ...asked, met: 'down' } : asked)) });
+    return findingsOf({
+      ...run,
+      suffered: faults,
+      asked: run.asked.map((asked) => (asked.atMs === at(60) + 5 ? { ...asked, met: 'down' } : asked)),
+    });
   };
   const blind = suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45);
   t.false(degradedBy([38, 60], blind).includes('false downs'));
@@ -173,22 +333,39 @@ test('a single bad answer fills a streak only where we were blind within it, and
 
 test('an outage that was over before we could see again is excused, one that lasted longer is not', (t) => {
   const untold = WRONG['outages missed'].run();
-  for (const kind of ['postgres-freeze', 'disk'] as const) t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind, forMs: 20_000 }, 18, 38) }), []);
-  t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'kill', process: 'deliver-1', forMs: 20_000 }, 18, 38) }), ['outages missed']);
-  t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), ['outages missed']);
+  for (const kind of ['postgres-freeze', 'disk'] as const)
+    t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind, forMs: 20_000 }, 18, 38) }), []);
+  t.deepEqual(
+    findingsOf({ ...untold, suffered: suffered({ kind: 'kill', process: 'deliver-1', forMs: 20_000 }, 18, 38) }),
+    ['outages missed'],
+  );
+  t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), [
+    'outages missed',
+  ]);
 });
 
 test('a clock that was set, whosever it is, excuses nothing', (t) => {
   const untold = WRONG['outages missed'].run();
   for (const whose of ['all', 'postgres', 'check-hanoi', 'evaluate-1']) {
-    t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'clock', whose, aheadSeconds: -300, forMs: 20_000 }, 18, 38) }), ['outages missed'], whose);
+    t.deepEqual(
+      findingsOf({
+        ...untold,
+        suffered: suffered({ kind: 'clock', whose, aheadSeconds: -300, forMs: 20_000 }, 18, 38),
+      }),
+      ['outages missed'],
+      whose,
+    );
   }
 });
 
 test('only who watches a monitor takes it from our sight when it is away', (t) => {
   const untold = WRONG['outages missed'].run();
-  const awayFrom = (regions: readonly string[], fault: Fault) => findingsOf({ ...untold, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });
-  for (const fault of [{ kind: 'kill', process: 'check-hanoi', forMs: 20_000 }, { kind: 'lossy-link', link: 'check-hanoi>redis', forMs: 20_000 }] as const) {
+  const awayFrom = (regions: readonly string[], fault: Fault) =>
+    findingsOf({ ...untold, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });
+  for (const fault of [
+    { kind: 'kill', process: 'check-hanoi', forMs: 20_000 },
+    { kind: 'lossy-link', link: 'check-hanoi>redis', forMs: 20_000 },
+  ] as const) {
     t.deepEqual(awayFrom(['lima'], fault), ['outages missed']);
     t.deepEqual(awayFrom(['hanoi'], fault), []);
     t.deepEqual(awayFrom(['hanoi', 'lima'], fault), []);
@@ -198,32 +375,57 @@ test('only who watches a monitor takes it from our sight when it is away', (t) =
 test('nothing excuses calling a healthy target down, while a target that is down may be told late', (t) => {
   const blind = suffered({ kind: 'redis-freeze', forMs: 30_000 }, 55, 89);
   t.true(findingsOf({ ...WRONG['false downs'].run(), suffered: blind }).includes('false downs'));
-  const late = withRecord(({ transitions }) => ({ transitions: [transitions[0] ?? [], transition(2, ['up', 'down'], { atS: 21, detectedS: 52 }), transition(3, ['down', 'up'], { atS: 52, detectedS: 52.1 })].flat(), incidents: [{ monitorId: 'mon_0', state: 'down', startedAtMs: at(21), resolvedAtMs: at(52), resolution: 'recovered' }] }));
+  const late = withRecord(({ transitions }) => ({
+    transitions: [
+      transitions[0] ?? [],
+      transition(2, ['up', 'down'], { atS: 21, detectedS: 52 }),
+      transition(3, ['down', 'up'], { atS: 52, detectedS: 52.1 }),
+    ].flat(),
+    incidents: [
+      { monitorId: 'mon_0', state: 'down', startedAtMs: at(21), resolvedAtMs: at(52), resolution: 'recovered' },
+    ],
+  }));
   t.deepEqual(findingsOf({ ...late, suffered: suffered({ kind: 'postgres-freeze', forMs: 30_000 }, 19, 49) }), []);
 });
 
 test('unknown is allowed after a minute without results', (t) => {
   const unknown = withTransition(transition(4, ['up', 'unknown'], { atS: 85, detectedS: 85 }));
-  const silent = { ...unknown, record: { ...unknown.record, results: unknown.record.results.filter(({ agentNo, dueAtMs }) => agentNo === 2 || dueAtMs < at(20)) } };
+  const silent = {
+    ...unknown,
+    record: {
+      ...unknown.record,
+      results: unknown.record.results.filter(({ agentNo, dueAtMs }) => agentNo === 2 || dueAtMs < at(20)),
+    },
+  };
   t.false(findingsOf(silent).includes('unknown without blindness'));
 });
 
 test('results in the hand of a killed check process may be lost, those of a minute before may not', (t) => {
   const run = WRONG['results lost'].run();
-  const killed = (second: number) => ({ ...run, suffered: suffered({ kind: 'kill', process: 'check-lima', forMs: 1000 }, second, second + 2) });
+  const killed = (second: number) => ({
+    ...run,
+    suffered: suffered({ kind: 'kill', process: 'check-lima', forMs: 1000 }, second, second + 2),
+  });
   t.deepEqual(findingsOf(killed(52)), []);
   t.deepEqual(findingsOf(killed(62)), ['results lost']);
-  t.deepEqual(findingsOf({ ...run, suffered: suffered({ kind: 'kill', process: 'evaluate-1', forMs: 1000 }, 52, 54) }), ['results lost']);
+  t.deepEqual(
+    findingsOf({ ...run, suffered: suffered({ kind: 'kill', process: 'evaluate-1', forMs: 1000 }, 52, 54) }),
+    ['results lost'],
+  );
 });
 
 test('what an emptied Redis held reaches back to where nobody could read it any more', (t) => {
-  const faults = [...suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 20, 40), ...suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45)];
+  const faults = [
+    ...suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 20, 40),
+    ...suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45),
+  ];
   t.deepEqual(lossySpans(faults), [{ fromMs: at(14), toMs: at(48) }]);
   t.true((blindSpans(faults)[0]?.toMs ?? 0) >= at(70));
 });
 
 test('the same seed gives the same script and the same faults, another one others', (t) => {
-  const plan = (seed: number) => planFaults(seed, { seconds: 90, processes: ['web-1', 'check-lima'], longestMs: 30_000, apartMs: [2000, 11_000] });
+  const plan = (seed: number) =>
+    planFaults(seed, { seconds: 90, processes: ['web-1', 'check-lima'], longestMs: 30_000, apartMs: [2000, 11_000] });
   t.deepEqual(writeScript(7, { monitors: 20, seconds: 90 }), writeScript(7, { monitors: 20, seconds: 90 }));
   t.deepEqual(plan(7), plan(7));
   t.notDeepEqual(writeScript(7, { monitors: 20, seconds: 90 }), writeScript(8, { monitors: 20, seconds: 90 }));
@@ -232,10 +434,19 @@ test('the same seed gives the same script and the same faults, another one other
 
 test('every planned fault is over with the script, and nothing is in the hand of two at a time', (t) => {
   for (let seed = 0; seed < 200; seed += 1) {
-    const planned = planFaults(seed, { seconds: 90, processes: ['web-1', 'check-lima', 'evaluate-1'], longestMs: 30_000, apartMs: [2000, 11_000] });
+    const planned = planFaults(seed, {
+      seconds: 90,
+      processes: ['web-1', 'check-lima', 'evaluate-1'],
+      longestMs: 30_000,
+      apartMs: [2000, 11_000],
+    });
     t.true(planned.every(({ atMs, fault }) => atMs + fault.forMs <= 90_000));
     const postgres = planned.filter(({ fault }) => fault.kind.startsWith('postgres'));
-    t.true(postgres.every(({ atMs }, place) => atMs >= (postgres[place - 1]?.atMs ?? 0) + (postgres[place - 1]?.fault.forMs ?? 0)));
+    t.true(
+      postgres.every(
+        ({ atMs }, place) => atMs >= (postgres[place - 1]?.atMs ?? 0) + (postgres[place - 1]?.fault.forMs ?? 0),
+      ),
+    );
   }
 });
 
@@ -244,6 +455,11 @@ test('a blip is so far from every turn that no two results in a row can be bad f
   t.true(scripts.some(({ blipsMs }) => blipsMs.length > 0));
   for (const { blipsMs, turns, intervalSeconds, downAfterFailures } of scripts) {
     t.true(blipsMs.length === 0 || downAfterFailures > 1);
-    for (const blipMs of blipsMs) t.true(turns.every(({ fromMs, condition }) => condition === 'up' || Math.abs(fromMs - blipMs) > intervalSeconds * 1000));
+    for (const blipMs of blipsMs)
+      t.true(
+        turns.every(
+          ({ fromMs, condition }) => condition === 'up' || Math.abs(fromMs - blipMs) > intervalSeconds * 1000,
+        ),
+      );
   }
 });

@@ -6,10 +6,17 @@ import { judgeResults } from './judge-results.ts';
 import { judgeTruth } from './judge-truth.ts';
 
 /**
- * A run's sheet: how often each thing was wrong, what it was, and how much was looked at. `isClean` = nothing was; `isConclusive` = whatever was found is the
- * service's: false where all of it is of time, and the machine was too slow to tell.
+ * A run's sheet: how often each thing was wrong, what it was, and how much was looked at. `isClean` = nothing was;
+ * `isConclusive` = whatever was found is the service's: false where all of it is of time, and the machine was too slow
+ * to tell.
  */
-export type Sheet = { isClean: boolean; isConclusive: boolean; counts: Record<Finding, number>; found: Found[]; figures: Record<string, number> };
+export type Sheet = {
+  isClean: boolean;
+  isConclusive: boolean;
+  counts: Record<Finding, number>;
+  found: Found[];
+  figures: Record<string, number>;
+};
 
 /** Holds a run against the truth. */
 export function judgeRun(facts: Facts): Sheet {
@@ -25,8 +32,16 @@ export function judgeRun(facts: Facts): Sheet {
     ...told('answers faulty', facts.faultyAnswers),
     ...told('writes lost', facts.lostMonitors),
   ];
-  const counts = Object.fromEntries(FINDINGS.map((finding) => [finding, found.filter((each) => each.finding === finding).length])) as Record<Finding, number>;
+  const counts = Object.fromEntries(
+    FINDINGS.map((finding) => [finding, found.filter((each) => each.finding === finding).length]),
+  ) as Record<Finding, number>;
   const isConclusive = facts.machineSlowMs === 0 || found.some(({ finding }) => !OF_TIME.has(finding));
-  const figures = { transitions: facts.record.transitions.length, events: facts.received.length, ...truth.figures, ...results.figures, 'ms of a slow machine': facts.machineSlowMs };
+  const figures = {
+    transitions: facts.record.transitions.length,
+    events: facts.received.length,
+    ...truth.figures,
+    ...results.figures,
+    'ms of a slow machine': facts.machineSlowMs,
+  };
   return { isClean: found.length === 0, isConclusive: found.length === 0 || isConclusive, counts, found, figures };
 }

@@ -5,12 +5,17 @@ import { fileURLToPath } from 'node:url';
 import type { Stand } from '../../bench/stand/stand.ts';
 import { SLOW_FROM_MS } from './targets.ts';
 
-/** How the machine itself did: milliseconds in which even the simplest client took longer for an answer than half of what a monitor takes for slow. */
+/**
+ * How the machine itself did: milliseconds in which even the simplest client took longer for an answer than half of
+ * what a monitor takes for slow.
+ */
 export type Machine = { slowMs: () => number };
 
 /** Watches the machine by a client that shares no code with the probes. */
 export async function watchMachine(stand: Stand, targetUrl: string): Promise<Machine> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('canary.ts', import.meta.url)), targetUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fileURLToPath(new URL('canary.ts', import.meta.url)), targetUrl], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   stand.defer(async () => {
     child.kill('SIGKILL');

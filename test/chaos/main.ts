@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createStands } from '../../bench/stand/stand.ts';
-import { WHOLE_FLEET } from './fleet.ts';
+import { findFaketime, NO_FAKETIME } from '../helpers/set-clock.ts';
 import { KINDS, type FaultKind, type RedisKind } from './faults.ts';
 import { FINDINGS } from './findings.ts';
+import { WHOLE_FLEET } from './fleet.ts';
 import type { Sheet } from './judge.ts';
-import { findFaketime, NO_FAKETIME } from '../helpers/set-clock.ts';
 import { runChaos } from './run.ts';
 
 const { values } = parseArgs({
@@ -65,7 +65,21 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
     lines.push(line);
     write(`  ${line}`);
   };
-  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, redis: kind, kinds: possible, longestMs: 30_000, apartMs, quietMs: 10_000, folder, tell }));
+  const sheet = await withStand((stand) =>
+    runChaos(stand, {
+      seed,
+      seconds: seconds ?? 0,
+      monitors: monitors ?? 0,
+      size: WHOLE_FLEET,
+      redis: kind,
+      kinds: possible,
+      longestMs: 30_000,
+      apartMs,
+      quietMs: 10_000,
+      folder,
+      tell,
+    }),
+  );
   showSheet(sheet);
   if (sheet.isClean) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
@@ -78,13 +92,19 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
 }
 
 function showSheet({ counts, found, figures }: Sheet): void {
-  write(`  ${Object.entries(figures).map(([name, figure]) => `${figure} ${name}`).join(', ')}`);
+  write(
+    `  ${Object.entries(figures)
+      .map(([name, figure]) => `${figure} ${name}`)
+      .join(', ')}`,
+  );
   for (const finding of FINDINGS) write(`  ${String(counts[finding]).padStart(4)} ${finding}`);
   for (const { finding, text } of found.slice(0, 30)) write(`  ${finding}: ${text}`);
 }
 
 const seeds: Record<Outcome, number[]> = { clean: [], unclean: [], inconclusive: [] };
-for (let seed = firstSeed ?? 0; seed < (firstSeed ?? 0) + (runs ?? 0); seed += 1) seeds[await runSeed(seed, redis)].push(seed);
-const tally = (outcome: Outcome): string => `${seeds[outcome].length} ${outcome}${outcome !== 'clean' && seeds[outcome].length > 0 ? ` (seeds ${seeds[outcome].join(', ')})` : ''}`;
+for (let seed = firstSeed ?? 0; seed < (firstSeed ?? 0) + (runs ?? 0); seed += 1)
+  seeds[await runSeed(seed, redis)].push(seed);
+const tally = (outcome: Outcome): string =>
+  `${seeds[outcome].length} ${outcome}${outcome !== 'clean' && seeds[outcome].length > 0 ? ` (seeds ${seeds[outcome].join(', ')})` : ''}`;
 write(`${runs} ${runs === 1 ? 'run' : 'runs'}: ${tally('clean')}, ${tally('unclean')}, ${tally('inconclusive')}`);
 process.exit(seeds.clean.length === runs ? 0 : 1);

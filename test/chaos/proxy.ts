@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Stand } from '../../bench/stand/stand.ts';
 
-/** A way to a server that can be slow, or lose what is sent over it: to a TCP stream loss is a stall, and in the end a reset. */
+/**
+ * A way to a server that can be slow, or lose what is sent over it: to a TCP stream loss is a stall, and in the end a
+ * reset.
+ */
 export type Link = {
   port: number;
   /** Everything takes so much longer, in either direction, from now on; 0 = as fast as it can be. */
@@ -38,14 +41,19 @@ export async function layLink(stand: Stand, serverPort: number): Promise<Link> {
 
   const server = createServer((inner) => {
     const outer = connect(serverPort, '127.0.0.1');
-    for (const [socket, other] of [[inner, outer], [outer, inner]] as const) {
+    for (const [socket, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
       sockets.add(socket);
       socket.setNoDelay(true);
       // Broken connections are what this is for. Who is killed at one end is gone at the other one, too.
-      socket.on('error', () => other.destroy()).once('close', () => {
-        sockets.delete(socket);
-        if (!state.isStalled) other.destroySoon();
-      });
+      socket
+        .on('error', () => other.destroy())
+        .once('close', () => {
+          sockets.delete(socket);
+          if (!state.isStalled) other.destroySoon();
+        });
       pass(socket, other);
       if (state.isStalled) socket.pause();
     }

@@ -8,14 +8,32 @@ import type { Stand } from '../../bench/stand/stand.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
 
 /** One message as it arrived; accepted where it was answered with 2xx. */
-export type Received = { atMs: number; deliveryId: string; event: string; monitorId: string; sequence: number; isAccepted: boolean };
+export type Received = {
+  atMs: number;
+  deliveryId: string;
+  event: string;
+  monitorId: string;
+  sequence: number;
+  isAccepted: boolean;
+};
 
 /** What the receiver does to whoever calls: it takes the message, answers 500, holds the request, or breaks it off. */
 export type Manner = 'good' | 'error' | 'hang' | 'reset';
 
-export type Receiver = { port: number; caFile: string; received: readonly Received[]; behave: (manner: Manner) => void };
+export type Receiver = {
+  port: number;
+  caFile: string;
+  received: readonly Received[];
+  behave: (manner: Manner) => void;
+};
 
-type Message = { delivery_id: string; event: string; test?: boolean; monitor: { id: string } | null; detail: { sequence?: number } };
+type Message = {
+  delivery_id: string;
+  event: string;
+  test?: boolean;
+  monitor: { id: string } | null;
+  detail: { sequence?: number };
+};
 
 /** Starts the receiver of all events; `caFile`, below the folder, is what a sender must trust. */
 export async function startReceiver(stand: Stand, folder: string): Promise<Receiver> {
@@ -30,7 +48,14 @@ export async function startReceiver(stand: Stand, folder: string): Promise<Recei
     const message: Message = JSON.parse(body);
     if (message.test !== true) {
       const { delivery_id: deliveryId, event, monitor, detail } = message;
-      received.push({ atMs: Date.now(), deliveryId, event, monitorId: monitor?.id ?? '', sequence: detail.sequence ?? 0, isAccepted: manner === 'good' });
+      received.push({
+        atMs: Date.now(),
+        deliveryId,
+        event,
+        monitorId: monitor?.id ?? '',
+        sequence: detail.sequence ?? 0,
+        isAccepted: manner === 'good',
+      });
     }
     if (manner === 'reset') request.socket.destroy();
     else if (manner !== 'hang') response.writeHead(manner === 'good' ? 204 : 500).end();

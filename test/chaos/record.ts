@@ -1,6 +1,9 @@
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 
-/** A change of state as the database tells it; `voters` are the sources whose vote counted, with the results that it rests on. */
+/**
+ * A change of state as the database tells it; `voters` are the sources whose vote counted, with the results that it
+ * rests on.
+ */
 export type Transition = {
   monitorId: string;
   sequence: number;
@@ -12,7 +15,13 @@ export type Transition = {
   voters: { vote: string | null; decidedByMs: number[] }[];
 };
 
-export type Incident = { monitorId: string; state: string; startedAtMs: number; resolvedAtMs: number | null; resolution: string | null };
+export type Incident = {
+  monitorId: string;
+  state: string;
+  startedAtMs: number;
+  resolvedAtMs: number | null;
+  resolution: string | null;
+};
 
 export type Source = { monitorId: string; agentNo: number };
 
@@ -24,27 +33,41 @@ export type WrittenRecord = { transitions: Transition[]; incidents: Incident[]; 
 
 const VERDICTS = ['none', 'up', 'degraded', 'down'] as const;
 
-type TransitionRow = Omit<Transition, 'voters'> & { evidence: { sources: { fresh: boolean; vote: string | null; decidedBy: { atMs: number }[] }[] } };
+type TransitionRow = Omit<Transition, 'voters'> & {
+  evidence: { sources: { fresh: boolean; vote: string | null; decidedBy: { atMs: number }[] }[] };
+};
 
 /** Reads what was written since a moment (Unix milliseconds); of transitions and incidents all. */
 export async function readRecord(databaseUrl: string, sinceMs: number): Promise<WrittenRecord> {
   return await withClient(databaseUrl, async (client) => {
     const { rows: transitions } = await client.query<TransitionRow>(
-      `SELECT t.monitor_id AS "monitorId", t.sequence, t.from_state AS "from", t.to_state AS "to", t.at::float8 AS "atMs", t.detected_at::float8 AS "detectedAtMs", t.evidence,
-              ARRAY(SELECT d.id FROM deliveries d WHERE d.monitor_id = t.monitor_id AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence) AS "deliveryIds"
+      `SELECT t.monitor_id AS "monitorId", t.sequence, t.from_state AS "from", t.to_state AS "to",
+       t.at::float8 AS "atMs", t.detected_at::float8 AS "detectedAtMs", t.evidence,
+              ARRAY(SELECT d.id FROM deliveries d WHERE d.monitor_id = t.monitor_id
+                AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence) AS "deliveryIds"
        FROM transitions t ORDER BY t.monitor_id, t.sequence`,
     );
     const { rows: incidents } = await client.query<Incident>(
-      `SELECT monitor_id AS "monitorId", state, started_at::float8 AS "startedAtMs", resolved_at::float8 AS "resolvedAtMs", resolution FROM incidents ORDER BY monitor_id, started_at, resolved_at`,
+      `SELECT monitor_id AS "monitorId", state, started_at::float8 AS "startedAtMs",
+       resolved_at::float8 AS "resolvedAtMs", resolution FROM incidents ORDER BY monitor_id, started_at, resolved_at`,
     );
-    const { rows: sources } = await client.query<Source>(`SELECT m.id AS "monitorId", s.agent_no AS "agentNo" FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.phase IS NOT NULL`);
+    const { rows: sources } = await client.query<Source>(
+      `SELECT m.id AS "monitorId", s.agent_no AS "agentNo" FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+       WHERE s.phase IS NOT NULL`,
+    );
     const { rows: results } = await client.query<Source & { dueAtMs: number; verdict: number }>(
-      `SELECT m.id AS "monitorId", r.agent_no AS "agentNo", r.due_at::float8 AS "dueAtMs", r.verdict FROM check_results r JOIN monitors m ON m.no = r.monitor_no
+      `SELECT m.id AS "monitorId", r.agent_no AS "agentNo", r.due_at::float8 AS "dueAtMs", r.verdict
+       FROM check_results r JOIN monitors m ON m.no = r.monitor_no
        WHERE r.due_at >= $1 ORDER BY r.due_at`,
       [sinceMs],
     );
     return {
-      transitions: transitions.map(({ evidence, ...transition }) => ({ ...transition, voters: evidence.sources.filter(({ fresh }) => fresh).map(({ vote, decidedBy }) => ({ vote, decidedByMs: decidedBy.map(({ atMs }) => atMs) })) })),
+      transitions: transitions.map(({ evidence, ...transition }) => ({
+        ...transition,
+        voters: evidence.sources
+          .filter(({ fresh }) => fresh)
+          .map(({ vote, decidedBy }) => ({ vote, decidedByMs: decidedBy.map(({ atMs }) => atMs) })),
+      })),
       incidents,
       sources,
       results: results.map((result) => ({ ...result, verdict: VERDICTS[result.verdict] ?? 'none' })),
@@ -55,17 +78,26 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
 /** What has to become quiet before a run can be judged. */
 export type Standing = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
 
-/** Reads where everything stands; `oldestResultMs` is the newest result of the source that was heard of least recently, Unix milliseconds. */
+/**
+ * Reads where everything stands; `oldestResultMs` is the newest result of the source that was heard of least recently,
+ * Unix milliseconds.
+ */
 export async function readStanding(databaseUrl: string, sinceMs: number): Promise<Standing> {
   return await withClient(databaseUrl, async (client) => {
     const { rows: monitors } = await client.query<{ id: string; state: string }>('SELECT id, state FROM monitors');
     const { rows } = await client.query<{ pending: number; oldest: number }>(
       `SELECT (SELECT count(*)::int FROM deliveries WHERE outcome = 'pending') AS pending,
               (SELECT coalesce(min(newest), 0)::float8 FROM (
-                 SELECT coalesce((SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no AND r.due_at >= $1), 0) AS newest FROM monitor_sources s WHERE s.phase IS NOT NULL
+                 SELECT coalesce((SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no
+                   AND r.agent_no = s.agent_no AND r.due_at >= $1), 0) AS newest FROM monitor_sources s
+                   WHERE s.phase IS NOT NULL
                ) each) AS oldest`,
       [sinceMs],
     );
-    return { states: new Map(monitors.map(({ id, state }) => [id, state])), pendingDeliveries: rows[0]?.pending ?? 0, oldestResultMs: rows[0]?.oldest ?? 0 };
+    return {
+      states: new Map(monitors.map(({ id, state }) => [id, state])),
+      pendingDeliveries: rows[0]?.pending ?? 0,
+      oldestResultMs: rows[0]?.oldest ?? 0,
+    };
   });
 }

@@ -5,13 +5,13 @@ import type { Stand } from '../../bench/stand/stand.ts';
 import { MAX_RETRIES } from '../../core/retry-timetable.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { mountBoundedDisk } from '../helpers/bounded-disk.ts';
-import { watchMachine } from './machine.ts';
 import { listNames, watchApi } from './api-watch.ts';
+import type { Facts } from './facts.ts';
 import { KINDS, planFaults, type FaultKind, type RedisKind } from './faults.ts';
 import { listMembers, type FleetSize } from './fleet.ts';
 import { injectFaults } from './inject.ts';
-import type { Facts } from './facts.ts';
 import { judgeRun, type Sheet } from './judge.ts';
+import { watchMachine } from './machine.ts';
 import { readRecord, readStanding } from './record.ts';
 import { conditionAt, writeScript, type MonitorScript } from './script.ts';
 import { DATA, startChaosStand, type ChaosStand } from './stand.ts';
@@ -45,14 +45,39 @@ const WHOLE_WITHIN_MS = 60_000;
 /** What was measured in the quiet stretch is stored within this after it, in milliseconds: batches wait for 3 s. */
 const STORED_WITHIN_MS = 5000;
 
-/** Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json. The same seed with the same options means the same script and the same faults. */
+/**
+ * Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json.
+ * The same seed with the same options means the same script and the same faults.
+ */
 export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet> {
-  const { seed, seconds, monitors, size, redis = 'server', kinds = KINDS, longestMs, apartMs, quietMs, folder, tell } = options;
+  const {
+    seed,
+    seconds,
+    monitors,
+    size,
+    redis = 'server',
+    kinds = KINDS,
+    longestMs,
+    apartMs,
+    quietMs,
+    folder,
+    tell,
+  } = options;
   const scripts = writeScript(seed, { monitors, seconds });
-  const plan = (possible: readonly FaultKind[]) => planFaults(seed, { seconds, processes: listMembers(size).map(({ name }) => name), kinds: possible, redis, longestMs, apartMs });
+  const plan = (possible: readonly FaultKind[]) =>
+    planFaults(seed, {
+      seconds,
+      processes: listMembers(size).map(({ name }) => name),
+      kinds: possible,
+      redis,
+      longestMs,
+      apartMs,
+    });
   const isOfDisk = (kind: FaultKind) => kind === 'disk';
   const wanted = plan(kinds);
-  const disk = wanted.some(({ fault }) => isOfDisk(fault.kind)) ? await mountBoundedDisk(join(folder, DATA), DISK_MIB) : null;
+  const disk = wanted.some(({ fault }) => isOfDisk(fault.kind))
+    ? await mountBoundedDisk(join(folder, DATA), DISK_MIB)
+    : null;
   if (disk !== null) stand.defer(disk.unmount);
   const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
   if (isLeftOut) tell('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
@@ -103,18 +128,31 @@ async function sendExhaustedAgain({ call }: ChaosStand): Promise<boolean> {
   const exhausted: string[] = [];
   for (const { id } of listOf(await call('GET', '/channels'))) {
     const failed = listOf(await call('GET', `/channels/${String(id)}/deliveries?outcome=failed&limit=1000`));
-    exhausted.push(...failed.filter((delivery) => Number(delivery['attempt_count']) > MAX_RETRIES).map((delivery) => String(delivery['id'])));
+    exhausted.push(
+      ...failed
+        .filter((delivery) => Number(delivery['attempt_count']) > MAX_RETRIES)
+        .map((delivery) => String(delivery['id'])),
+    );
   }
   for (const id of exhausted) await call('POST', `/deliveries/${id}/redeliver`);
   return exhausted.length > 0;
 }
 
-/** Waits until each source has been heard again, all states are what they should be and nothing waits to be told; no longer than the service has for that. What is not so by then the judge will find. */
-async function settle({ servers, monitorIds }: ChaosStand, scripts: readonly MonitorScript[], beganAtMs: number): Promise<void> {
+/**
+ * Waits until each source has been heard again, all states are what they should be and nothing waits to be told; no
+ * longer than the service has for that. What is not so by then the judge will find.
+ */
+async function settle(
+  { servers, monitorIds }: ChaosStand,
+  scripts: readonly MonitorScript[],
+  beganAtMs: number,
+): Promise<void> {
   const overAtMs = Date.now();
   const isWhole = async (): Promise<boolean> => {
     const { states, pendingDeliveries, oldestResultMs } = await readStanding(servers.databaseUrl, beganAtMs);
-    const isTrue = scripts.every((script) => states.get(monitorIds[script.index] ?? '') === conditionAt(script, Number.POSITIVE_INFINITY));
+    const isTrue = scripts.every(
+      (script) => states.get(monitorIds[script.index] ?? '') === conditionAt(script, Number.POSITIVE_INFINITY),
+    );
     return isTrue && pendingDeliveries === 0 && oldestResultMs > overAtMs;
   };
   while (Date.now() < overAtMs + WHOLE_WITHIN_MS && !(await isWhole())) await delay(1000);

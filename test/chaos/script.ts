@@ -24,16 +24,26 @@ export type MonitorScript = {
 export const REGIONS = ['hanoi', 'lima'] as const;
 
 /** From outages that nobody could miss to such as last through the longest fault, in milliseconds. */
-const STRETCH_MS = { up: [12_000, 40_000], degraded: [15_000, 30_000], down: [12_000, 45_000] } as const satisfies Record<Condition, readonly [number, number]>;
+const STRETCH_MS = {
+  up: [12_000, 40_000],
+  degraded: [15_000, 30_000],
+  down: [12_000, 45_000],
+} as const satisfies Record<Condition, readonly [number, number]>;
 
-/** A blip keeps this far away from every turn, in milliseconds: longer than any interval, so that the result before and the one after it are good ones. */
+/**
+ * A blip keeps this far away from every turn, in milliseconds: longer than any interval, so that the result before and
+ * the one after it are good ones.
+ */
 const BLIP_MARGIN_MS = 8000;
 
 /** What the targets end in. Most are well: that is what a false alarm is about. */
 const LAST: readonly Condition[] = ['up', 'up', 'up', 'up', 'up', 'up', 'up', 'down', 'down', 'degraded'];
 
 /** Writes the script of a seed: each target takes its turns for so many seconds and then stays as it is. */
-export function writeScript(seed: number, { monitors, seconds }: { monitors: number; seconds: number }): MonitorScript[] {
+export function writeScript(
+  seed: number,
+  { monitors, seconds }: { monitors: number; seconds: number },
+): MonitorScript[] {
   const draws = drawsOf(seed);
   return Array.from({ length: monitors }, (_, index) => writeMonitor(draws, index, seconds * 1000));
 }

@@ -21,7 +21,10 @@ export type Servers = {
   stopPostgres: (isHard: boolean) => Promise<void>;
   freezePostgres: () => Promise<void>;
   thawPostgres: () => Promise<void>;
-  /** Leaves PostgreSQL no room on its disk for so many milliseconds; resolves when it stores again. Only where it was given a disk that can be filled. */
+  /**
+   * Leaves PostgreSQL no room on its disk for so many milliseconds; resolves when it stores again. Only where it was
+   * given a disk that can be filled.
+   */
   fillDisk: (forMs: number) => Promise<void>;
   /** Redis keeps nothing over a stop. */
   stopRedis: () => Promise<void>;
@@ -44,13 +47,31 @@ const NODE_TIMEOUT_MS = 3000;
 /** Room that PostgreSQL gives back while it comes to stand is taken as soon, in milliseconds. */
 const FILL_EVERY_MS = 200;
 
-/** What servers run on: PostgreSQL's folder, the clock that it goes by, what Redis is, and its disk where that can be filled. */
-export type ServerOptions = { folder: string; clock: SettableClock | undefined; kind: RedisKind; disk: BoundedDisk | null };
+/**
+ * What servers run on: PostgreSQL's folder, the clock that it goes by, what Redis is, and its disk where that can be
+ * filled.
+ */
+export type ServerOptions = {
+  folder: string;
+  clock: SettableClock | undefined;
+  kind: RedisKind;
+  disk: BoundedDisk | null;
+};
 
-/** Starts both; every commit of PostgreSQL goes to the disk, which is in memory where it can be filled. Throws where redis-server is not installed. */
+/**
+ * Starts both; every commit of PostgreSQL goes to the disk, which is in memory where it can be filled. Throws where
+ * redis-server is not installed.
+ */
 export async function startServers(stand: Stand, { folder, clock, kind, disk }: ServerOptions): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
-  const cluster = kind === 'cluster' ? await startRedisCluster(`${folder}-redis`, { masters: MASTERS, replicas: MASTERS, nodeTimeoutMs: NODE_TIMEOUT_MS }) : null;
+  const cluster =
+    kind === 'cluster'
+      ? await startRedisCluster(`${folder}-redis`, {
+          masters: MASTERS,
+          replicas: MASTERS,
+          nodeTimeoutMs: NODE_TIMEOUT_MS,
+        })
+      : null;
   if (cluster !== null) stand.defer(cluster.stop);
   let redis: RedisServer | null = kind === 'server' ? await startRedis() : null;
   stand.defer(async () => {
@@ -80,7 +101,10 @@ export async function startServers(stand: Stand, { folder, clock, kind, disk }: 
     async stopPostgres(isHard) {
       const pid = await postmasterPid(folder);
       process.kill(pid, isHard ? 'SIGQUIT' : 'SIGINT');
-      await until(async () => (await postmasterPid(folder).catch(() => pid)) !== pid && (await canConnect(postgres.databaseUrl)), { timeoutMs: BACK_WITHIN_MS, intervalMs: 100 });
+      await until(
+        async () => (await postmasterPid(folder).catch(() => pid)) !== pid && (await canConnect(postgres.databaseUrl)),
+        { timeoutMs: BACK_WITHIN_MS, intervalMs: 100 },
+      );
     },
     freezePostgres: () => signalPostgres('SIGSTOP'),
     thawPostgres: () => signalPostgres('SIGCONT'),
@@ -114,7 +138,9 @@ export async function startServers(stand: Stand, { folder, clock, kind, disk }: 
 }
 
 function canStore(databaseUrl: string): Promise<boolean> {
-  return withClient(databaseUrl, (client) => client.query('CREATE TEMPORARY TABLE stored AS SELECT generate_series(1, 10000)')).then(
+  return withClient(databaseUrl, (client) =>
+    client.query('CREATE TEMPORARY TABLE stored AS SELECT generate_series(1, 10000)'),
+  ).then(
     () => true,
     () => false,
   );
@@ -132,7 +158,9 @@ function signalOne(pid: number, signal: NodeJS.Signals): void {
 /** PostgreSQL's sessions lead process groups of their own, so that a group's signal does not reach them. Linux only. */
 async function childrenOf(parent: number): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const parents = await Promise.all(pids.map(async (pid) => parentIn(await readFile(join('/proc', `${pid}`, 'stat'), 'utf8').catch(() => ''))));
+  const parents = await Promise.all(
+    pids.map(async (pid) => parentIn(await readFile(join('/proc', `${pid}`, 'stat'), 'utf8').catch(() => ''))),
+  );
   return pids.filter((_, place) => parents[place] === parent);
 }
 

@@ -7,20 +7,47 @@ import { testDataPlace } from '../helpers/test-servers.ts';
 import { SMALL_FLEET } from './fleet.ts';
 import { runChaos } from './run.ts';
 
-/** What is over within seconds: a Redis that lost its schedules takes up to half a minute, and `npm run chaos` has the time for it. */
-const KINDS = ['kill', 'postgres-stop', 'postgres-freeze', 'redis-freeze', 'receiver', 'slow-link', 'lossy-link', ...(findFaketime() === null ? [] : (['clock'] as const))] as const;
+/**
+ * What is over within seconds: a Redis that lost its schedules takes up to half a minute, and `npm run chaos` has the
+ * time for it.
+ */
+const KINDS = [
+  'kill',
+  'postgres-stop',
+  'postgres-freeze',
+  'redis-freeze',
+  'receiver',
+  'slow-link',
+  'lossy-link',
+  ...(findFaketime() === null ? [] : (['clock'] as const)),
+] as const;
 
 const SEED = 1;
 
 // One of its own, but where the run has none there is none to be had; the runner says so.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
-if (isRedisInstalled) test('a small fleet through some seconds of faults: nothing missed, nothing false, nothing lost, nothing twice', async (t) => {
-  const folder = await mkdtemp(join(testDataPlace(), 'spotcheck-chaos-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
-  const told: string[] = [];
-  const sheet = await runChaos({ defer: (end) => t.teardown(end) }, { seed: SEED, seconds: 14, monitors: 24, size: SMALL_FLEET, kinds: KINDS, longestMs: 3000, apartMs: [1000, 3500], quietMs: 5000, folder, tell: (line) => void told.push(line) });
-  // On a machine that is too slow for any client what is of time proves nothing either way; the rest does.
-  t.deepEqual(sheet.isConclusive ? sheet.found : [], [], told.join('\n'));
-  t.true((sheet.figures['transitions'] ?? 0) > 24, JSON.stringify(sheet.figures));
-});
+if (isRedisInstalled)
+  test('a small fleet through some seconds of faults: nothing missed, nothing false, nothing lost, nothing twice', async (t) => {
+    const folder = await mkdtemp(join(testDataPlace(), 'spotcheck-chaos-'));
+    t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+    const told: string[] = [];
+    const sheet = await runChaos(
+      { defer: (end) => t.teardown(end) },
+      {
+        seed: SEED,
+        seconds: 14,
+        monitors: 24,
+        size: SMALL_FLEET,
+        kinds: KINDS,
+        longestMs: 3000,
+        apartMs: [1000, 3500],
+        quietMs: 5000,
+        folder,
+        tell: (line) => void told.push(line),
+      },
+    );
+    // On a machine that is too slow for any client what is of time proves nothing either way; the rest does.
+    t.deepEqual(sheet.isConclusive ? sheet.found : [], [], told.join('\n'));
+    t.true((sheet.figures['transitions'] ?? 0) > 24, JSON.stringify(sheet.figures));
+  });

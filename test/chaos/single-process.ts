@@ -6,7 +6,11 @@ import type { Member } from './fleet.ts';
 
 /** Prepares the database as a release does. */
 export async function migrateDatabase(env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, ['cli/spotcheck.ts', 'migrate'], { cwd: ROOT, env: { ...ownEnvironment(), ...env }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, ['cli/spotcheck.ts', 'migrate'], {
+    cwd: ROOT,
+    env: { ...ownEnvironment(), ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const [status] = (await once(child, 'exit')) as [number | null];
   if (status !== 0) throw new Error('the database could not be prepared');
 }

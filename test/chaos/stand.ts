@@ -34,7 +34,13 @@ export type ChaosStand = {
 };
 
 /** `disk`: where PostgreSQL keeps its data, `data` in the folder; null = on whatever disk the folder is. */
-export type StandOptions = { folder: string; size: FleetSize; redis: RedisKind; scripts: readonly MonitorScript[]; disk: BoundedDisk | null };
+export type StandOptions = {
+  folder: string;
+  size: FleetSize;
+  redis: RedisKind;
+  scripts: readonly MonitorScript[];
+  disk: BoundedDisk | null;
+};
 
 /** Waits of the retries: together they outlast every single fault. */
 const RETRY_SECONDS = '3,8,20';
@@ -48,12 +54,26 @@ const UP_WITHIN_MS = 180_000;
 /** Requests that create monitors at a time. */
 const CREATED_AT_ONCE = 8;
 
-/** Starts servers, fleet, receiver and targets, and makes the channel and the monitors of the scripts; all are up when it resolves. */
-export async function startChaosStand(stand: Stand, { folder, size, redis, scripts, disk }: StandOptions): Promise<ChaosStand> {
+/**
+ * Starts servers, fleet, receiver and targets, and makes the channel and the monitors of the scripts; all are up when
+ * it resolves.
+ */
+export async function startChaosStand(
+  stand: Stand,
+  { folder, size, redis, scripts, disk }: StandOptions,
+): Promise<ChaosStand> {
   const logs = join(folder, 'logs');
   await mkdir(logs, { recursive: true });
-  const clocks = await makeClocks(stand, listMembers(size).map(({ name }) => name));
-  const servers = await startServers(stand, { folder: join(folder, DATA), clock: clocks.get('postgres'), kind: redis, disk });
+  const clocks = await makeClocks(
+    stand,
+    listMembers(size).map(({ name }) => name),
+  );
+  const servers = await startServers(stand, {
+    folder: join(folder, DATA),
+    clock: clocks.get('postgres'),
+    kind: redis,
+    disk,
+  });
   const receiver = await startReceiver(stand, folder);
   const targets = await serveTargets(stand, scripts);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
@@ -76,7 +96,13 @@ export async function startChaosStand(stand: Stand, { folder, size, redis, scrip
   const onLinks = async (member: Member): Promise<Member> => {
     const toPostgres = await layLink(stand, portOf(servers.databaseUrl));
     links.set(linkName(member.name, 'postgres'), toPostgres);
-    const env = { ...settings, ...clocks.get(member.name)?.env, ...member.env, DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres), REDIS_URL: servers.redisUrl };
+    const env = {
+      ...settings,
+      ...clocks.get(member.name)?.env,
+      ...member.env,
+      DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres),
+      REDIS_URL: servers.redisUrl,
+    };
     if (servers.cluster !== null) return { ...member, env };
     const toRedis = await layLink(stand, portOf(servers.redisUrl));
     links.set(linkName(member.name, 'redis'), toRedis);
@@ -89,8 +115,15 @@ export async function startChaosStand(stand: Stand, { folder, size, redis, scrip
   const toReceiver = await layLink(stand, receiver.port);
   links.set(RECEIVER_LINK, toReceiver);
   const call: ApiClient = (...request) => apiClient(fleet.urls()[0] ?? '', token)(...request);
-  const monitorIds = await createMonitors(call, { hookUrl: `https://127.0.0.1:${toReceiver.port}/hook`, scripts, targets });
-  await until(async () => (await call('GET', '/overview')).json['up'] === scripts.length, { timeoutMs: UP_WITHIN_MS, intervalMs: 500 });
+  const monitorIds = await createMonitors(call, {
+    hookUrl: `https://127.0.0.1:${toReceiver.port}/hook`,
+    scripts,
+    targets,
+  });
+  await until(async () => (await call('GET', '/overview')).json['up'] === scripts.length, {
+    timeoutMs: UP_WITHIN_MS,
+    intervalMs: 500,
+  });
   return {
     servers,
     fleet,
@@ -105,7 +138,10 @@ export async function startChaosStand(stand: Stand, { folder, size, redis, scrip
   };
 }
 
-/** A clock for each process and for PostgreSQL; Redis does not run with libfaketime, and measures no more than lengths of time. */
+/**
+ * A clock for each process and for PostgreSQL; Redis does not run with libfaketime, and measures no more than lengths
+ * of time.
+ */
 async function makeClocks(stand: Stand, processes: readonly string[]): Promise<Map<string, SettableClock>> {
   const clocks = new Map<string, SettableClock>();
   for (const name of [...processes, 'postgres']) {
@@ -117,10 +153,15 @@ async function makeClocks(stand: Stand, processes: readonly string[]): Promise<M
   return clocks;
 }
 
-async function createMonitors(call: ApiClient, given: { hookUrl: string; scripts: readonly MonitorScript[]; targets: Targets }): Promise<string[]> {
+async function createMonitors(
+  call: ApiClient,
+  given: { hookUrl: string; scripts: readonly MonitorScript[]; targets: Targets },
+): Promise<string[]> {
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: given.hookUrl });
   if (channel.status !== 201) throw new Error(JSON.stringify(channel.json));
-  const agents = new Map(listOf(await call('GET', '/agents')).map((agent) => [String(agent['region']), String(agent['id'])]));
+  const agents = new Map(
+    listOf(await call('GET', '/agents')).map((agent) => [String(agent['region']), String(agent['id'])]),
+  );
   const create = async (script: MonitorScript): Promise<string> => {
     const { status, json } = await call('POST', '/monitors', {
       name: `Target ${script.index}`,
@@ -137,7 +178,8 @@ async function createMonitors(call: ApiClient, given: { hookUrl: string; scripts
     return String(json['id']);
   };
   const ids: string[] = [];
-  for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE) ids.push(...(await Promise.all(given.scripts.slice(first, first + CREATED_AT_ONCE).map(create))));
+  for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE)
+    ids.push(...(await Promise.all(given.scripts.slice(first, first + CREATED_AT_ONCE).map(create))));
   return ids;
 }
 

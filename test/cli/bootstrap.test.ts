@@ -18,15 +18,24 @@ async function emptyInstallation(t: ExecutionContext): Promise<Database> {
   return database;
 }
 
-const start = (database: Database, given: { token?: string; password?: string } = {}) => bootstrap(database, { newId, nowMs: NOW_MS, token: given.token ?? null, password: given.password ?? null });
+const start = (database: Database, given: { token?: string; password?: string } = {}) =>
+  bootstrap(database, { newId, nowMs: NOW_MS, token: given.token ?? null, password: given.password ?? null });
 
-test('the first start makes an account, a person and a token, and tells what it made up itself and nothing that was given', async (t) => {
-  const made = await start(await emptyInstallation(t));
-  t.regex(made?.token ?? '', /^spk_/);
-  t.true((made?.password ?? '').length >= 12);
-  t.deepEqual(await start(await emptyInstallation(t), { token: 'spk_given', password: 'given' }), { token: null, email: 'admin@localhost', password: null });
-  t.like(await start(await emptyInstallation(t), { password: 'given' }), { password: null });
-});
+test(
+  'the first start makes an account, a person and a token, and tells what it made up itself and nothing that was ' +
+    'given',
+  async (t) => {
+    const made = await start(await emptyInstallation(t));
+    t.regex(made?.token ?? '', /^spk_/);
+    t.true((made?.password ?? '').length >= 12);
+    t.deepEqual(await start(await emptyInstallation(t), { token: 'spk_given', password: 'given' }), {
+      token: null,
+      email: 'admin@localhost',
+      password: null,
+    });
+    t.like(await start(await emptyInstallation(t), { password: 'given' }), { password: null });
+  },
+);
 
 test('after the first start no later one makes anything again, whatever became of what it made', async (t) => {
   const database = await emptyInstallation(t);
@@ -36,7 +45,10 @@ test('after the first start no later one makes anything again, whatever became o
   await database.pool.query(`UPDATE tenants SET name = 'renamed'`);
   for (const token of ['spk_given', 'spk_another']) t.is(await start(database, { token, password: 'given' }), null);
   t.is(await findUserByEmail(database, 'admin@localhost'), null);
-  t.deepEqual([await findTokenHolder(database, 'spk_given', NOW_MS), await findTokenHolder(database, 'spk_another', NOW_MS)], [null, null]);
+  t.deepEqual(
+    [await findTokenHolder(database, 'spk_given', NOW_MS), await findTokenHolder(database, 'spk_another', NOW_MS)],
+    [null, null],
+  );
   t.is((await listTenants(database)).length, 1);
 });
 
@@ -69,6 +81,8 @@ test('one that was killed before it could say that it had made all makes nothing
   await start(database);
   await database.pool.query(`UPDATE service_marks SET at = 0 WHERE name = 'first start'`);
   t.is(await start(database), null);
-  const { rows } = await database.pool.query('SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM api_tokens) AS tokens');
+  const { rows } = await database.pool.query(
+    'SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM api_tokens) AS tokens',
+  );
   t.deepEqual(rows, [{ users: 1, tokens: 1 }]);
 });

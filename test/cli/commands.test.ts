@@ -15,7 +15,10 @@ import { until } from '../helpers/until.ts';
 type Run = (...args: string[]) => Promise<CommandResult>;
 
 /** A database of the test's own, prepared, and the commands on it by DATABASE_URL. */
-async function commandsOnDatabase(t: ExecutionContext, env: Record<string, string> = {}): Promise<Run & { databaseUrl: string }> {
+async function commandsOnDatabase(
+  t: ExecutionContext,
+  env: Record<string, string> = {},
+): Promise<Run & { databaseUrl: string }> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const keys = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` };
@@ -36,35 +39,49 @@ async function isRefused(t: ExecutionContext, running: Promise<CommandResult>, c
   t.regex(stderr, complaint);
 }
 
-test.serial('the documented calls work on the data directory of a running start, and a revoked token ends at once', async (t) => {
-  const dataDir = await newPreparedDataDir(t);
-  const service = await startService(t, { DATA_DIR: dataDir });
-  const npm = (...args: string[]) => runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
-  const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));
-  t.regex(tenant.id, /^ten_/);
-  t.like(tenant, { name: 'acme', plan: 'free', user: { email: 'admin@acme' } });
-  const token = await jsonOf(t, npm('token', 'create', '--tenant', tenant.id, '--scopes', 'read,write', '--expires', '90d', '--json'));
-  t.regex(token.id, /^tok_/);
-  t.true(Math.abs(token.expires_at - Date.now() / 1000 - 90 * 86_400) < 60);
-  const agent = await jsonOf(t, npm('agent', 'create', '--tenant', tenant.id, '--name', 'home-lab', '--region', 'hanoi', '--json'));
-  t.regex(agent.id, /^agt_/);
-  t.regex(agent.token, /^spa_\S{40,}$/);
-  t.deepEqual(await jsonOf(t, npm('migrate', '--json')), { applied: [] });
+test.serial(
+  'the documented calls work on the data directory of a running start, and a revoked token ends at once',
+  async (t) => {
+    const dataDir = await newPreparedDataDir(t);
+    const service = await startService(t, { DATA_DIR: dataDir });
+    const npm = (...args: string[]) =>
+      runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
+    const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));
+    t.regex(tenant.id, /^ten_/);
+    t.like(tenant, { name: 'acme', plan: 'free', user: { email: 'admin@acme' } });
+    const token = await jsonOf(
+      t,
+      npm('token', 'create', '--tenant', tenant.id, '--scopes', 'read,write', '--expires', '90d', '--json'),
+    );
+    t.regex(token.id, /^tok_/);
+    t.true(Math.abs(token.expires_at - Date.now() / 1000 - 90 * 86_400) < 60);
+    const agent = await jsonOf(
+      t,
+      npm('agent', 'create', '--tenant', tenant.id, '--name', 'home-lab', '--region', 'hanoi', '--json'),
+    );
+    t.regex(agent.id, /^agt_/);
+    t.regex(agent.token, /^spa_\S{40,}$/);
+    t.deepEqual(await jsonOf(t, npm('migrate', '--json')), { applied: [] });
 
-  const call = apiClient(service.url, token.token);
-  t.is((await call('POST', '/monitors', { name: 'Shop' })).status, 201);
-  t.deepEqual(listOf(await service.call('GET', '/monitors')), [], 'of another tenant');
-  t.true(listOf(await call('GET', '/agents')).some(({ id, kind, region }) => id === agent.id && kind === 'tenant' && region === 'hanoi'));
-  t.notRegex((await npm('agent', 'list', '--tenant', tenant.id, '--json')).stdout, /spa_/, 'shown once');
-  t.notRegex((await npm('token', 'list', '--tenant', tenant.id, '--json')).stdout, /spk_/, 'shown once');
+    const call = apiClient(service.url, token.token);
+    t.is((await call('POST', '/monitors', { name: 'Shop' })).status, 201);
+    t.deepEqual(listOf(await service.call('GET', '/monitors')), [], 'of another tenant');
+    t.true(
+      listOf(await call('GET', '/agents')).some(
+        ({ id, kind, region }) => id === agent.id && kind === 'tenant' && region === 'hanoi',
+      ),
+    );
+    t.notRegex((await npm('agent', 'list', '--tenant', tenant.id, '--json')).stdout, /spa_/, 'shown once');
+    t.notRegex((await npm('token', 'list', '--tenant', tenant.id, '--json')).stdout, /spk_/, 'shown once');
 
-  t.deepEqual(await jsonOf(t, npm('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
-  t.is((await call('GET', '/monitors')).status, 401);
-  await isRefused(t, npm('token', 'revoke', '--id', token.id), /^There is no usable token tok_/);
-  t.is((await npm('token', 'revoke')).status, 2);
-  t.is(await service.program.stop(), 0);
-  await isRefused(t, npm('tenant', 'list'), /^No running Spotcheck was found on /);
-});
+    t.deepEqual(await jsonOf(t, npm('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
+    t.is((await call('GET', '/monitors')).status, 401);
+    await isRefused(t, npm('token', 'revoke', '--id', token.id), /^There is no usable token tok_/);
+    t.is((await npm('token', 'revoke')).status, 2);
+    t.is(await service.program.stop(), 0);
+    await isRefused(t, npm('tenant', 'list'), /^No running Spotcheck was found on /);
+  },
+);
 
 test('a plan counts usable tokens: expired and revoked ones make room', async (t) => {
   const run = await commandsOnDatabase(t);
@@ -84,7 +101,11 @@ test('a plan counts agents where the counts are switched on', async (t) => {
   const run = await commandsOnDatabase(t);
   const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
   await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
-  await isRefused(t, run('agent', 'create', '--tenant', id, '--name', 'two'), /^The plan free allows 1 agents? of its own/);
+  await isRefused(
+    t,
+    run('agent', 'create', '--tenant', id, '--name', 'two'),
+    /^The plan free allows 1 agents? of its own/,
+  );
 });
 
 test('an agent whose token is revoked can be given a new one, which ends the one before', async (t) => {
@@ -92,22 +113,38 @@ test('an agent whose token is revoked can be given a new one, which ends the one
   const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
   const agent = await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
   t.deepEqual(await jsonOf(t, run('agent', 'revoke', '--id', agent.id, '--json')), { id: agent.id, revoked: true });
-  await isRefused(t, run('agent', 'revoke', '--id', agent.id, '--json'), /^There is no customer's agent agt_\S+ with a token that is still good$/m);
+  await isRefused(
+    t,
+    run('agent', 'revoke', '--id', agent.id, '--json'),
+    /^There is no customer's agent agt_\S+ with a token that is still good$/m,
+  );
   const renewed = await jsonOf(t, run('agent', 'rotate', '--id', agent.id, '--json'));
   t.is(renewed.id, agent.id);
   t.regex(renewed.token, /^spa_\S{40,}$/);
   t.not(renewed.token, agent.token);
   await jsonOf(t, run('agent', 'revoke', '--id', agent.id, '--json'));
-  for (const command of ['revoke', 'rotate']) await isRefused(t, run('agent', command, '--id', 'agt_service'), /^There is no customer's agent agt_service/m);
-  const { rows } = await withClient(run.databaseUrl, (client) => client.query<{ entry: string }>(`SELECT concat_ws(' ', action, actor_kind, object_kind, object_name, changes) AS entry FROM audit_log WHERE tenant_id = $1 ORDER BY no`, [id]));
-  t.deepEqual(rows.map(({ entry }) => entry), [
-    'account.created operator account acme {"name":[null,"acme"],"plan":[null,"free"]}',
-    'member.created operator member admin@acme {"email":[null,"admin@acme"],"role":[null,"owner"],"password":"changed"}',
-    'agent.created operator agent one {"name":[null,"one"],"token":"changed"}',
-    'agent.revoked operator agent one {"token":"changed"}',
-    'agent.token_rotated operator agent one {"token":"changed"}',
-    'agent.revoked operator agent one {"token":"changed"}',
-  ], 'each by the operator, and none of what was refused');
+  for (const command of ['revoke', 'rotate'])
+    await isRefused(t, run('agent', command, '--id', 'agt_service'), /^There is no customer's agent agt_service/m);
+  const { rows } = await withClient(run.databaseUrl, (client) =>
+    client.query<{ entry: string }>(
+      `SELECT concat_ws(' ', action, actor_kind, object_kind, object_name, changes) AS entry FROM audit_log
+       WHERE tenant_id = $1 ORDER BY no`,
+      [id],
+    ),
+  );
+  t.deepEqual(
+    rows.map(({ entry }) => entry),
+    [
+      'account.created operator account acme {"name":[null,"acme"],"plan":[null,"free"]}',
+      'member.created operator member admin@acme ' +
+        '{"email":[null,"admin@acme"],"role":[null,"owner"],"password":"changed"}',
+      'agent.created operator agent one {"name":[null,"one"],"token":"changed"}',
+      'agent.revoked operator agent one {"token":"changed"}',
+      'agent.token_rotated operator agent one {"token":"changed"}',
+      'agent.revoked operator agent one {"token":"changed"}',
+    ],
+    'each by the operator, and none of what was refused',
+  );
 });
 
 test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {
@@ -115,7 +152,12 @@ test('what cannot be done is exit 1 with one line, on a database of its own too'
   await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
   await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^There is a tenant named "acme" already$/m);
   await isRefused(t, run('tenant', 'create', '--name', ' '), /^--name must have 1 to 255 characters$/m);
-  for (const command of [['token', 'create'], ['token', 'list'], ['agent', 'create', '--name', 'x'], ['agent', 'list']]) {
+  for (const command of [
+    ['token', 'create'],
+    ['token', 'list'],
+    ['agent', 'create', '--name', 'x'],
+    ['agent', 'list'],
+  ]) {
     await isRefused(t, run(...command, '--tenant', 'ten_none'), /^There is no tenant ten_none$/m);
   }
 });
@@ -123,23 +165,47 @@ test('what cannot be done is exit 1 with one line, on a database of its own too'
 test('no account is made that nobody could sign in to, nor one whose name would not stand on one line', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'a b', '--json'));
-  await isRefused(t, run('tenant', 'create', '--name', 'a-b', '--json'), /^admin@a-b has an account already: name somebody else with --email$/m);
-  await isRefused(t, run('tenant', 'create', '--name', 'other', '--email', 'Admin@A-B'), /^Admin@A-B has an account already/m);
-  for (const name of ['two\nlines', 'red\x1b[31m']) await isRefused(t, run('tenant', 'create', '--name', name), /^--name must be one line without control characters$/m);
+  await isRefused(
+    t,
+    run('tenant', 'create', '--name', 'a-b', '--json'),
+    /^admin@a-b has an account already: name somebody else with --email$/m,
+  );
+  await isRefused(
+    t,
+    run('tenant', 'create', '--name', 'other', '--email', 'Admin@A-B'),
+    /^Admin@A-B has an account already/m,
+  );
+  for (const name of ['two\nlines', 'red\x1b[31m'])
+    await isRefused(
+      t,
+      run('tenant', 'create', '--name', name),
+      /^--name must be one line without control characters$/m,
+    );
   const { stdout } = await run('tenant', 'list', '--json');
-  t.deepEqual((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name), ['a b']);
+  t.deepEqual(
+    (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name),
+    ['a b'],
+  );
 });
 
 test('a database that is away or was never prepared is exit 1 with one line', async (t) => {
   const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
   for (const args of [['tenant', 'list'], ['migrate']]) {
-    await isRefused(t, runSpotcheck(args, { DATABASE_URL: 'postgres://user:hush@localhost:1/none', SECRET_KEYS }), /^(?!.*hush).*ECONNREFUSED/);
+    await isRefused(
+      t,
+      runSpotcheck(args, { DATABASE_URL: 'postgres://user:hush@localhost:1/none', SECRET_KEYS }),
+      /^(?!.*hush).*ECONNREFUSED/,
+    );
   }
   const bare = new URL(testServers().databaseUrl);
   const name = `bare_${randomBytes(6).toString('hex')}`;
   await withClient(bare.href, (client) => client.query(`CREATE DATABASE ${name}`));
   t.teardown(() => withClient(bare.href, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`)));
-  const env = { DATABASE_URL: Object.assign(new URL(bare), { pathname: `/${name}` }).href, SECRET_KEYS, BOOTSTRAP_TOKEN: 'spk_first' };
+  const env = {
+    DATABASE_URL: Object.assign(new URL(bare), { pathname: `/${name}` }).href,
+    SECRET_KEYS,
+    BOOTSTRAP_TOKEN: 'spk_first',
+  };
   await isRefused(t, runSpotcheck(['tenant', 'list'], env), /tenants/);
 
   const { applied } = await jsonOf(t, runSpotcheck(['migrate', '--json'], env));
@@ -150,8 +216,18 @@ test('a database that is away or was never prepared is exit 1 with one line', as
 
 test('wrong usage is exit 2 with the usage on standard error', async (t) => {
   const wrong = [
-    [], ['bogus'], ['token'], ['token', 'create'], ['token', 'create', '--tenant', 'x', '--scopes', 'write'], ['token', 'create', '--tenant', 'x', '--expires', '0d'],
-    ['tenant', 'create', '--name', 'a', '--plan', 'gold'], ['tenant', 'create', '--name', 'a', 'extra'], ['agent', 'create', '--tenant', 'x', '--name', ''], ['agent', 'rotate'], ['agent', 'revoke'], ['start', '--bogus'],
+    [],
+    ['bogus'],
+    ['token'],
+    ['token', 'create'],
+    ['token', 'create', '--tenant', 'x', '--scopes', 'write'],
+    ['token', 'create', '--tenant', 'x', '--expires', '0d'],
+    ['tenant', 'create', '--name', 'a', '--plan', 'gold'],
+    ['tenant', 'create', '--name', 'a', 'extra'],
+    ['agent', 'create', '--tenant', 'x', '--name', ''],
+    ['agent', 'rotate'],
+    ['agent', 'revoke'],
+    ['start', '--bogus'],
   ];
   for (const args of wrong) {
     const { status, stdout, stderr } = await runSpotcheck(args, { DATA_DIR: join('/', 'nowhere') });
@@ -163,24 +239,75 @@ test('wrong usage is exit 2 with the usage on standard error', async (t) => {
 test('help lists every command and needs no configuration', async (t) => {
   const { status, stdout, stderr } = await runSpotcheck(['help'], { PORT: 'bad' });
   t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
-  for (const command of ['start', 'migrate', 'backup', 'tenant create', 'tenant list', 'user reset', 'user operator', 'token create', 'token list', 'token revoke', 'agent create', 'agent list', 'agent revoke', 'agent rotate']) {
+  for (const command of [
+    'start',
+    'migrate',
+    'backup',
+    'tenant create',
+    'tenant list',
+    'user reset',
+    'user operator',
+    'token create',
+    'token list',
+    'token revoke',
+    'agent create',
+    'agent list',
+    'agent revoke',
+    'agent rotate',
+  ]) {
     t.regex(stdout, new RegExp(`^  ${command} `, 'm'));
   }
   t.is((await runSpotcheck(['token', 'create', '--help'], {})).status, 0);
 });
 
-test.serial('a region is given up with its plan first, and only with --yes; and taken back by its own command', async (t) => {
-  const run = await commandsOnDatabase(t);
-  const database = openTestDatabase(run.databaseUrl);
-  t.teardown(() => closeDatabase(database));
-  const newId = createIdSource();
-  for (const region of ['tokyo', 'paris']) await registerSharedAgent(database, { newId: newId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: Date.now() });
-  const plan = { region: 'tokyo', monitors: 0, only_source: 0, moved: 0, moved_to: null, down_min_sources_lowered: 0 };
-  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: false, next: 'nothing is done yet: add --yes' });
-  await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^No region tokyo is given up/);
-  await isRefused(t, run('agent', 'retire', '--region', 'rome', '--yes'), /^There is no shared agent of the region rome/);
-  await isRefused(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'tokyo', '--yes'), /^--move-to must be another region .*, got tokyo/);
-  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'paris', '--yes', '--json')), { ...plan, moved_to: 'paris', retired: true });
-  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: true });
-  t.deepEqual(await jsonOf(t, run('agent', 'restore', '--region', 'tokyo', '--json')), { region: 'tokyo', restored: true });
-});
+test.serial(
+  'a region is given up with its plan first, and only with --yes; and taken back by its own command',
+  async (t) => {
+    const run = await commandsOnDatabase(t);
+    const database = openTestDatabase(run.databaseUrl);
+    t.teardown(() => closeDatabase(database));
+    const newId = createIdSource();
+    for (const region of ['tokyo', 'paris'])
+      await registerSharedAgent(database, {
+        newId: newId('agt'),
+        region,
+        version: '0.1.0',
+        arch: 'x64',
+        nowMs: Date.now(),
+      });
+    const plan = {
+      region: 'tokyo',
+      monitors: 0,
+      only_source: 0,
+      moved: 0,
+      moved_to: null,
+      down_min_sources_lowered: 0,
+    };
+    t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), {
+      ...plan,
+      retired: false,
+      next: 'nothing is done yet: add --yes',
+    });
+    await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^No region tokyo is given up/);
+    await isRefused(
+      t,
+      run('agent', 'retire', '--region', 'rome', '--yes'),
+      /^There is no shared agent of the region rome/,
+    );
+    await isRefused(
+      t,
+      run('agent', 'retire', '--region', 'tokyo', '--move-to', 'tokyo', '--yes'),
+      /^--move-to must be another region .*, got tokyo/,
+    );
+    t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'paris', '--yes', '--json')), {
+      ...plan,
+      moved_to: 'paris',
+      retired: true,
+    });
+    t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: true });
+    t.deepEqual(await jsonOf(t, run('agent', 'restore', '--region', 'tokyo', '--json')), {
+      region: 'tokyo',
+      restored: true,
+    });
+  },
+);

@@ -1,9 +1,9 @@
-import test, { type ExecutionContext } from 'ava';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
@@ -30,7 +30,11 @@ async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
 }
 
 async function start(t: ExecutionContext, dataDir: string, progress: string[] = []): Promise<EmbeddedPostgres> {
-  const postgres = await startEmbeddedPostgres({ dataDir, onProgress: (text) => progress.push(text), isDurable: false });
+  const postgres = await startEmbeddedPostgres({
+    dataDir,
+    onProgress: (text) => progress.push(text),
+    isDurable: false,
+  });
   t.teardown(() => postgres.stop().catch(() => undefined));
   return postgres;
 }
@@ -42,7 +46,9 @@ async function startElsewhere(t: ExecutionContext, dataDir: string): Promise<Chi
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, onProgress: () => undefined, isDurable: false });
     process.stdout.write('started\\n');
     setInterval(() => undefined, 60_000);`;
-  const owner = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const owner = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   t.teardown(() => owner.kill('SIGKILL'));
   for await (const line of createInterface({ input: owner.stdout })) if (line === 'started') break;
   return owner;
@@ -78,7 +84,14 @@ test('the server is reachable on 127.0.0.1 with its password only, and sorts ali
   const { databaseUrl } = await start(t, await newDataDir(t));
   t.is(await query(databaseUrl, 'SHOW listen_addresses'), '127.0.0.1');
   t.is(await query(databaseUrl, 'SHOW unix_socket_directories'), '');
-  t.is(await query(databaseUrl, `SELECT datlocprovider::text || ' ' || datlocale || ' ' || pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()`), 'b C.UTF-8 UTF8');
+  t.is(
+    await query(
+      databaseUrl,
+      `SELECT datlocprovider::text || ' ' || datlocale || ' ' || pg_encoding_to_char(encoding) FROM pg_database
+       WHERE datname = current_database()`,
+    ),
+    'b C.UTF-8 UTF8',
+  );
   const stranger = new URL(databaseUrl);
   stranger.password = 'guess';
   await t.throwsAsync(query(stranger.href, 'SELECT 1'), { message: /password authentication failed/ });
@@ -87,7 +100,8 @@ test('the server is reachable on 127.0.0.1 with its password only, and sorts ali
 test('nobody else may read the password', async (t) => {
   const dataDir = await newDataDir(t);
   await start(t, dataDir);
-  for (const path of ['postgres/password', 'runtime.json']) t.is((await stat(join(dataDir, path))).mode & 0o077, 0, path);
+  for (const path of ['postgres/password', 'runtime.json'])
+    t.is((await stat(join(dataDir, path))).mode & 0o077, 0, path);
 });
 
 test('the running database is found by its data directory, and no longer after the stop', async (t) => {
@@ -103,7 +117,9 @@ test('the running database is found by its data directory, and no longer after t
 test('a second start on the same data directory is refused while the first one lives', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const owner = await startElsewhere(t, dataDir);
-  await t.throwsAsync(startEmbeddedPostgres({ dataDir, onProgress: () => undefined }), { message: new RegExp(`in use by another Spotcheck \\(process ${owner.pid}\\)`) });
+  await t.throwsAsync(startEmbeddedPostgres({ dataDir, onProgress: () => undefined }), {
+    message: new RegExp(`in use by another Spotcheck \\(process ${owner.pid}\\)`),
+  });
   t.not(await findEmbeddedPostgres(dataDir), null, 'the first one is left alone');
   await kill(owner);
   await start(t, dataDir);
@@ -150,7 +166,12 @@ test('a server that dies is started again on the same address', async (t) => {
   const { databaseUrl } = await start(t, dataDir, progress);
   const killed = await postmasterPid(dataDir);
   process.kill(killed, 'SIGKILL');
-  await until(async () => (await postmasterPid(dataDir).catch(() => killed)) !== killed && (await findEmbeddedPostgres(dataDir)) === databaseUrl, { timeoutMs: 30_000 });
+  await until(
+    async () =>
+      (await postmasterPid(dataDir).catch(() => killed)) !== killed &&
+      (await findEmbeddedPostgres(dataDir)) === databaseUrl,
+    { timeoutMs: 30_000 },
+  );
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
   t.true(progress.includes('the database stopped unexpectedly, starting it again'));
 });
@@ -164,19 +185,31 @@ test('a server that a full disk has taken down comes back by itself once there i
   const { databaseUrl } = await start(t, dataDir, progress);
   await query(databaseUrl, 'CREATE TABLE kept (number int)');
   await query(databaseUrl, 'INSERT INTO kept SELECT generate_series(1, 1000)');
-  await until(async () => {
-    await disk.fill();
-    // A change needs no room but in the log, of which this begins a new file.
-    await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
-    await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
-    return progress.some((text) => text.includes(`There is no room left on the disk of ${dataDir}`));
-  }, { timeoutMs: 60_000 });
+  await until(
+    async () => {
+      await disk.fill();
+      // A change needs no room but in the log, of which this begins a new file.
+      await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
+      await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
+      return progress.some((text) => text.includes(`There is no room left on the disk of ${dataDir}`));
+    },
+    { timeoutMs: 60_000 },
+  );
   // Each start begins the server's log anew.
   const begun = new Set<number>();
-  await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3, { timeoutMs: 60_000 });
+  await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3, {
+    timeoutMs: 60_000,
+  });
   t.is(progress.length, 3, 'what is tried each second is not told each second');
   await disk.free();
-  await until(() => query(databaseUrl, 'SELECT count(*)::int FROM kept').then((count) => count === 1000, () => false), { timeoutMs: 60_000 });
+  await until(
+    () =>
+      query(databaseUrl, 'SELECT count(*)::int FROM kept').then(
+        (count) => count === 1000,
+        () => false,
+      ),
+    { timeoutMs: 60_000 },
+  );
 });
 
 test('a Ctrl-C in the terminal does not reach the server: it leads a process group of its own', async (t) => {

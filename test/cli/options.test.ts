@@ -37,7 +37,13 @@ async function expiryOf({ json, tenant }: Ground, ...args: string[]): Promise<nu
   return expiresAt === null ? null : Number(expiresAt) - Date.now() / 1000;
 }
 
-const DURATIONS: Record<string, number> = { '30s': 30, '5m': 5 * MINUTE, '12h': 12 * HOUR, '90d': 90 * DAY, '2w': 14 * DAY };
+const DURATIONS: Record<string, number> = {
+  '30s': 30,
+  '5m': 5 * MINUTE,
+  '12h': 12 * HOUR,
+  '90d': 90 * DAY,
+  '2w': 14 * DAY,
+};
 
 /** With --json one line of JSON, without it a line for each field. */
 function printsJson(command: string, makeArgs: (ground: Ground) => Promise<string[]>): Check {
@@ -47,7 +53,11 @@ function printsJson(command: string, makeArgs: (ground: Ground) => Promise<strin
     const [first = {}] = Array.isArray(result) ? result : [result as Json];
     const { status, stdout, stderr } = await run(...command.split(' '), ...(await makeArgs(ground)));
     t.is(status, 0, stderr);
-    const fields = stdout.trimEnd().split('\n').filter((line) => line !== '').map((line) => line.slice(0, line.indexOf(': ')));
+    const fields = stdout
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.slice(0, line.indexOf(': ')));
     t.deepEqual(fields.slice(0, Object.keys(first).length), Object.keys(first), command);
   };
 }
@@ -82,19 +92,36 @@ const CHECKS: Record<string, Record<string, Check>> = {
       const email = `${newName()}@example.org`;
       const { user } = await json('tenant', 'create', '--name', newName(), '--email', email);
       const { password } = user as { password: string };
-      for (const bad of ['nobody', 'a b@example.org', '@example.org']) t.is((await run('tenant', 'create', '--name', newName(), '--email', bad)).status, 2, bad);
-      t.is((await fetch(`${url}/v1/session`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password }) })).status, 201);
+      for (const bad of ['nobody', 'a b@example.org', '@example.org'])
+        t.is((await run('tenant', 'create', '--name', newName(), '--email', bad)).status, 2, bad);
+      t.is(
+        (
+          await fetch(`${url}/v1/session`, {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({ email, password }),
+          })
+        ).status,
+        201,
+      );
     },
     '--json': printsJson('tenant create', async () => ['--name', newName()]),
   },
   'tenant list': { '--json': printsJson('tenant list', nothing) },
   'user reset': {
-    '--email': async ({ t, json }) => t.like(await json('user', 'reset', '--email', 'admin@localhost'), { email: 'admin@localhost', second_factor_removed: false }),
+    '--email': async ({ t, json }) =>
+      t.like(await json('user', 'reset', '--email', 'admin@localhost'), {
+        email: 'admin@localhost',
+        second_factor_removed: false,
+      }),
     '--json': printsJson('user reset', async () => ['--email', 'admin@localhost']),
   },
   'user operator': {
     '--email': async ({ t, json, run }) => {
-      t.like(await json('user', 'operator', '--email', ' ADMIN@localhost '), { email: 'admin@localhost', operator: true });
+      t.like(await json('user', 'operator', '--email', ' ADMIN@localhost '), {
+        email: 'admin@localhost',
+        operator: true,
+      });
       t.is((await run('user', 'operator', '--email', 'nobody@example.org')).status, 1);
     },
     '--revoke': async ({ t, json }) => {
@@ -110,7 +137,14 @@ const CHECKS: Record<string, Record<string, Check>> = {
       await json('token', 'revoke', '--id', String(id));
     },
     '--scopes': async ({ t, url, json, tenant }) => {
-      for (const [args, scopes] of [[['--scopes', 'read'], ['read']], [['--scopes', 'read,write'], ['read', 'write']], [[], ['read', 'write']]] as const) {
+      for (const [args, scopes] of [
+        [['--scopes', 'read'], ['read']],
+        [
+          ['--scopes', 'read,write'],
+          ['read', 'write'],
+        ],
+        [[], ['read', 'write']],
+      ] as const) {
         const { id, token, scopes: given } = await json('token', 'create', '--tenant', tenant, ...args);
         t.deepEqual(given, scopes);
         const call = apiClient(url, String(token));
@@ -121,25 +155,40 @@ const CHECKS: Record<string, Record<string, Check>> = {
     },
     '--expires': async (ground) => {
       const { t, url, json, list, tenant } = ground;
-      for (const [duration, seconds] of Object.entries(DURATIONS)) t.true(Math.abs(Number(await expiryOf(ground, '--expires', duration)) - seconds) < 60, duration);
+      for (const [duration, seconds] of Object.entries(DURATIONS))
+        t.true(Math.abs(Number(await expiryOf(ground, '--expires', duration)) - seconds) < 60, duration);
       t.is(await expiryOf(ground), null, 'without the option');
-      const { id, token, expires_at: expiresAt } = await json('token', 'create', '--tenant', tenant, '--expires', 'never');
+      const {
+        id,
+        token,
+        expires_at: expiresAt,
+      } = await json('token', 'create', '--tenant', tenant, '--expires', 'never');
       t.is(expiresAt, null);
-      t.is((await list('token', 'list', '--tenant', tenant)).find((listed) => listed['id'] === id)?.['expires_at'], null);
+      t.is(
+        (await list('token', 'list', '--tenant', tenant)).find((listed) => listed['id'] === id)?.['expires_at'],
+        null,
+      );
       t.is((await apiClient(url, String(token))('GET', '/monitors')).status, 200);
       await json('token', 'revoke', '--id', String(id));
     },
     '--name': async ({ t, json, list, run, tenant }) => {
-      for (const [args, name] of [[['--name', 'Deploys, nightly'], 'Deploys, nightly'], [[], 'made on the command line']] as const) {
+      for (const [args, name] of [
+        [['--name', 'Deploys, nightly'], 'Deploys, nightly'],
+        [[], 'made on the command line'],
+      ] as const) {
         const { id } = await json('token', 'create', '--tenant', tenant, ...args);
         t.is((await list('token', 'list', '--tenant', tenant)).find((token) => token['id'] === id)?.['name'], name);
         await json('token', 'revoke', '--id', String(id));
       }
-      for (const name of ['', ' ', 'x'.repeat(256), 'two\nlines']) t.is((await run('token', 'create', '--tenant', tenant, '--name', name)).status, 2);
+      for (const name of ['', ' ', 'x'.repeat(256), 'two\nlines'])
+        t.is((await run('token', 'create', '--tenant', tenant, '--name', name)).status, 2);
     },
     '--json': printsJson('token create', ofTenant),
   },
-  'token list': { '--tenant': async ({ t, list, tenant }) => t.true((await list('token', 'list', '--tenant', tenant)).length > 0), '--json': printsJson('token list', ofTenant) },
+  'token list': {
+    '--tenant': async ({ t, list, tenant }) => t.true((await list('token', 'list', '--tenant', tenant)).length > 0),
+    '--json': printsJson('token list', ofTenant),
+  },
   'token revoke': {
     '--id': async ({ t, json, newToken }) => {
       const id = await newToken();
@@ -150,13 +199,26 @@ const CHECKS: Record<string, Record<string, Check>> = {
   'agent create': {
     '--tenant': async ({ t, json, list, tenant }) => {
       const { id } = await json('agent', 'create', '--tenant', tenant, '--name', newName());
-      t.like((await list('agent', 'list', '--tenant', tenant)).find((agent) => agent['id'] === id), { kind: 'tenant' });
+      t.like(
+        (await list('agent', 'list', '--tenant', tenant)).find((agent) => agent['id'] === id),
+        { kind: 'tenant' },
+      );
     },
-    '--name': async ({ t, json, tenant }) => t.like(await json('agent', 'create', '--tenant', tenant, '--name', 'Home lab'), { name: 'Home lab', region: null }),
-    '--region': async ({ t, json, tenant }) => t.like(await json('agent', 'create', '--tenant', tenant, '--name', newName(), '--region', 'hanoi'), { region: 'hanoi' }),
+    '--name': async ({ t, json, tenant }) =>
+      t.like(await json('agent', 'create', '--tenant', tenant, '--name', 'Home lab'), {
+        name: 'Home lab',
+        region: null,
+      }),
+    '--region': async ({ t, json, tenant }) =>
+      t.like(await json('agent', 'create', '--tenant', tenant, '--name', newName(), '--region', 'hanoi'), {
+        region: 'hanoi',
+      }),
     '--json': printsJson('agent create', async ({ tenant }) => ['--tenant', tenant, '--name', newName()]),
   },
-  'agent list': { '--tenant': async ({ t, list, tenant }) => t.true((await list('agent', 'list', '--tenant', tenant)).length > 0), '--json': printsJson('agent list', ofTenant) },
+  'agent list': {
+    '--tenant': async ({ t, list, tenant }) => t.true((await list('agent', 'list', '--tenant', tenant)).length > 0),
+    '--json': printsJson('agent list', ofTenant),
+  },
   'agent revoke': {
     '--id': async ({ t, json, newAgent }) => {
       const id = await newAgent();
@@ -181,8 +243,16 @@ const CHECKS: Record<string, Record<string, Check>> = {
       const call = apiClient(url, String(token));
       const agents = (await call('GET', '/agents')).json['agents'] as { id: string; region: string }[];
       const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id;
-      const { json: monitor } = await call('POST', '/monitors', { name: 'Shop', target: 'https://shop.example/', agent_sources: [idOf('hanoi')] });
-      t.like(await json('agent', 'retire', '--region', 'hanoi', '--move-to', 'paris', '--yes'), { moved: 1, moved_to: 'paris', retired: true });
+      const { json: monitor } = await call('POST', '/monitors', {
+        name: 'Shop',
+        target: 'https://shop.example/',
+        agent_sources: [idOf('hanoi')],
+      });
+      t.like(await json('agent', 'retire', '--region', 'hanoi', '--move-to', 'paris', '--yes'), {
+        moved: 1,
+        moved_to: 'paris',
+        retired: true,
+      });
       t.deepEqual((await call('GET', `/monitors/${String(monitor['id'])}`)).json['agent_sources'], [idOf('paris')]);
       t.is((await run('agent', 'retire', '--region', 'paris', '--move-to', 'hanoi')).status, 1);
       await json('token', 'revoke', '--id', String(id));
@@ -211,7 +281,11 @@ const CHECKS: Record<string, Record<string, Check>> = {
 /** The service with a tenant of its own. */
 async function openGround(t: ExecutionContext): Promise<Ground> {
   const dataDir = await newPreparedDataDir(t);
-  const { url } = await startService(t, { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false', AGENT_REGIONS: 'local,paris,hanoi' });
+  const { url } = await startService(t, {
+    DATA_DIR: dataDir,
+    PLAN_COUNT_LIMITS: 'false',
+    AGENT_REGIONS: 'local,paris,hanoi',
+  });
   const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false' });
   const printed = async (args: string[]): Promise<unknown> => {
     const { status, stdout, stderr } = await run(...args, '--json');
@@ -234,7 +308,11 @@ function namesUnder(help: string, heading: string, name: RegExp): string[] {
 
 test('every option that the help of a command names does what it says, with its documented values', async (t) => {
   const ground = await openGround(t);
-  const commands = namesUnder((await ground.run('help')).stdout, 'Commands', /^ {2}(\w+(?: [a-z]+)?)(?: \[| {2})/).filter((command) => command !== 'help');
+  const commands = namesUnder(
+    (await ground.run('help')).stdout,
+    'Commands',
+    /^ {2}(\w+(?: [a-z]+)?)(?: \[| {2})/,
+  ).filter((command) => command !== 'help');
   t.deepEqual(commands.toSorted(), Object.keys(CHECKS).toSorted());
   for (const command of commands) {
     const { status, stdout } = await ground.run(...command.split(' '), '--help');
@@ -244,6 +322,8 @@ test('every option that the help of a command names does what it says, with its 
     t.deepEqual(options.toSorted(), Object.keys(checks).toSorted(), `the options of ${command}`);
     for (const check of Object.values(checks)) await check(ground);
   }
-  const { version } = await import('../../package.json', { with: { type: 'json' } }).then(({ default: manifest }) => manifest);
+  const { version } = await import('../../package.json', { with: { type: 'json' } }).then(
+    ({ default: manifest }) => manifest,
+  );
   for (const option of ['--version', '-V']) t.is((await ground.run(option)).stdout, `${version}\n`);
 });

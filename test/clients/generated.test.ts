@@ -11,13 +11,31 @@ import { newPreparedDataDir, startService } from '../helpers/running-service.ts'
 type Access = { url: string; token: string };
 
 /** What makes a client of `openapi.json`, and what then compiles and runs the story that lies beside this file. */
-type Generator = { programs: readonly string[]; story: readonly [from: string, to: string]; generate: readonly string[]; build: readonly (readonly string[])[]; run: readonly string[] };
+type Generator = {
+  programs: readonly string[];
+  story: readonly [from: string, to: string];
+  generate: readonly string[];
+  build: readonly (readonly string[])[];
+  run: readonly string[];
+};
 
 const GENERATORS: Readonly<Record<string, Generator>> = {
   Python: {
     programs: ['python3', 'openapi-python-client'],
     story: ['story.py', 'story.py'],
-    generate: ['openapi-python-client', 'generate', '--meta', 'none', '--config', 'config.json', '--output-path', 'client', '--fail-on-warning', '--path', 'openapi.json'],
+    generate: [
+      'openapi-python-client',
+      'generate',
+      '--meta',
+      'none',
+      '--config',
+      'config.json',
+      '--output-path',
+      'client',
+      '--fail-on-warning',
+      '--path',
+      'openapi.json',
+    ],
     build: [['python3', '-m', 'compileall', '-q', 'client']],
     run: ['python3', 'story.py'],
   },
@@ -37,7 +55,8 @@ const GENERATORS: Readonly<Record<string, Generator>> = {
 const all = Object.entries(GENERATORS);
 const installed = all.filter(([, { programs }]) => programs.every(isInstalled));
 const missing = all.filter((entry) => !installed.includes(entry)).map(([language]) => language);
-const leftOut = missing.length > 0 ? `; no generator is installed here for ${missing.join(' and ')}, so those are left out` : '';
+const leftOut =
+  missing.length > 0 ? `; no generator is installed here for ${missing.join(' and ')}, so those are left out` : '';
 
 test('the types that openapi-typescript makes and openapi-fetch manage a monitor and a channel', async (t) => {
   await manageByFetch(t, await startAccess(t));
@@ -54,7 +73,11 @@ async function startAccess(t: ExecutionContext): Promise<Access> {
   return await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
 }
 
-async function manageByGenerated(t: ExecutionContext, { story: [from, to], generate, build, run }: Generator, { url, token }: Access): Promise<void> {
+async function manageByGenerated(
+  t: ExecutionContext,
+  { story: [from, to], generate, build, run }: Generator,
+  { url, token }: Access,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-client-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   await copyFile(join(import.meta.dirname, from), join(folder, to));
@@ -72,15 +95,31 @@ async function manageByGenerated(t: ExecutionContext, { story: [from, to], gener
 async function manageByFetch(t: ExecutionContext, { url, token }: Access): Promise<void> {
   const api = createClient<paths>({ baseUrl: `${url}/v1`, headers: { Authorization: `Bearer ${token}` } });
   const assertions = [{ source: 'text_body', op: 'contains', value: 'ok' }] as const;
-  const created = await api.POST('/monitors', { body: { name: 'Shop', target: 'http://127.0.0.1:9/', follow_redirects: false, check_spec: { assertions: [...assertions] } } });
+  const created = await api.POST('/monitors', {
+    body: {
+      name: 'Shop',
+      target: 'http://127.0.0.1:9/',
+      follow_redirects: false,
+      check_spec: { assertions: [...assertions] },
+    },
+  });
   const params = { path: { id: created.data?.id ?? '' } };
-  t.like((await api.GET('/monitors/{id}', { params })).data, { name: 'Shop', follow_redirects: 0, check_spec: { assertions: [...assertions] } });
-  t.is((await api.PATCH('/monitors/{id}', { params, body: { name: 'Shop 2', follow_redirects: 1 } })).response.status, 200);
+  t.like((await api.GET('/monitors/{id}', { params })).data, {
+    name: 'Shop',
+    follow_redirects: 0,
+    check_spec: { assertions: [...assertions] },
+  });
+  t.is(
+    (await api.PATCH('/monitors/{id}', { params, body: { name: 'Shop 2', follow_redirects: 1 } })).response.status,
+    200,
+  );
   t.like((await api.GET('/monitors/{id}', { params })).data, { name: 'Shop 2', follow_redirects: 1 });
 
   const channel = await api.POST('/channels', { body: { type: 'telegram', name: 'Family' } });
   const channelParams = { path: { id: channel.data?.id ?? '' } };
-  t.deepEqual((await api.PATCH('/channels/{id}', { params: channelParams, body: { name: 'Friends' } })).data, { ok: true });
+  t.deepEqual((await api.PATCH('/channels/{id}', { params: channelParams, body: { name: 'Friends' } })).data, {
+    ok: true,
+  });
   t.is((await api.GET('/channels/{id}', { params: channelParams })).data?.name, 'Friends');
   t.deepEqual((await api.DELETE('/channels/{id}', { params: channelParams })).data, { ok: true });
   t.is((await api.DELETE('/monitors/{id}', { params })).response.status, 204);

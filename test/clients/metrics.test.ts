@@ -15,7 +15,9 @@ test(`the running service shows the metrics that docs/operations.md names, and p
 
   const shown = [...metrics.matchAll(/^# TYPE (spotcheck_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const page = await readFile(join(ROOT, 'docs', 'operations.md'), 'utf8');
-  const documented = [...page.matchAll(/^\| `(spotcheck_\w+)`(?: w)? \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
+  const documented = [...page.matchAll(/^\| `(spotcheck_\w+)`(?: w)? \| (\w+) \|/gm)].map(
+    ([, name, type]) => `${name} ${type}`,
+  );
   t.deepEqual(documented.toSorted(), shown.toSorted());
 
   if (isInstalled('promtool')) t.deepEqual(await askPromtool(metrics), { status: 0, said: ['', ''] });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
-import { createTestDatabase } from '../helpers/database.ts';
 import { isInstalled, runCommand } from '../helpers/command.ts';
+import { createTestDatabase } from '../helpers/database.ts';
 import { startService } from '../helpers/running-service.ts';
 
 const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
@@ -15,21 +15,43 @@ const CONFIG = join(import.meta.dirname, 'schemathesis.toml');
 const FORGET_EVERY_MS = 100;
 
 if (isInstalled('schemathesis')) {
-  test('schemathesis runs all its checks on the running service, but for those that are excepted by name, and finds nothing', async (t) => {
-    t.timeout(300_000);
-    const { databaseUrl, drop } = await createTestDatabase();
-    t.teardown(drop);
-    const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-    // The addresses of what is not below /v1 come from the port that is asked for.
-    const service = await startService(t, { PORT: String(await findFreePort()), DATABASE_URL: databaseUrl, SECRET_KEYS, ALLOW_PRIVATE_NETWORK: 'true' });
-    await forgetCounts(t, databaseUrl);
-    const folder = await mkdtemp(join(tmpdir(), 'spotcheck-schemathesis-'));
-    t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  test(
+    'schemathesis runs all its checks on the running service, but for those that are excepted by name, and finds ' +
+      'nothing',
+    async (t) => {
+      t.timeout(300_000);
+      const { databaseUrl, drop } = await createTestDatabase();
+      t.teardown(drop);
+      const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+      // The addresses of what is not below /v1 come from the port that is asked for.
+      const service = await startService(t, {
+        PORT: String(await findFreePort()),
+        DATABASE_URL: databaseUrl,
+        SECRET_KEYS,
+        ALLOW_PRIVATE_NETWORK: 'true',
+      });
+      await forgetCounts(t, databaseUrl);
+      const folder = await mkdtemp(join(tmpdir(), 'spotcheck-schemathesis-'));
+      t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
 
-    const command = ['schemathesis', '--config-file', CONFIG, 'run', '--seed', '17', '--max-examples', '10', '--continue-on-failure', '--warnings', 'off', `${service.url}/openapi.json`];
-    const { status, stdout, stderr } = await runCommand(command, { SPOTCHECK_TOKEN: service.token }, folder);
-    t.is(status, 0, `${stdout.slice(-20_000)}${stderr}`);
-  });
+      const command = [
+        'schemathesis',
+        '--config-file',
+        CONFIG,
+        'run',
+        '--seed',
+        '17',
+        '--max-examples',
+        '10',
+        '--continue-on-failure',
+        '--warnings',
+        'off',
+        `${service.url}/openapi.json`,
+      ];
+      const { status, stdout, stderr } = await runCommand(command, { SPOTCHECK_TOKEN: service.token }, folder);
+      t.is(status, 0, `${stdout.slice(-20_000)}${stderr}`);
+    },
+  );
 } else {
   test('schemathesis is not installed here, so it was not asked', (t) => t.pass());
 }

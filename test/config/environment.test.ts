@@ -1,10 +1,10 @@
-import test from 'ava';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import test from 'ava';
 import { readAgentEnvironment } from '../../config/agent-environment.ts';
-import { readEnvironment } from '../../config/environment.ts';
 import { ConfigurationError } from '../../config/configuration-error.ts';
+import { readEnvironment } from '../../config/environment.ts';
 
 const KEY = randomBytes(32).toString('base64');
 
@@ -21,7 +21,16 @@ function refused(env: NodeJS.ProcessEnv): readonly string[] {
 
 test('an empty environment is an embedded installation on port 3000', (t) => {
   const environment = readEnvironment({});
-  t.like(environment, { port: 3000, host: '127.0.0.1', publicUrl: 'http://localhost:3000', dataDir: '.data', databaseUrl: null, redisUrl: null, secretKeys: null, logLevel: 'info' });
+  t.like(environment, {
+    port: 3000,
+    host: '127.0.0.1',
+    publicUrl: 'http://localhost:3000',
+    dataDir: '.data',
+    databaseUrl: null,
+    redisUrl: null,
+    secretKeys: null,
+    logLevel: 'info',
+  });
   t.like(environment, { allowPrivateNetwork: true, planCountLimits: false, webhookTimeoutSeconds: 8 });
   t.deepEqual(environment.agentRegions, ['local']);
   t.deepEqual(environment.deliveryRetrySeconds, [5, 25, 125]);
@@ -32,7 +41,10 @@ test('an empty environment is an embedded installation on port 3000', (t) => {
 test('an external database turns private networks off and plan counts on, unless they are set', (t) => {
   const external = { DATABASE_URL: 'postgres://u:p@db.example/spotcheck', SECRET_KEYS: `k1:${KEY}` };
   t.like(readEnvironment(external), { host: null, allowPrivateNetwork: false, planCountLimits: true });
-  t.like(readEnvironment({ ...external, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: '0' }), { allowPrivateNetwork: true, planCountLimits: false });
+  t.like(readEnvironment({ ...external, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: '0' }), {
+    allowPrivateNetwork: true,
+    planCountLimits: false,
+  });
 });
 
 test('an external database without a key ring is refused', (t) => {
@@ -51,20 +63,35 @@ test('the public URL follows the port and loses its trailing slash', (t) => {
 
 test('the configuration cannot be changed by whoever it is given to', (t) => {
   const environment = readEnvironment({});
-  for (const value of [environment, environment.agentRegions, environment.dnsResolvers, environment.trustedProxies, environment.telegram, environment.slack, environment.deliveryRetrySeconds]) t.true(Object.isFrozen(value));
+  for (const value of [
+    environment,
+    environment.agentRegions,
+    environment.dnsResolvers,
+    environment.trustedProxies,
+    environment.telegram,
+    environment.slack,
+    environment.deliveryRetrySeconds,
+  ])
+    t.true(Object.isFrozen(value));
 });
 
 const GOOD: readonly NodeJS.ProcessEnv[] = [
   { PORT: '0' },
   { PORT: '65535' },
-  { DATABASE_URL: 'postgres://u:p@h1:5432,[2001:db8::2]:5433,h3/d?target_session_attrs=read-write', SECRET_KEYS: `k1:${KEY}` },
+  {
+    DATABASE_URL: 'postgres://u:p@h1:5432,[2001:db8::2]:5433,h3/d?target_session_attrs=read-write',
+    SECRET_KEYS: `k1:${KEY}`,
+  },
   { HOST: '0.0.0.0' },
   { HOST: '::' },
   { HOST: 'localhost' },
   { REDIS_URL: 'redis://127.0.0.1:6379/2' },
   { REDIS_URL: 'rediss://:pw@a.example:6379, rediss://:pw@b.example:6379' },
   { REDIS_URL: 'redis+sentinel://a.example,192.0.2.1:26379,[2001:db8::1]:26380?name=queues' },
-  { REDIS_URL: 'rediss+sentinel://user:p%40ss@a.example:26379/2?name=queues&sentinel_username=u&sentinel_password=p%26w' },
+  {
+    REDIS_URL:
+      'rediss+sentinel://user:p%40ss@a.example:26379/2?name=queues&sentinel_username=u&sentinel_password=p%26w',
+  },
   { WEBHOOK_TIMEOUT_SECONDS: '0.5' },
   { TRUSTED_PROXIES: 'loopback, private,192.0.2.7,10.1.0.0/16,2001:db8::/32,::1' },
   { STOP_GRACE_SECONDS: '0' },
@@ -79,7 +106,9 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   { LOG_LEVEL: 'silent' },
 ];
 for (const env of GOOD) {
-  test(`accepts ${Object.entries(env).map(([name, value]) => `${name}=${value?.replaceAll(KEY, '<32 bytes>')}`).join(' ')}`, (t) => {
+  test(`accepts ${Object.entries(env)
+    .map(([name, value]) => `${name}=${value?.replaceAll(KEY, '<32 bytes>')}`)
+    .join(' ')}`, (t) => {
     t.deepEqual(refused(env), []);
   });
 }
@@ -88,9 +117,55 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
   ['HOST', 'all', 'status.example', '127.1', '[::1]', '0.0.0.0:3000', 'fe80::1%eth0', '10.0.0.0/8'],
   ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],
-  ['TRUSTED_PROXIES', 'true', '1', 'all', 'proxy.example', '10.0.0.0/33', '10.0.0.0/0', '::/0', '10.0.0.0/255.0.0.0', '10.0.0.0/8/8', '10.1', '0x0a000001', '2001:db8::/129', 'fe80::1%eth0', '::ffff:192.0.2.1', '64:ff9b::192.0.2.1', '[::1]', '192.0.2.7:80', 'loopback,', 'loopback,loopback'],
-  ['DATABASE_URL', 'mysql://u@h/d', 'postgres:', 'h/d', 'postgres://u@h1,,h2/d', 'postgres://u@h1:x,h2/d', 'postgres://u@h1,h2/d?target_session_attrs=standby'],
-  ['REDIS_URL', 'http://h:6379', 'redis://a:1,rediss://b:2', 'redis://a:1,', '127.0.0.1:6379', 'redis://:50%@a:1', 'redis+sentinel://a:1,b:2/0', 'redis+sentinel://a:1?name=', 'redis+sentinel://a:1,a:1?name=m', 'redis+sentinel://a:1,redis+sentinel://b:2?name=m', 'redis+sentinel://a:65536?name=m', 'redis+sentinel:///0?name=m', 'redis+sentinel://a:1/x?name=m', 'redis+sentinel://a:1?name=m&role=replica', 'redis+sentinel://a:1?name=m&name=n', 'sentinel://a:1?name=m'],
+  [
+    'TRUSTED_PROXIES',
+    'true',
+    '1',
+    'all',
+    'proxy.example',
+    '10.0.0.0/33',
+    '10.0.0.0/0',
+    '::/0',
+    '10.0.0.0/255.0.0.0',
+    '10.0.0.0/8/8',
+    '10.1',
+    '0x0a000001',
+    '2001:db8::/129',
+    'fe80::1%eth0',
+    '::ffff:192.0.2.1',
+    '64:ff9b::192.0.2.1',
+    '[::1]',
+    '192.0.2.7:80',
+    'loopback,',
+    'loopback,loopback',
+  ],
+  [
+    'DATABASE_URL',
+    'mysql://u@h/d',
+    'postgres:',
+    'h/d',
+    'postgres://u@h1,,h2/d',
+    'postgres://u@h1:x,h2/d',
+    'postgres://u@h1,h2/d?target_session_attrs=standby',
+  ],
+  [
+    'REDIS_URL',
+    'http://h:6379',
+    'redis://a:1,rediss://b:2',
+    'redis://a:1,',
+    '127.0.0.1:6379',
+    'redis://:50%@a:1',
+    'redis+sentinel://a:1,b:2/0',
+    'redis+sentinel://a:1?name=',
+    'redis+sentinel://a:1,a:1?name=m',
+    'redis+sentinel://a:1,redis+sentinel://b:2?name=m',
+    'redis+sentinel://a:65536?name=m',
+    'redis+sentinel:///0?name=m',
+    'redis+sentinel://a:1/x?name=m',
+    'redis+sentinel://a:1?name=m&role=replica',
+    'redis+sentinel://a:1?name=m&name=n',
+    'sentinel://a:1?name=m',
+  ],
   ['SECRET_KEYS', KEY, `k1:${KEY},k1:${KEY}`, 'k1:c2hvcnQ=', `k 1:${KEY}`, `k1:${KEY},`, `${'k'.repeat(33)}:${KEY}`],
   ['BOOTSTRAP_TOKEN', 'abc', 'spk_', 'spk_with space', 'spa_abc'],
   ['ALLOW_PRIVATE_NETWORK', 'maybe', 'yes please'],
@@ -98,7 +173,17 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['AGENT_REGIONS', 'a,,b', 'a,a', 'Hanoi', '-a', 'a b', 'service', 'x'.repeat(33)],
   ['AGENT_REGION', 'a,b', 'a:b', 'service'],
   ['SELF_CHECK_HOSTS', 'one.example', 'one.example:0', 'one.example:65536', '2001:db8::1:53', ':53'],
-  ['DNS_RESOLVERS', '1.1.1.1,8.8.8.8', '1.1.1.1,1.1.1.1,8.8.8.8', 'a.example,b.example,c.example', '1.1.1.1,8.8.8.8,9.9.9.9:0', '1.1.1.1,8.8.8.8,9.9.9.9:65536', '1.1.1.1,8.8.8.8,[9.9.9.9]:53', '1.1.1.1,8.8.8.8,2001:db8::1]:53', Array.from({ length: 11 }, (_, index) => `192.0.2.${index}`).join(',')],
+  [
+    'DNS_RESOLVERS',
+    '1.1.1.1,8.8.8.8',
+    '1.1.1.1,1.1.1.1,8.8.8.8',
+    'a.example,b.example,c.example',
+    '1.1.1.1,8.8.8.8,9.9.9.9:0',
+    '1.1.1.1,8.8.8.8,9.9.9.9:65536',
+    '1.1.1.1,8.8.8.8,[9.9.9.9]:53',
+    '1.1.1.1,8.8.8.8,2001:db8::1]:53',
+    Array.from({ length: 11 }, (_, index) => `192.0.2.${index}`).join(','),
+  ],
   ['WHOIS_SERVER', 'whois.iana.org', 'whois.iana.org:0', 'whois://whois.iana.org:43', 'a:43,b:43'],
   ['RDAP_BOOTSTRAP_URL', 'data.iana.org/rdap/dns.json', 'file:///dns.json'],
   ['DELIVERY_RETRY_SECONDS', '-1', '5,,25', 'soon', '86401', 'Infinity', '1,1,1,1'],
@@ -116,18 +201,35 @@ for (const [name, ...values] of BAD) {
 }
 
 test('all problems are told at once, each with its variable, what was expected and what came', (t) => {
-  const error = t.throws(() => readEnvironment({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:p@h/d' }), { instanceOf: ConfigurationError });
-  t.is(error.message, [
-    'The configuration is not usable:',
-    '  PORT: expected a port from 0 to 65535, got "http"',
-    '  LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"',
-    '  SECRET_KEYS: expected a key ring (id:base64,...), because DATABASE_URL is set',
-  ].join('\n'));
+  const error = t.throws(
+    () => readEnvironment({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:p@h/d' }),
+    { instanceOf: ConfigurationError },
+  );
+  t.is(
+    error.message,
+    [
+      'The configuration is not usable:',
+      '  PORT: expected a port from 0 to 65535, got "http"',
+      '  LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"',
+      '  SECRET_KEYS: expected a key ring (id:base64,...), because DATABASE_URL is set',
+    ].join('\n'),
+  );
 });
 
 test('no message repeats the value of a secret', (t) => {
-  const names = ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEYS', 'BOOTSTRAP_TOKEN', 'BOOTSTRAP_PASSWORD', 'TELEGRAM_BOT_TOKEN', 'SLACK_CLIENT_SECRET', 'QUEUE_BOARD_PASSWORD'];
-  const error = t.throws(() => readEnvironment(Object.fromEntries(names.map((name) => [name, 'hunter2\n\n']))), { instanceOf: ConfigurationError });
+  const names = [
+    'DATABASE_URL',
+    'REDIS_URL',
+    'SECRET_KEYS',
+    'BOOTSTRAP_TOKEN',
+    'BOOTSTRAP_PASSWORD',
+    'TELEGRAM_BOT_TOKEN',
+    'SLACK_CLIENT_SECRET',
+    'QUEUE_BOARD_PASSWORD',
+  ];
+  const error = t.throws(() => readEnvironment(Object.fromEntries(names.map((name) => [name, 'hunter2\n\n']))), {
+    instanceOf: ConfigurationError,
+  });
   t.deepEqual(error.problems.map(({ name }) => name).toSorted(), names.toSorted());
   t.notRegex(error.message, /hunter2/);
 });
@@ -147,15 +249,38 @@ test('the agent needs to know the service and its token, and has a default for e
     selfCheckHosts: [],
     logLevel: 'info',
   });
-  const error = t.throws(() => readAgentEnvironment({ SPOTCHECK_AGENT_TOKEN: 'spk_of_another_kind', LOG_LEVEL: 'loud' }), { instanceOf: ConfigurationError });
-  t.deepEqual(error.problems.map(({ name }) => name), ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN', 'LOG_LEVEL']);
+  const error = t.throws(
+    () => readAgentEnvironment({ SPOTCHECK_AGENT_TOKEN: 'spk_of_another_kind', LOG_LEVEL: 'loud' }),
+    { instanceOf: ConfigurationError },
+  );
+  t.deepEqual(
+    error.problems.map(({ name }) => name),
+    ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN', 'LOG_LEVEL'],
+  );
   t.notRegex(error.message, /another_kind/);
 });
 
 test("the agent's configuration is what its variables say, and an empty one counts as not set", (t) => {
-  const given = { AGENT_PULL_SECONDS: '1', AGENT_BUFFER_RESULTS: '100', AGENT_BUFFER_HOURS: '', AGENT_CONCURRENCY: '2000', ALLOW_PRIVATE_NETWORK: 'false', SELF_CHECK_HOSTS: 'one.example:443', DATA_DIR: '/srv', LOG_LEVEL: 'debug' };
+  const given = {
+    AGENT_PULL_SECONDS: '1',
+    AGENT_BUFFER_RESULTS: '100',
+    AGENT_BUFFER_HOURS: '',
+    AGENT_CONCURRENCY: '2000',
+    ALLOW_PRIVATE_NETWORK: 'false',
+    SELF_CHECK_HOSTS: 'one.example:443',
+    DATA_DIR: '/srv',
+    LOG_LEVEL: 'debug',
+  };
   const environment = readAgentEnvironment({ ...AGENT, ...given });
-  t.like(environment, { pullSeconds: 1, bufferResults: 100, bufferHours: 24, concurrency: 2000, allowPrivateNetwork: false, dataDir: '/srv', logLevel: 'debug' });
+  t.like(environment, {
+    pullSeconds: 1,
+    bufferResults: 100,
+    bufferHours: 24,
+    concurrency: 2000,
+    allowPrivateNetwork: false,
+    dataDir: '/srv',
+    logLevel: 'debug',
+  });
   t.deepEqual(environment.selfCheckHosts, [{ host: 'one.example', port: 443 }]);
   t.true(Object.isFrozen(environment) && Object.isFrozen(environment.selfCheckHosts));
 });
@@ -174,8 +299,14 @@ const BAD_FOR_AGENTS: readonly [name: string, ...values: string[]][] = [
 for (const [name, ...values] of BAD_FOR_AGENTS) {
   test(`the agent refuses a ${name} that is not what it should be`, (t) => {
     for (const value of values) {
-      const error = t.throws(() => readAgentEnvironment({ ...AGENT, [name]: value }), { instanceOf: ConfigurationError });
-      t.deepEqual(error.problems.map((problem) => problem.name), [name], value);
+      const error = t.throws(() => readAgentEnvironment({ ...AGENT, [name]: value }), {
+        instanceOf: ConfigurationError,
+      });
+      t.deepEqual(
+        error.problems.map((problem) => problem.name),
+        [name],
+        value,
+      );
     }
   });
 }

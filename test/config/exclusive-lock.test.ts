@@ -16,7 +16,9 @@ test('a lock has one holder at a time, and the next one when that is done', asyn
   const error = await t.throwsAsync(lock(folder), { instanceOf: Held });
   t.true(error?.message.includes(String(process.pid)));
   await release();
-  await (await lock(folder))();
+  await (
+    await lock(folder)
+  )();
   t.deepEqual(await readdir(folder), []);
 });
 
@@ -24,18 +26,25 @@ test('the lock of a process that was killed is taken over', async (t) => {
   const folder = await temporaryFolder(t);
   const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)']);
   const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');
-  await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: child.pid, identity: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] }));
+  await writeFile(
+    join(folder, 'lock.json'),
+    JSON.stringify({ pid: child.pid, identity: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] }),
+  );
   await t.throwsAsync(lock(folder), { instanceOf: Held });
   child.kill('SIGKILL');
   await once(child, 'exit');
-  await (await lock(folder))();
+  await (
+    await lock(folder)
+  )();
   t.pass();
 });
 
 test('a lock whose process number belongs to another process by now is taken over', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: process.pid, identity: '1' }));
-  await (await lock(folder))();
+  await (
+    await lock(folder)
+  )();
   t.pass();
 });
 
@@ -43,7 +52,9 @@ for (const text of ['', '{', '{"pid":"x"}', 'null']) {
   test(`a lock file that says ${JSON.stringify(text)} locks nobody out`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'lock.json'), text);
-    await (await lock(folder))();
+    await (
+      await lock(folder)
+    )();
     t.deepEqual(await readdir(folder), []);
   });
 }

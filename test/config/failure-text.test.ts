@@ -2,11 +2,17 @@ import test from 'ava';
 import { describeFailure } from '../../config/failure-text.ts';
 
 test('an error speaks for itself, and one without text for those inside it', (t) => {
-  const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:5432'), new Error('connect ECONNREFUSED 127.0.0.1:5432')], '');
+  const refused = new AggregateError(
+    [new Error('connect ECONNREFUSED ::1:5432'), new Error('connect ECONNREFUSED 127.0.0.1:5432')],
+    '',
+  );
   const table: [unknown, string][] = [
     [new Error('no space left'), 'no space left'],
     [refused, 'connect ECONNREFUSED ::1:5432; connect ECONNREFUSED 127.0.0.1:5432'],
-    [Object.assign(new Error(''), { original: refused }), 'connect ECONNREFUSED ::1:5432; connect ECONNREFUSED 127.0.0.1:5432'],
+    [
+      Object.assign(new Error(''), { original: refused }),
+      'connect ECONNREFUSED ::1:5432; connect ECONNREFUSED 127.0.0.1:5432',
+    ],
     [new RangeError(''), 'RangeError'],
     ['thrown text', 'thrown text'],
   ];

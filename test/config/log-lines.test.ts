@@ -10,10 +10,22 @@ const LOGGER = JSON.stringify(new URL('../../config/logger.ts', import.meta.url)
 
 /** What a program printed that logs to standard output, by the lines' texts, and how it ended. */
 async function run(body: string) {
-  const source = `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' }); ${body}`;
+  const source =
+    `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' ` +
+    `}); ${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const [printed, status] = await Promise.all([buffer(child.stdout), new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)))]);
-  return { texts: printed.toString().split('\n').filter(Boolean).map((line) => JSON.parse(line).msg), status };
+  const [printed, status] = await Promise.all([
+    buffer(child.stdout),
+    new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal))),
+  ]);
+  return {
+    texts: printed
+      .toString()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).msg),
+    status,
+  };
 }
 
 test('every line is there in its order, however the program ends by itself', async (t) => {
@@ -22,7 +34,10 @@ test('every line is there in its order, however the program ends by itself', asy
   const ends = { 'by itself': '', 'by exit': 'process.exit(0);', 'by an exception': `throw new Error('end');` };
   const runs = await Promise.all(Object.values(ends).map((end) => run(write + end)));
   for (const { texts } of runs) t.deepEqual(texts, many);
-  t.deepEqual(runs.map(({ status }) => status), [0, 0, 1]);
+  t.deepEqual(
+    runs.map(({ status }) => status),
+    [0, 0, 1],
+  );
 });
 
 test('a warning is written at once with what waits before it, so that not even a kill takes it back', async (t) => {
@@ -44,7 +59,9 @@ test('a disk without room for the log ends no program, and what waited is writte
   await disk.fill();
   const source = `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' });
     process.on('message', (text) => { log.warn(text); process.send('went on'); }); process.send('ready');`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', file.fd, 'pipe', 'ipc'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    stdio: ['ignore', file.fd, 'pipe', 'ipc'],
+  });
   t.teardown(() => child.kill('SIGKILL'));
   const answers = on(child, 'message');
   await answers.next();
@@ -56,5 +73,8 @@ test('a disk without room for the log ends no program, and what waited is writte
   child.send('third');
   await answers.next();
   const written = (await readFile(path, 'utf8')).replaceAll('\0', '').split('\n').filter(Boolean);
-  t.deepEqual(written.map((line) => JSON.parse(line).msg), ['first', 'second', 'third']);
+  t.deepEqual(
+    written.map((line) => JSON.parse(line).msg),
+    ['first', 'second', 'third'],
+  );
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createLogger } from '../../config/logger.ts';
 import type { LogLevel } from '../../config/log-level.ts';
+import { createLogger } from '../../config/logger.ts';
 
 /** A logger and the lines that it wrote, parsed. */
 function record(level: LogLevel = 'info') {
@@ -20,14 +20,21 @@ test('a line carries the process, a readable level and time, and nothing of the 
 test('secrets are blanked at the top and in nested objects', (t) => {
   const { logger, lines } = record();
   const secrets = { token: 'hunter2', authorization: 'hunter2', signing_secret: 'hunter2', databaseUrl: 'hunter2' };
-  logger.info({ ...secrets, channel: { url: 'https://hunter2.example', secret: 'hunter2' }, req: { headers: { authorization: 'hunter2', cookie: 'hunter2' } } });
+  logger.info({
+    ...secrets,
+    channel: { url: 'https://hunter2.example', secret: 'hunter2' },
+    req: { headers: { authorization: 'hunter2', cookie: 'hunter2' } },
+  });
   t.notRegex(JSON.stringify(lines), /hunter2/);
   t.like(lines[0], { token: '[redacted]' });
 });
 
 test('an error keeps its type, message, code and stack, and loses what a driver hung on it', (t) => {
   const { logger, lines } = record();
-  const error = Object.assign(new RangeError('too much', { cause: new Error('below') }), { code: 'E_MUCH', parameters: ['hunter2'] });
+  const error = Object.assign(new RangeError('too much', { cause: new Error('below') }), {
+    code: 'E_MUCH',
+    parameters: ['hunter2'],
+  });
   logger.error({ err: error }, 'failed');
   t.like(lines[0], { err: { type: 'RangeError', message: 'too much', code: 'E_MUCH', cause: { message: 'below' } } });
   t.notRegex(JSON.stringify(lines), /hunter2/);
@@ -37,7 +44,10 @@ test('lines below the level are not written, and silent writes none', (t) => {
   const warn = record('warn');
   warn.logger.info('no');
   warn.logger.warn('yes');
-  t.deepEqual(warn.lines.map(({ msg }) => msg), ['yes']);
+  t.deepEqual(
+    warn.lines.map(({ msg }) => msg),
+    ['yes'],
+  );
   const silent = record('silent');
   silent.logger.fatal('no');
   t.is(silent.lines.length, 0);

@@ -1,7 +1,7 @@
-import test, { type ExecutionContext } from 'ava';
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
 import { loadOrCreateSecretKeys, parseSecretKeys } from '../../config/secret-keys.ts';
 
 async function newDirectory(t: ExecutionContext): Promise<string> {
@@ -13,7 +13,10 @@ async function newDirectory(t: ExecutionContext): Promise<string> {
 test('the generated key is 32 bytes, stays the same and only its owner may read it', async (t) => {
   const directory = join(await newDirectory(t), 'not', 'yet', 'there');
   const first = await loadOrCreateSecretKeys(directory);
-  t.deepEqual(first.map(({ id, key }) => [id, key.length]), [['k1', 32]]);
+  t.deepEqual(
+    first.map(({ id, key }) => [id, key.length]),
+    [['k1', 32]],
+  );
   t.deepEqual(await loadOrCreateSecretKeys(directory), first);
   t.is((await stat(join(directory, 'secret-keys'))).mode & 0o777, 0o600);
   t.deepEqual(await readdir(directory), ['secret-keys']);
@@ -35,5 +38,8 @@ test('a damaged key file is an error and stays as it is', async (t) => {
 test('a ring keeps its order, the first key seals', (t) => {
   const [a, b] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   const ring = parseSecretKeys(`2026-11:${b.toString('base64')}, k1:${a.toString('base64')}`);
-  t.deepEqual(ring, [{ id: '2026-11', key: b }, { id: 'k1', key: a }]);
+  t.deepEqual(ring, [
+    { id: '2026-11', key: b },
+    { id: 'k1', key: a },
+  ]);
 });

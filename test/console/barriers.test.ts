@@ -36,7 +36,9 @@ const NARROW = { width: 320, height: 640 };
 const MOST_SHIFT = 0.1;
 
 /** Everything that can be operated; of radio buttons the keyboard comes to one of each group. */
-const CONTROLS = 'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, select:enabled, textarea:enabled, summary, [tabindex="0"]';
+const CONTROLS =
+  'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, ' +
+  'select:enabled, textarea:enabled, summary, [tabindex="0"]';
 
 let browser: Browser | null = null;
 const endings: (() => unknown)[] = [];
@@ -50,13 +52,26 @@ test.after.always(async () => {
 
 test('no page and no dialog keeps anybody out, and nothing that was secret is shown again', async (t) => {
   t.timeout(300_000);
-  t.deepEqual(Object.keys(WALK).toSorted(), Object.keys(PATHS).toSorted(), 'every page of the console has its row in page-walk.ts');
+  t.deepEqual(
+    Object.keys(WALK).toSorted(),
+    Object.keys(PATHS).toSorted(),
+    'every page of the console has its row in page-walk.ts',
+  );
   const { api } = t.context;
   const account = await furnishAccount(api, 'walk');
   const person = await addPerson(api, account.account.tenantId, { isOperator: true, mark: 'walker' });
   const secrets = await giveSecrets(t, person);
   // Choosing another password has ended all others.
-  t.is((await api.anonymous('POST', '/v1/session', { email: person.email, password: secrets.get('new password'), code: secrets.get('recovery code 1') })).status, 201);
+  t.is(
+    (
+      await api.anonymous('POST', '/v1/session', {
+        email: person.email,
+        password: secrets.get('new password'),
+        code: secrets.get('recovery code 1'),
+      })
+    ).status,
+    201,
+  );
   const findSecrets = searchFor(secrets);
   const ids = firstOf(account.ids);
   for (const [number, form] of FORMS.entries()) {
@@ -65,9 +80,11 @@ test('no page and no dialog keeps anybody out, and nothing that was secret is sh
     const told: string[] = [];
     const isShown = (index: number) => hasAllForms || Math.floor(number / 2) === index % 2;
     const names = (Object.keys(WALK) as PageName[]).filter((_, index) => isShown(index));
-    for (const name of names.filter((each) => WALK[each].isOpen !== true)) for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
+    for (const name of names.filter((each) => WALK[each].isOpen !== true))
+      for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
     await page.context().clearCookies();
-    for (const name of names.filter((each) => WALK[each].isOpen === true)) for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
+    for (const name of names.filter((each) => WALK[each].isOpen === true))
+      for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
     t.deepEqual([...told, ...complaints], [], JSON.stringify(form));
     await page.context().close();
   }
@@ -94,7 +111,8 @@ test('two accounts never see each other: not in lists, not by an address, and no
   t.true(seen.own.length >= 12, `one's own marks are seen: ${seen.own.join(' ')}`);
 
   await look('/');
-  const rename = ({ account, ids }: typeof own, name: string) => account.owner('PATCH', `/v1/monitors/${ids.monitor[0] ?? ''}`, { name });
+  const rename = ({ account, ids }: typeof own, name: string) =>
+    account.owner('PATCH', `/v1/monitors/${ids.monitor[0] ?? ''}`, { name });
   t.is((await rename(foreign, 'foreignmark renamed')).status, 200);
   t.is((await rename(own, 'ownmark renamed')).status, 200);
   await page.getByText('ownmark renamed').waitFor();
@@ -117,7 +135,11 @@ async function openAs(t: ExecutionContext<Context>, { headers }: Person, form: (
 }
 
 /** What is wrong with a page, in one line each. */
-async function visit(page: Page, { path, shows, dialogs = [] }: Place, findSecrets: (text: string) => string[]): Promise<string[]> {
+async function visit(
+  page: Page,
+  { path, shows, dialogs = [] }: Place,
+  findSecrets: (text: string) => string[],
+): Promise<string[]> {
   const told: string[] = [];
   await page.goto(path);
   await page.getByText(shows).first().waitFor({ state: 'attached' });
@@ -130,9 +152,13 @@ async function visit(page: Page, { path, shows, dialogs = [] }: Place, findSecre
   told.push(...(await findUnreached(page)).map((control) => `the keyboard does not come to ${control}`));
   told.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));
   for (const dialog of dialogs) told.push(...(await openAndClose(page, dialog)));
-  const sections = await page.locator('nav[aria-label="Settings"] a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+  const sections = await page
+    .locator('nav[aria-label="Settings"] a')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
   const walked = new Set(WALK.settingsSection.places({} as never).map((section) => section.path));
-  told.push(...sections.filter((section) => !walked.has(section)).map((section) => `${section} has no row in page-walk.ts`));
+  told.push(
+    ...sections.filter((section) => !walked.has(section)).map((section) => `${section} has no row in page-walk.ts`),
+  );
   return told.map((problem) => `${path}: ${problem}`);
 }
 
@@ -151,10 +177,19 @@ async function openAndClose(page: Page, { title, by, leads }: WalkedDialog): Pro
     told.push(...(await seeDialog(page, leads.asks)));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog', { name: leads.asks }).waitFor({ state: 'detached' });
-    await page.getByRole('dialog', { name: leads.title }).getByRole('button', { name: /^I have kept/ }).click();
+    await page
+      .getByRole('dialog', { name: leads.title })
+      .getByRole('button', { name: /^I have kept/ })
+      .click();
   }
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  return (await hasFocus(opener)) ? told : [...told, `after ${String(title)} the keyboard is at ${String(await page.evaluate('document.activeElement.outerHTML.slice(0, 200)'))}`];
+  return (await hasFocus(opener))
+    ? told
+    : [
+        ...told,
+        `after ${String(title)} the keyboard is at ` +
+          `${String(await page.evaluate('document.activeElement.outerHTML.slice(0, 200)'))}`,
+      ];
 }
 
 async function seeDialog(page: Page, title: RegExp): Promise<string[]> {
@@ -162,14 +197,23 @@ async function seeDialog(page: Page, title: RegExp): Promise<string[]> {
   await dialog.waitFor();
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
   const hasKeyboard = await dialog.evaluate((element) => element.contains(element.ownerDocument.activeElement));
-  return [...(hasKeyboard ? [] : ['it has not the keyboard']), ...(await findBarriers(page, 'dialog:modal')), ...(await findSideways(page))].map((problem) => `${String(title)}: ${problem}`);
+  return [
+    ...(hasKeyboard ? [] : ['it has not the keyboard']),
+    ...(await findBarriers(page, 'dialog:modal')),
+    ...(await findSideways(page)),
+  ].map((problem) => `${String(title)}: ${problem}`);
 }
 
 async function hasFocus(element: Locator): Promise<boolean> {
-  return await until(() => element.evaluate((each) => each === each.ownerDocument.activeElement), { timeoutMs: 5000 }).catch(() => false);
+  return await until(() => element.evaluate((each) => each === each.ownerDocument.activeElement), {
+    timeoutMs: 5000,
+  }).catch(() => false);
 }
 
-/** By how much what was there has moved since the page began to load, as browsers count it (layout-shift entries, summed up). */
+/**
+ * By how much what was there has moved since the page began to load, as browsers count it (layout-shift entries, summed
+ * up).
+ */
 async function sumShifts(page: Page): Promise<number> {
   return (await page.evaluate(`new Promise((resolve) => {
     let sum = 0;
@@ -180,10 +224,16 @@ async function sumShifts(page: Page): Promise<number> {
 
 /** What makes the page or its main part wider than it may be. */
 async function findSideways(page: Page): Promise<string[]> {
-  return (await page.evaluate(`[document.documentElement, ...document.querySelectorAll('main, dialog[open]')].filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + each.clientWidth)`)) as string[];
+  return (await page.evaluate(
+    `[document.documentElement, ...document.querySelectorAll('main, dialog[open]')].filter((each) => ` +
+      `each.scrollWidth > each.clientWidth).map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + ` +
+      'each.clientWidth)',
+  )) as string[];
 }
 
-/** Presses Tab from the beginning of the page until it is over, and names what can be operated and was never come to. */
+/**
+ * Presses Tab from the beginning of the page until it is over, and names what can be operated and was never come to.
+ */
 async function findUnreached(page: Page): Promise<string[]> {
   await page.evaluate(`{
     window.reached = new Set();
@@ -192,7 +242,9 @@ async function findUnreached(page: Page): Promise<string[]> {
     document.activeElement?.blur();
     getSelection().removeAllRanges();
   }`);
-  const controls = `[...document.querySelectorAll('${CONTROLS}')].filter((each) => each.tabIndex >= 0 && each.getClientRects().length > 0 && each.checkVisibility({ visibilityProperty: true }))`;
+  const controls =
+    `[...document.querySelectorAll('${CONTROLS}')].filter((each) => each.tabIndex >= 0 && ` +
+    'each.getClientRects().length > 0 && each.checkVisibility({ visibilityProperty: true }))';
   const count = (await page.evaluate(`${controls}.length`)) as number;
   for (let presses = 0; presses < 2 * count + 10; presses += 1) {
     await page.keyboard.press('Tab');
@@ -204,15 +256,22 @@ async function findUnreached(page: Page): Promise<string[]> {
   }`)) as string[];
 }
 
-/** Everything that a page holds: its elements with their attributes, what is filled in, its address, and what it stored. */
+/**
+ * Everything that a page holds: its elements with their attributes, what is filled in, its address, and what it stored.
+ */
 async function readAll(page: Page): Promise<string> {
   const texts = (await page.evaluate(
-    `[document.documentElement.outerHTML, ...[...document.querySelectorAll('input, textarea')].map(({ value }) => value), location.href, JSON.stringify(history.state), document.cookie, JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), document.title]`,
+    `[document.documentElement.outerHTML, ...[...document.querySelectorAll('input, textarea')].map(({ value }) ` +
+      '=> value), location.href, JSON.stringify(history.state), document.cookie, JSON.stringify({ ...localStorage ' +
+      '}), JSON.stringify({ ...sessionStorage }), document.title]',
   )) as string[];
   return texts.join('\n');
 }
 
-/** Gives the console every kind of secret that its forms take, keeps those that it shows once, and gives back all of them by name. */
+/**
+ * Gives the console every kind of secret that its forms take, keeps those that it shows once, and gives back all of
+ * them by name.
+ */
 async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promise<Map<string, string>> {
   const { page, complaints } = await openAs(t, person, FORMS[0]);
   const secrets = new Map<string, string>();
@@ -224,7 +283,9 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
   const shown = async (label: string) => (await page.getByLabel(label, { exact: true }).textContent()) ?? '';
 
   await page.goto('/channels/new');
-  await page.getByRole('textbox', { name: 'Address' }).fill(`https://hook.example/${give('webhook path')}?key=${give('webhook query')}`);
+  await page
+    .getByRole('textbox', { name: 'Address' })
+    .fill(`https://hook.example/${give('webhook path')}?key=${give('webhook query')}`);
   await page.getByRole('button', { name: 'Test and create' }).click();
   secrets.set('signing secret', await shown('Signing secret'));
   await page.getByRole('button', { name: 'I have kept it' }).click();
@@ -283,11 +344,15 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
   secrets.set('TOTP secret', secret);
   await page.getByLabel('Code that the app shows').fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
   await page.keyboard.press('Enter');
-  for (const [index, code] of (await shown('Recovery codes')).trim().split('\n').entries()) secrets.set(`recovery code ${index + 1}`, code);
+  for (const [index, code] of (await shown('Recovery codes')).trim().split('\n').entries())
+    secrets.set(`recovery code ${index + 1}`, code);
   await page.getByRole('button', { name: 'I have kept them' }).click();
   await page.getByText('10 recovery codes are left').waitFor();
   t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the page where the last of them were shown');
-  t.true([...secrets.values()].every((value) => value.length >= 8), 'none of them is found by chance');
+  t.true(
+    [...secrets.values()].every((value) => value.length >= 8),
+    'none of them is found by chance',
+  );
   t.deepEqual(complaints, []);
   await page.context().close();
   return secrets;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
-import { secondsToNextLook, worstDetectionSeconds } from '../../console/forms/detection.ts';
 import { isWatched, unlisted, withComponent } from '../../console/forms/components.ts';
+import { secondsToNextLook, worstDetectionSeconds } from '../../console/forms/detection.ts';
 import { defaultsOf, MIN_INTERVAL } from '../../console/forms/monitor-defaults.ts';
 import { AGENT_CHECKED, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
 import { suggestName } from '../../console/forms/name.ts';
@@ -32,7 +32,13 @@ test('what the form shows for empty fields is what the service fills in', (t) =>
         const seconds = interval === '' ? shown.interval : Number(interval);
         const standard = core.defaultsOf(type, minIntervalSeconds);
         t.deepEqual(
-          { ...shown, method: shown.method || null, expectedStatus: shown.expectedStatus || null, grace: type === 'heartbeat' ? shown.grace : null, warnDays: type === 'domain' ? shown.warnDays : 30 },
+          {
+            ...shown,
+            method: shown.method || null,
+            expectedStatus: shown.expectedStatus || null,
+            grace: type === 'heartbeat' ? shown.grace : null,
+            warnDays: type === 'domain' ? shown.warnDays : 30,
+          },
           {
             interval: standard.intervalSeconds,
             timeout: core.defaultTimeoutMs(seconds),
@@ -63,8 +69,15 @@ test('the form offers what the service takes: types, conditions and records, wit
 
 test('the next look after a failure comes as soon as it does in the service', (t) => {
   for (const intervalSeconds of [1, 2, 3, 10, 30, 60, 3600]) {
-    const again = recheckAfterMs({ state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds } }, { verdict: 'down', dueAtMs: 0 } as Parameters<typeof recheckAfterMs>[1]);
-    t.is(secondsToNextLook({ type: 'http', intervalSeconds, timeoutMs: 1 }), again === null ? intervalSeconds : again / 1000, String(intervalSeconds));
+    const again = recheckAfterMs(
+      { state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds } },
+      { verdict: 'down', dueAtMs: 0 } as Parameters<typeof recheckAfterMs>[1],
+    );
+    t.is(
+      secondsToNextLook({ type: 'http', intervalSeconds, timeoutMs: 1 }),
+      again === null ? intervalSeconds : again / 1000,
+      String(intervalSeconds),
+    );
   }
   t.is(secondsToNextLook({ type: 'vendor', intervalSeconds: 120, timeoutMs: 1 }), 120);
   t.is(worstDetectionSeconds({ type: 'http', intervalSeconds: 60, timeoutMs: 10_000, failures: 2 }), 90);
@@ -74,15 +87,29 @@ test('the next look after a failure comes as soon as it does in the service', (t
 test('sentences follow what is chosen', (t) => {
   const three = { minInterval: 1, sharedPlaces: 3 };
   t.is(describeDown(draftWith('http'), three), 'Down when 2 of 3 places agree, each after 2 failed checks in a row.');
-  t.is(describeDown(draftWith('http', { quorum: '3' }), three), 'Down when all 3 places see 2 failed checks in a row: what fewer of them see changes nothing.');
-  t.is(describeDown(draftWith('tcp', { sources: ['a'], failures: '1' }), three), 'Down when its one place sees one failed check.');
+  t.is(
+    describeDown(draftWith('http', { quorum: '3' }), three),
+    'Down when all 3 places see 2 failed checks in a row: what fewer of them see changes nothing.',
+  );
+  t.is(
+    describeDown(draftWith('tcp', { sources: ['a'], failures: '1' }), three),
+    'Down when its one place sees one failed check.',
+  );
   t.is(describeDown(draftWith('dns'), three), 'Down after 2 failed checks in a row.');
   t.is(describeDown(draftWith('http', { failures: 'x' }), three), null);
   t.is(latestNotice(draftWith('http'), three), 90);
   t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
   t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
   t.deepEqual([90, 3600, 103_680, 0].map(sayDuration), ['1 min 30 s', '1 h', '1 d 4 h 48 min', '0 s']);
-  t.deepEqual([suggestName({ type: 'http', target: 'https://a.example/' }, VENDORS), suggestName({ type: 'http', target: 'https://a.example:8080/b?c' }, VENDORS), suggestName({ type: 'tcp', target: 'a.example:25' }, VENDORS), suggestName({ type: 'vendor', target: 'github' }, VENDORS)], ['a.example', 'a.example:8080/b', 'a.example:25', 'GitHub']);
+  t.deepEqual(
+    [
+      suggestName({ type: 'http', target: 'https://a.example/' }, VENDORS),
+      suggestName({ type: 'http', target: 'https://a.example:8080/b?c' }, VENDORS),
+      suggestName({ type: 'tcp', target: 'a.example:25' }, VENDORS),
+      suggestName({ type: 'vendor', target: 'github' }, VENDORS),
+    ],
+    ['a.example', 'a.example:8080/b', 'a.example:25', 'GitHub'],
+  );
 });
 
 /** What the service answers to a body, as the form shows it. */
@@ -102,21 +129,64 @@ test("the service's own sentences stand at their fields, without the names that 
     rest: [],
   });
   t.deepEqual(problems({ name: 'x', type: 'vendor', target: 'githup' }, emptyDraft('vendor')).byField, {
-    target: 'Must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got "githup"; did you mean github?',
+    target:
+      'Must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got "githup"; ' +
+      'did you mean github?',
   });
-  t.deepEqual(problems({ name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'contains', value: '' }, { source: 'json_body', op: 'exists' }] } }).byField, { 'check_spec.assertions[1]': 'Path is required for json_body' });
-  t.deepEqual(problems({ name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'equals', expected: ['192.0.2.1', 'here'] }] } } }, emptyDraft('dns')).byField, {
-    'check_spec.dns.records[0]': 'Record 2 must be an IPv4 address such as 192.0.2.1 for A, got "here"',
-  });
-  const headers = [{ name: 'a', value: '1', kind: 'plain', isStored: false }, { name: 'X-Bad', value: '\n', kind: 'secret', isStored: false }] as const;
-  t.deepEqual(problems({ name: 'x', check_spec: { request: { secretHeaders: { 'X-Bad': '\n' } } } }, draftWith('http', { request: { ...emptyDraft('http').request, headers } })).byField, { 'headers[1]': 'Must be a header value of Latin-1 characters without line breaks, got others' });
-  t.deepEqual(problemsOf(new Failure('this plan has 20 monitors at most; delete one', { status: 403, requestId: 'req_1' }), emptyDraft('http')), { byField: {}, rest: ['This plan has 20 monitors at most; delete one (request req_1)'] });
+  t.deepEqual(
+    problems({
+      name: 'x',
+      check_spec: {
+        assertions: [
+          { source: 'text_body', op: 'contains', value: '' },
+          { source: 'json_body', op: 'exists' },
+        ],
+      },
+    }).byField,
+    { 'check_spec.assertions[1]': 'Path is required for json_body' },
+  );
+  t.deepEqual(
+    problems(
+      {
+        name: 'x',
+        type: 'dns',
+        check_spec: { dns: { records: [{ type: 'A', mode: 'equals', expected: ['192.0.2.1', 'here'] }] } },
+      },
+      emptyDraft('dns'),
+    ).byField,
+    {
+      'check_spec.dns.records[0]': 'Record 2 must be an IPv4 address such as 192.0.2.1 for A, got "here"',
+    },
+  );
+  const headers = [
+    { name: 'a', value: '1', kind: 'plain', isStored: false },
+    { name: 'X-Bad', value: '\n', kind: 'secret', isStored: false },
+  ] as const;
+  t.deepEqual(
+    problems(
+      { name: 'x', check_spec: { request: { secretHeaders: { 'X-Bad': '\n' } } } },
+      draftWith('http', { request: { ...emptyDraft('http').request, headers } }),
+    ).byField,
+    { 'headers[1]': 'Must be a header value of Latin-1 characters without line breaks, got others' },
+  );
+  t.deepEqual(
+    problemsOf(
+      new Failure('this plan has 20 monitors at most; delete one', { status: 403, requestId: 'req_1' }),
+      emptyDraft('http'),
+    ),
+    { byField: {}, rest: ['This plan has 20 monitors at most; delete one (request req_1)'] },
+  );
 });
 
 test('components are watched by their names, or by their ids where names are shared, whatever they were written as', (t) => {
-  const [api, eu, us] = [{ id: 'a', name: 'API' }, { id: 'eu', name: 'Storage' }, { id: 'us', name: 'storage' }].map((each) => ({ ...each, state: 'operational' as const })) as [Listed, Listed, Listed];
+  const [api, eu, us] = [
+    { id: 'a', name: 'API' },
+    { id: 'eu', name: 'Storage' },
+    { id: 'us', name: 'storage' },
+  ].map((each) => ({ ...each, state: 'operational' as const })) as [Listed, Listed, Listed];
   const listed = [api, eu, us];
-  const turn = (component: Listed, watched: readonly string[], isOn: boolean) => withComponent(component, { listed, watched, isOn });
+  const turn = (component: Listed, watched: readonly string[], isOn: boolean) =>
+    withComponent(component, { listed, watched, isOn });
   t.deepEqual(turn(api, [''], true), ['API']);
   t.deepEqual(turn(us, ['API'], true), ['API', 'us']);
   t.deepEqual(turn(api, ['A', 'us', 'api'], false), ['us']);

@@ -1,5 +1,5 @@
-import test, { type ExecutionContext } from 'ava';
 import { createHmac, randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn, startBrowser } from '../helpers/browser.ts';
@@ -13,42 +13,51 @@ type Story = { page: Page; service: Service; receiver: Receiver; target: Target 
 
 const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
 
-test('a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, a delivery is sent again, and an agent is made', async (t) => {
-  t.timeout(180_000);
-  const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([createTestDatabase(), startReceiver(t), startTarget(t), startBrowser(t)]);
-  const service = await startService(t, {
-    DATABASE_URL: databaseUrl,
-    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    BOOTSTRAP_PASSWORD: PERSON.password,
-    NODE_EXTRA_CA_CERTS: receiver.caFile,
-    PLAN_COUNT_LIMITS: 'false',
-    ALLOW_PRIVATE_NETWORK: 'true',
-    SLACK_CLIENT_ID: '1.2',
-    SLACK_CLIENT_SECRET: 'slack-secret',
-    LOG_LEVEL: 'warn',
-  });
-  t.teardown(drop);
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  page.setDefaultTimeout(60_000);
-  const story = { page, service, receiver, target };
-  await page.goto('/channels');
-  await signIn(page, PERSON);
+test(
+  'a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, a delivery is sent ' +
+    'again, and an agent is made',
+  async (t) => {
+    t.timeout(180_000);
+    const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([
+      createTestDatabase(),
+      startReceiver(t),
+      startTarget(t),
+      startBrowser(t),
+    ]);
+    const service = await startService(t, {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_PASSWORD: PERSON.password,
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+      PLAN_COUNT_LIMITS: 'false',
+      ALLOW_PRIVATE_NETWORK: 'true',
+      SLACK_CLIENT_ID: '1.2',
+      SLACK_CLIENT_SECRET: 'slack-secret',
+      LOG_LEVEL: 'warn',
+    });
+    t.teardown(drop);
+    const { page, complaints } = await openPage(t, browser, { url: service.url });
+    page.setDefaultTimeout(60_000);
+    const story = { page, service, receiver, target };
+    await page.goto('/channels');
+    await signIn(page, PERSON);
 
-  const secret = await connectWebhook(t, story);
-  const incident = await watchItGoDown(t, story);
-  await takeItOn(t, story);
-  await sendAgain(t, story);
-  await changeSecret(t, story, secret);
-  await recover(t, story, incident);
-  await makeAgent(t, story);
-  t.deepEqual(complaints, []);
+    const secret = await connectWebhook(t, story);
+    const incident = await watchItGoDown(t, story);
+    await takeItOn(t, story);
+    await sendAgain(t, story);
+    await changeSecret(t, story, secret);
+    await recover(t, story, incident);
+    await makeAgent(t, story);
+    t.deepEqual(complaints, []);
 
-  await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
-  const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
-  phone.page.setDefaultTimeout(60_000);
-  await lookOnly(t, phone.page, incident);
-  t.deepEqual(phone.complaints, []);
-});
+    await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
+    const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
+    phone.page.setDefaultTimeout(60_000);
+    await lookOnly(t, phone.page, incident);
+    t.deepEqual(phone.complaints, []);
+  },
+);
 
 /** What does not take the test is told at the address; what does is stored, and its secret signed the test. */
 async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): Promise<string> {
@@ -73,7 +82,12 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   await page.getByRole('button', { name: 'Test and create' }).click();
   const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
   const tested = receiver.received.at(-1);
-  t.is(tested?.headers['x-service-signature'], `sha256=${createHmac('sha256', secret).update(tested?.body ?? '').digest('hex')}`);
+  t.is(
+    tested?.headers['x-service-signature'],
+    `sha256=${createHmac('sha256', secret)
+      .update(tested?.body ?? '')
+      .digest('hex')}`,
+  );
   await page.getByRole('button', { name: 'Python' }).click();
   t.regex((await page.getByLabel('Python code that verifies a delivery').textContent()) ?? '', /def is_from_spotcheck/);
   t.deepEqual(await findBarriers(page), []);
@@ -88,9 +102,16 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
 
 /** The list is open while it happens; gives back the incident's path. */
 async function watchItGoDown(t: ExecutionContext, { page, service, target, receiver }: Story): Promise<string> {
-  const { status } = await service.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1, down_after_failures: 1 });
+  const { status } = await service.call('POST', '/monitors', {
+    name: 'Shop',
+    target: target.url(),
+    interval_seconds: 1,
+    down_after_failures: 1,
+  });
   t.is(status, 201);
-  await until(() => receiver.received.some(({ event, json }) => event === 'monitor.up' && json['test'] !== true), { timeoutMs: 60_000 });
+  await until(() => receiver.received.some(({ event, json }) => event === 'monitor.up' && json['test'] !== true), {
+    timeoutMs: 60_000,
+  });
   await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
   await page.getByRole('heading', { name: 'No incident so far' }).waitFor();
   target.health.status = 503;
@@ -107,11 +128,17 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
 /** Reads it, says so, and writes a note, by keyboard where that is quicker. */
 async function takeItOn(t: ExecutionContext, { page }: Story): Promise<void> {
   const evidence = page.getByRole('article');
-  t.regex((await evidence.textContent()) ?? '', /local.*HTTP 503.*status_503.*HTTP 503 instead of 2xx.*Wait.*connection: close.*ok/s);
+  t.regex(
+    (await evidence.textContent()) ?? '',
+    /local.*HTTP 503.*status_503.*HTTP 503 instead of 2xx.*Wait.*connection: close.*ok/s,
+  );
   await page.getByRole('row', { name: /On call.*Down.*Delivered/ }).waitFor();
   await page.keyboard.press('a');
   await page.getByRole('button', { name: 'Take back' }).waitFor();
-  await page.getByText(/looks after it$/).first().waitFor();
+  await page
+    .getByText(/looks after it$/)
+    .first()
+    .waitFor();
   const text = page.getByRole('textbox', { name: 'Add a note' });
   const notes = page.getByRole('list', { name: 'Notes' });
   for (const note of ['Rolled back to 4.12.\n<b>Twice</b>', 'Wrong place']) {
@@ -156,7 +183,10 @@ async function sendAgain(t: ExecutionContext, { page, receiver }: Story): Promis
 async function changeSecret(t: ExecutionContext, { page, receiver }: Story, before: string): Promise<void> {
   await page.getByRole('link', { name: 'Settings' }).last().click();
   await page.getByRole('button', { name: 'Change secret' }).click();
-  await page.getByRole('dialog', { name: 'Change the signing secret?' }).getByRole('button', { name: 'Change secret' }).click();
+  await page
+    .getByRole('dialog', { name: 'Change the signing secret?' })
+    .getByRole('button', { name: 'Change secret' })
+    .click();
   const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
   t.not(secret, before);
   await page.getByRole('button', { name: 'I have kept it' }).click();
@@ -168,7 +198,10 @@ async function changeSecret(t: ExecutionContext, { page, receiver }: Story, befo
   const sent = receiver.received.length;
   await page.keyboard.press('t');
   const tested = await until(() => receiver.received[sent]);
-  t.is(tested.headers['x-service-signature'], `sha256=${createHmac('sha256', secret).update(tested.body).digest('hex')}`);
+  t.is(
+    tested.headers['x-service-signature'],
+    `sha256=${createHmac('sha256', secret).update(tested.body).digest('hex')}`,
+  );
 }
 
 /** The page of the incident says by itself that it is over. */
@@ -188,16 +221,26 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
   await page.getByRole('link', { name: 'New agent' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('home-lab');
   await page.getByRole('button', { name: 'Create agent' }).click();
-  const token = /SPOTCHECK_AGENT_TOKEN=(spa_[\w-]+)/.exec((await page.getByLabel('Install command').textContent()) ?? '')?.[1];
+  const token = /SPOTCHECK_AGENT_TOKEN=(spa_[\w-]+)/.exec(
+    (await page.getByLabel('Install command').textContent()) ?? '',
+  )?.[1];
   t.deepEqual(await findBarriers(page), []);
   const checkIn = { capabilities: ['http'], version: '0.1.0', arch: 'x64', publicKey: null };
-  const { status } = await fetch(`${service.url}/agent/v1/pull`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify(checkIn) });
+  const { status } = await fetch(`${service.url}/agent/v1/pull`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(checkIn),
+  });
   t.is(status, 200);
   await page.getByText('It has checked in.').waitFor();
   await page.getByRole('button', { name: 'I have kept it' }).click();
   await page.getByText('Online').waitFor();
   await page.getByRole('heading', { name: 'Nothing yet' }).waitFor();
-  const { json } = await service.call('POST', '/monitors', { name: 'Attic', target: 'http://127.0.0.1:1/', agent_sources: [new URL(page.url()).pathname.split('/').pop()] });
+  const { json } = await service.call('POST', '/monitors', {
+    name: 'Attic',
+    target: 'http://127.0.0.1:1/',
+    agent_sources: [new URL(page.url()).pathname.split('/').pop()],
+  });
   const watched = page.getByRole('list', { name: 'Monitors that it watches' });
   await watched.getByRole('link', { name: /^Attic.*Pending for/ }).waitFor();
   await service.call('POST', `/monitors/${String(json['id'])}/pause`);
@@ -209,7 +252,9 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
 async function lookOnly(t: ExecutionContext, page: Page, incident: string): Promise<void> {
   await page.goto(incident);
   await signIn(page, PERSON);
-  const offers = page.getByRole('button', { name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save|New/ });
+  const offers = page.getByRole('button', {
+    name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save|New/,
+  });
   const places: readonly [path: string, shows: string][] = [
     [incident, 'Rolled back to 4.12.'],
     ['/incidents?status=resolved', 'HTTP 503 instead of 2xx'],
@@ -220,7 +265,11 @@ async function lookOnly(t: ExecutionContext, page: Page, incident: string): Prom
     await page.goto(path);
     await page.getByText(shows).first().waitFor();
     t.is(await offers.count(), 0, path);
-    t.is(await page.evaluate('Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)'), 360, `${path} fits`);
+    t.is(
+      await page.evaluate('Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)'),
+      360,
+      `${path} fits`,
+    );
     t.deepEqual(await findBarriers(page), [], path);
   }
   for (const path of ['/channels/new', '/agents/new']) {
@@ -229,7 +278,10 @@ async function lookOnly(t: ExecutionContext, page: Page, incident: string): Prom
   }
   await page.goto('/channels');
   await page.getByRole('link', { name: /On call/ }).click();
-  await page.getByRole('row', { name: /Up.*Shop/ }).first().waitFor();
+  await page
+    .getByRole('row', { name: /Up.*Shop/ })
+    .first()
+    .waitFor();
   t.is(await offers.count(), 0, 'a channel');
   await page.getByRole('link', { name: 'Settings' }).last().click();
   await page.getByText('Alerts of one chosen monitor go there.', { exact: false }).waitFor();

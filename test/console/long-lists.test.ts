@@ -10,16 +10,20 @@ withConsole(test);
 /** More than one page holds, all of the same second: a time alone does not say where the next page begins. */
 const ROWS = 810;
 
-test.serial('of more incidents and changes than a page holds the rest is further back, none twice and none left out, and the way back leads to the newest', async (t) => {
-  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
-  await addRows(t);
-  await page.goto('/incidents?status=resolved&count=800');
-  await signIn(page, t.context.person);
-  await walkBack(t, page, page.getByRole('link', { name: /^\S.* Old \d+/ }));
-  await page.goto('/settings/audit-log?kind=agent&count=800');
-  await walkBack(t, page, page.getByRole('list', { name: 'Changes' }).getByRole('listitem'));
-  t.deepEqual(complaints, []);
-});
+test.serial(
+  'of more incidents and changes than a page holds the rest is further back, none twice and none left out, and ' +
+    'the way back leads to the newest',
+  async (t) => {
+    const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
+    await addRows(t);
+    await page.goto('/incidents?status=resolved&count=800');
+    await signIn(page, t.context.person);
+    await walkBack(t, page, page.getByRole('link', { name: /^\S.* Old \d+/ }));
+    await page.goto('/settings/audit-log?kind=agent&count=800');
+    await walkBack(t, page, page.getByRole('list', { name: 'Changes' }).getByRole('listitem'));
+    t.deepEqual(complaints, []);
+  },
+);
 
 /** From the newest to the oldest, and back by the browser and by the button. */
 async function walkBack(t: ExecutionContext, page: Page, rows: Locator): Promise<void> {
@@ -32,7 +36,12 @@ async function walkBack(t: ExecutionContext, page: Page, rows: Locator): Promise
   const older = await textsOf();
   t.deepEqual([newest.length, older.length, new Set([...newest, ...older]).size], [800, 10, ROWS]);
   t.is(await page.getByRole('button', { name: 'Go further back' }).count(), 0);
-  t.true(await page.getByRole('button', { name: 'Back to the newest' }).evaluate((button) => button.getBoundingClientRect().top >= 0), 'it is looked at from its beginning');
+  t.true(
+    await page
+      .getByRole('button', { name: 'Back to the newest' })
+      .evaluate((button) => button.getBoundingClientRect().top >= 0),
+    'it is looked at from its beginning',
+  );
   await page.goBack();
   await rows.nth(799).waitFor();
   await page.goForward();
@@ -46,14 +55,18 @@ async function addRows({ context: { databaseUrl } }: ExecutionContext<ConsoleSer
   const now = Date.now();
   await withClient(databaseUrl, async (client) => {
     await client.query(
-      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution)
-       SELECT 'inc_' || lpad(n::text, 26, '0'), t.id, 'mon_gone', 'Old ' || n, 'down', 'HTTP 503', '{}', $1::bigint - 7200000, $1::bigint - 7200000, $1::bigint - 3600000, 'recovered'
+      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at, resolved_at, resolution)
+       SELECT 'inc_' || lpad(n::text, 26, '0'), t.id, 'mon_gone', 'Old ' || n, 'down', 'HTTP 503', '{}',
+         $1::bigint - 7200000, $1::bigint - 7200000, $1::bigint - 3600000, 'recovered'
        FROM tenants t, generate_series(1, ${ROWS}) AS n`,
       [now],
     );
     await client.query(
-      `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name, changes)
-       SELECT 'aud_' || lpad(n::text, 26, '0'), t.id, $1::bigint, 'operator', 'Operator', 'agent.created', 'agent', 'agt_' || n, 'Old ' || n, '{}' FROM tenants t, generate_series(1, ${ROWS}) AS n`,
+      `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name,
+       changes)
+       SELECT 'aud_' || lpad(n::text, 26, '0'), t.id, $1::bigint, 'operator', 'Operator', 'agent.created', 'agent',
+         'agt_' || n, 'Old ' || n, '{}' FROM tenants t, generate_series(1, ${ROWS}) AS n`,
       [Math.floor(now / 1000) - 60],
     );
   });

@@ -1,16 +1,19 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { presentMonitorDetail } from '../../api/presenters/monitor.ts';
+import { removeHeader } from '../../console/forms/headers.ts';
 import { createBody, patchBody } from '../../console/forms/monitor-body.ts';
 import { withFollowing, type Surroundings } from '../../console/forms/monitor-defaults.ts';
 import { draftOf, emptyDraft, type Draft, type HeaderDraft } from '../../console/forms/monitor-draft.ts';
-import { removeHeader } from '../../console/forms/headers.ts';
 import type { MonitorDraft } from '../../core/monitor-input/complete.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitor-input/read.ts';
 import { MONITOR_TYPES, type MonitorType } from '../../core/monitor.ts';
 import { CONTEXT } from '../core/monitor-input/context.ts';
 
-const SURROUNDINGS: Surroundings = { minInterval: CONTEXT.minIntervalSeconds, sharedPlaces: CONTEXT.sharedAgentIds.length };
+const SURROUNDINGS: Surroundings = {
+  minInterval: CONTEXT.minIntervalSeconds,
+  sharedPlaces: CONTEXT.sharedAgentIds.length,
+};
 
 function create(body: unknown): MonitorDraft {
   const read = readMonitorCreate(body, CONTEXT);
@@ -26,7 +29,18 @@ function patch(current: MonitorDraft, body: unknown): MonitorDraft {
 
 /** What the form shows of a stored monitor: what its read shows, as JSON brings it. */
 function opened({ settings, agentSources }: MonitorDraft): Draft {
-  const monitor = { ...settings, no: 1, id: 'mon_1', tenantId: 'ten_1', enabled: true, state: 'up', stateSinceMs: 0, checksVersion: 1, createdAt: 0, updatedAt: 0 } as const;
+  const monitor = {
+    ...settings,
+    no: 1,
+    id: 'mon_1',
+    tenantId: 'ten_1',
+    enabled: true,
+    state: 'up',
+    stateSinceMs: 0,
+    checksVersion: 1,
+    createdAt: 0,
+    updatedAt: 0,
+  } as const;
   const read = presentMonitorDetail(monitor, { agentIds: agentSources, unable: [] }, { canWrite: true });
   return withFollowing(draftOf(JSON.parse(JSON.stringify(read))), SURROUNDINGS);
 }
@@ -34,43 +48,107 @@ function opened({ settings, agentSources }: MonitorDraft): Draft {
 /** Opens a stored monitor in the form, changes the draft and saves it. */
 function edited(stored: MonitorDraft, change: (draft: Draft) => Draft): MonitorDraft {
   const original = opened(stored);
-  return patch(stored, JSON.parse(JSON.stringify(patchBody(change(original), { original, surroundings: SURROUNDINGS }))));
+  return patch(
+    stored,
+    JSON.parse(JSON.stringify(patchBody(change(original), { original, surroundings: SURROUNDINGS }))),
+  );
 }
 
-const words = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', 'B', '7', ' ', '"', '\\', 'é', '😀', '\n') });
+const words = fc.string({
+  minLength: 1,
+  maxLength: 8,
+  unit: fc.constantFrom('a', 'B', '7', ' ', '"', '\\', 'é', '😀', '\n'),
+});
 const headerName = fc.stringMatching(/^[a-z][a-z-]{0,6}$/);
-const headers = (prefix: string) => fc.dictionary(headerName.map((name) => prefix + name), fc.string({ maxLength: 8, unit: fc.constantFrom('a', '0', ' ', ';', 'é') }), { minKeys: 1, maxKeys: 3 });
+const headers = (prefix: string) =>
+  fc.dictionary(
+    headerName.map((name) => prefix + name),
+    fc.string({ maxLength: 8, unit: fc.constantFrom('a', '0', ' ', ';', 'é') }),
+    { minKeys: 1, maxKeys: 3 },
+  );
 const optional = <T extends Record<string, fc.Arbitrary<unknown>>>(parts: T) => fc.record(parts, { requiredKeys: [] });
 
-const secretOrNot = (value: string, secret: string) => fc.oneof(fc.constant({}), words.map((text) => ({ [value]: text })), words.map((text) => ({ [value]: text, [secret]: true })));
+const secretOrNot = (value: string, secret: string) =>
+  fc.oneof(
+    fc.constant({}),
+    words.map((text) => ({ [value]: text })),
+    words.map((text) => ({ [value]: text, [secret]: true })),
+  );
 const request = fc
   .tuple(
-    optional({ headers: headers('p-'), secretHeaders: headers('s-'), auth: fc.constantFrom({ type: 'bearer', token: 't0ken' }, { type: 'basic', username: 'ann', password: '' }), contentType: fc.constant('text/plain') }),
+    optional({
+      headers: headers('p-'),
+      secretHeaders: headers('s-'),
+      auth: fc.constantFrom({ type: 'bearer', token: 't0ken' }, { type: 'basic', username: 'ann', password: '' }),
+      contentType: fc.constant('text/plain'),
+    }),
     secretOrNot('body', 'bodySecret'),
   )
   .map(([rest, body]) => ({ ...rest, ...body }));
 const assertion = fc.oneof(
-  fc.record({ source: fc.constant('text_body'), op: fc.constantFrom('contains', 'not_contains', 'matches'), value: fc.constantFrom('ok', '', 'a b') }),
-  fc.record({ source: fc.constant('json_body'), op: fc.constantFrom('exists', 'equals', 'gt'), path: fc.constantFrom('$.a', '$.items[0].id'), value: fc.constantFrom('1', '') }),
-  fc.record({ source: fc.constant('header'), op: fc.constantFrom('exists', 'equals', 'lt'), name: fc.constant('x-age'), value: fc.constantFrom('1', '') }),
-  fc.record({ source: fc.constantFrom('response_time', 'cert_expiry'), op: fc.constantFrom('lt', 'gt'), value: fc.constantFrom('14', '0.5') }),
+  fc.record({
+    source: fc.constant('text_body'),
+    op: fc.constantFrom('contains', 'not_contains', 'matches'),
+    value: fc.constantFrom('ok', '', 'a b'),
+  }),
+  fc.record({
+    source: fc.constant('json_body'),
+    op: fc.constantFrom('exists', 'equals', 'gt'),
+    path: fc.constantFrom('$.a', '$.items[0].id'),
+    value: fc.constantFrom('1', ''),
+  }),
+  fc.record({
+    source: fc.constant('header'),
+    op: fc.constantFrom('exists', 'equals', 'lt'),
+    name: fc.constant('x-age'),
+    value: fc.constantFrom('1', ''),
+  }),
+  fc.record({
+    source: fc.constantFrom('response_time', 'cert_expiry'),
+    op: fc.constantFrom('lt', 'gt'),
+    value: fc.constantFrom('14', '0.5'),
+  }),
 );
 const transport = fc
   .tuple(
     optional({ expect: fc.constantFrom('ab', '00ff', 'c3BC'), expectMode: fc.constantFrom('contains', 'regex') }),
     fc.oneof(
-      secretOrNot('payload', 'payloadSecret').map((part) => Object.fromEntries(Object.entries(part).map(([key, value]) => [key, typeof value === 'string' ? value.replaceAll('\\', '') : value]))),
-      fc.constantFrom({ payload: '00ff', payloadEncoding: 'hex' }, { payload: 'a\\r\\n', payloadEncoding: 'utf8', payloadSecret: true }),
+      secretOrNot('payload', 'payloadSecret').map((part) =>
+        Object.fromEntries(
+          Object.entries(part).map(([key, value]) => [
+            key,
+            typeof value === 'string' ? value.replaceAll('\\', '') : value,
+          ]),
+        ),
+      ),
+      fc.constantFrom(
+        { payload: '00ff', payloadEncoding: 'hex' },
+        { payload: 'a\\r\\n', payloadEncoding: 'utf8', payloadSecret: true },
+      ),
     ),
   )
   .map(([rest, payload]) => ({ ...rest, ...payload }));
 const record = fc.oneof(
   fc.record({ type: fc.constantFrom('A', 'MX', 'TXT'), mode: fc.constantFrom('exists', 'absent') }),
-  fc.record({ type: fc.constant('A'), mode: fc.constantFrom('equals', 'contains', 'any'), expected: fc.constantFrom(['192.0.2.1'], ['192.0.2.1', '192.0.2.2']) }),
-  fc.record({ type: fc.constant('TXT'), mode: fc.constant('any'), expected: fc.array(words.filter((text) => text.trim() !== ''), { minLength: 1, maxLength: 3 }) }),
+  fc.record({
+    type: fc.constant('A'),
+    mode: fc.constantFrom('equals', 'contains', 'any'),
+    expected: fc.constantFrom(['192.0.2.1'], ['192.0.2.1', '192.0.2.2']),
+  }),
+  fc.record({
+    type: fc.constant('TXT'),
+    mode: fc.constant('any'),
+    expected: fc.array(
+      words.filter((text) => text.trim() !== ''),
+      { minLength: 1, maxLength: 3 },
+    ),
+  }),
 );
 
-const agentChecked = { agent_sources: fc.constantFrom([], ['agt_a'], ['agt_mine', 'agt_a'], ['agt_c', 'agt_b', 'agt_a']), down_min_sources: fc.constantFrom(1, null) };
+const agentChecked = {
+  agent_sources: fc.constantFrom([], ['agt_a'], ['agt_mine', 'agt_a'], ['agt_c', 'agt_b', 'agt_a']),
+  down_min_sources: fc.constantFrom(1, null),
+};
 const BY_TYPE: Record<MonitorType, fc.Arbitrary<Record<string, unknown>>> = {
   http: optional({
     ...agentChecked,
@@ -84,29 +162,65 @@ const BY_TYPE: Record<MonitorType, fc.Arbitrary<Record<string, unknown>>> = {
   }),
   tcp: optional({ ...agentChecked, target: fc.constant('example.com:25'), check_spec: optional({ transport }) }),
   udp: optional({ ...agentChecked, target: fc.constant('example.com:53'), check_spec: optional({ transport }) }),
-  icmp: optional({ ...agentChecked, target: fc.constant('example.com'), check_spec: optional({ ping: optional({ count: fc.integer({ min: 1, max: 10 }), lossDegradedPct: fc.nat(100), rttDegradedMs: fc.integer({ min: 1, max: 900 }) }) }) }),
+  icmp: optional({
+    ...agentChecked,
+    target: fc.constant('example.com'),
+    check_spec: optional({
+      ping: optional({
+        count: fc.integer({ min: 1, max: 10 }),
+        lossDegradedPct: fc.nat(100),
+        rttDegradedMs: fc.integer({ min: 1, max: 900 }),
+      }),
+    }),
+  }),
   domain: optional({ target: fc.constant('example.com'), warn_days: fc.integer({ min: 1, max: 90 }) }),
-  heartbeat: optional({ grace_seconds: fc.constantFrom(0, 60, 90, 720), check_spec: optional({ heartbeat: optional({ failEnabled: fc.boolean(), maxDurationSeconds: fc.integer({ min: 1, max: 999 }) }) }) }),
-  dns: optional({ target: fc.constant('example.com'), check_spec: optional({ dns: optional({ records: fc.array(record, { minLength: 1, maxLength: 3 }), crossCheck: fc.boolean() }) }) }),
+  heartbeat: optional({
+    grace_seconds: fc.constantFrom(0, 60, 90, 720),
+    check_spec: optional({
+      heartbeat: optional({ failEnabled: fc.boolean(), maxDurationSeconds: fc.integer({ min: 1, max: 999 }) }),
+    }),
+  }),
+  dns: optional({
+    target: fc.constant('example.com'),
+    check_spec: optional({
+      dns: optional({ records: fc.array(record, { minLength: 1, maxLength: 3 }), crossCheck: fc.boolean() }),
+    }),
+  }),
   vendor: optional({ target: fc.constant('github'), components: fc.constantFrom([], ['Actions', 'Git Operations']) }),
 };
-const common = { interval_seconds: fc.constantFrom(10, 60, 90, 3600), down_after_failures: fc.integer({ min: 1, max: 5 }), up_after_successes: fc.integer({ min: 1, max: 5 }), sla_target: fc.constantFrom(99.95, 100, null) };
+const common = {
+  interval_seconds: fc.constantFrom(10, 60, 90, 3600),
+  down_after_failures: fc.integer({ min: 1, max: 5 }),
+  up_after_successes: fc.integer({ min: 1, max: 5 }),
+  sla_target: fc.constantFrom(99.95, 100, null),
+};
 
 /** A heartbeat asks nobody: the service shortens its timeout as it sees fit. */
 const timeout = { timeout_ms: fc.constantFrom(1, 5000, 9999) };
 
 /** Any monitor that the API can hold. */
-const anyMonitor = fc.constantFrom(...MONITOR_TYPES).chain((type) =>
-  fc
-    .tuple(optional({ ...common, ...(type !== 'heartbeat' && timeout) }), BY_TYPE[type], type === 'vendor' ? fc.constant({}) : optional({ dependencies: fc.constantFrom([], ['mon_vendor']) }))
-    .map((parts) => Object.assign({ name: 'Shop', type }, ...parts) as Record<string, unknown>),
-);
+const anyMonitor = fc
+  .constantFrom(...MONITOR_TYPES)
+  .chain((type) =>
+    fc
+      .tuple(
+        optional({ ...common, ...(type !== 'heartbeat' && timeout) }),
+        BY_TYPE[type],
+        type === 'vendor' ? fc.constant({}) : optional({ dependencies: fc.constantFrom([], ['mon_vendor']) }),
+      )
+      .map((parts) => Object.assign({ name: 'Shop', type }, ...parts) as Record<string, unknown>),
+  );
 
 /** Objects without anything in them say as little as none. */
 function bare(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const filled = Object.entries(value).map(([key, inner]) => [key, bare(inner)] as const);
-  return Object.fromEntries(filled.filter(([, inner]) => typeof inner !== 'object' || inner === null || Array.isArray(inner) || Object.keys(inner).length > 0));
+  return Object.fromEntries(
+    filled.filter(
+      ([, inner]) =>
+        typeof inner !== 'object' || inner === null || Array.isArray(inner) || Object.keys(inner).length > 0,
+    ),
+  );
 }
 
 test('a monitor that is opened and saved loses nothing, secrets included, whatever it is', (t) => {
@@ -123,12 +237,27 @@ test('what was changed changes, and nothing else does', (t) => {
   fc.assert(
     fc.property(anyMonitor, (body) => {
       const stored = create(body);
-      const after = edited(stored, (draft) => ({ ...draft, name: ' Till ', slaTarget: '98.5', interval: '20000', assertions: draft.assertions.toReversed() }));
+      const after = edited(stored, (draft) => ({
+        ...draft,
+        name: ' Till ',
+        slaTarget: '98.5',
+        interval: '20000',
+        assertions: draft.assertions.toReversed(),
+      }));
       const assertions = stored.settings.checkSpec.assertions?.toReversed();
-      const expected = { ...stored.settings, name: 'Till', slaTarget: 98.5, intervalSeconds: 20_000, checkSpec: { ...stored.settings.checkSpec, ...(assertions && { assertions }) } };
+      const expected = {
+        ...stored.settings,
+        name: 'Till',
+        slaTarget: 98.5,
+        intervalSeconds: 20_000,
+        checkSpec: { ...stored.settings.checkSpec, ...(assertions && { assertions }) },
+      };
       // What was left to follow the interval follows it.
       const { timeoutMs, heartbeatGraceSeconds, ...rest } = after.settings;
-      t.deepEqual(bare({ ...after, settings: { ...rest, timeoutMs: 0, heartbeatGraceSeconds: 0 } }), bare({ ...stored, settings: { ...expected, timeoutMs: 0, heartbeatGraceSeconds: 0 } }));
+      t.deepEqual(
+        bare({ ...after, settings: { ...rest, timeoutMs: 0, heartbeatGraceSeconds: 0 } }),
+        bare({ ...stored, settings: { ...expected, timeoutMs: 0, heartbeatGraceSeconds: 0 } }),
+      );
       t.true([stored.settings.timeoutMs, 10_000].includes(timeoutMs));
       t.true([stored.settings.heartbeatGraceSeconds, 4000].includes(heartbeatGraceSeconds));
     }),
@@ -154,33 +283,94 @@ for (const type of MONITOR_TYPES) {
 }
 
 test('a save that changes nothing sends only what would be lost without it', (t) => {
-  const http = create({ name: 'x', target: 'https://example.com', interval_seconds: 30, check_spec: { request: { headers: { a: '1' }, secretHeaders: { b: '2' } } } });
-  const body = (stored: MonitorDraft) => patchBody(opened(stored), { original: opened(stored), surroundings: SURROUNDINGS });
+  const http = create({
+    name: 'x',
+    target: 'https://example.com',
+    interval_seconds: 30,
+    check_spec: { request: { headers: { a: '1' }, secretHeaders: { b: '2' } } },
+  });
+  const body = (stored: MonitorDraft) =>
+    patchBody(opened(stored), { original: opened(stored), surroundings: SURROUNDINGS });
   t.deepEqual(body(http), { check_spec: { request: { headers: { a: '1' }, preserveSecretHeaders: true } } });
   t.deepEqual(body(create({ name: 'x', type: 'vendor', target: 'github', components: ['Actions'] })), {});
-  t.deepEqual(body(create({ name: 'x', type: 'tcp', target: 'a.example:1', down_min_sources: 3, check_spec: { transport: { payload: 'x', payloadSecret: true } } })), { down_min_sources: 3 });
+  t.deepEqual(
+    body(
+      create({
+        name: 'x',
+        type: 'tcp',
+        target: 'a.example:1',
+        down_min_sources: 3,
+        check_spec: { transport: { payload: 'x', payloadSecret: true } },
+      }),
+    ),
+    { down_min_sources: 3 },
+  );
 });
 
 test('what is emptied goes back to what the service chooses', (t) => {
-  const stored = create({ name: 'x', target: 'https://example.com', interval_seconds: 30, timeout_ms: 1000, method: 'PUT', expected_status: '418', body_match: 'a', sla_target: 99, down_min_sources: 3, down_after_failures: 5, warn_days: 3, dependencies: ['mon_vendor'], follow_redirects: false });
-  const empty = edited(stored, (draft) => ({ ...emptyDraft('http'), name: draft.name, target: draft.target, sources: draft.sources }));
+  const stored = create({
+    name: 'x',
+    target: 'https://example.com',
+    interval_seconds: 30,
+    timeout_ms: 1000,
+    method: 'PUT',
+    expected_status: '418',
+    body_match: 'a',
+    sla_target: 99,
+    down_min_sources: 3,
+    down_after_failures: 5,
+    warn_days: 3,
+    dependencies: ['mon_vendor'],
+    follow_redirects: false,
+  });
+  const empty = edited(stored, (draft) => ({
+    ...emptyDraft('http'),
+    name: draft.name,
+    target: draft.target,
+    sources: draft.sources,
+  }));
   t.deepEqual(bare(empty), bare(create({ name: 'x', target: 'https://example.com' })));
   const ping = create({ name: 'x', type: 'icmp', check_spec: { ping: { count: 3 } } });
-  t.deepEqual(edited(ping, (draft) => ({ ...draft, ping: { count: '', lossDegradedPct: '', rttDegradedMs: '' } })).settings.checkSpec, { ping: {} });
+  t.deepEqual(
+    edited(ping, (draft) => ({ ...draft, ping: { count: '', lossDegradedPct: '', rttDegradedMs: '' } })).settings
+      .checkSpec,
+    { ping: {} },
+  );
 });
 
 test('secrets are replaced where that is said, kept where not, and gone where they were taken away', (t) => {
-  const stored = create({ name: 'x', check_spec: { request: { secretHeaders: { 'X-Key': 'old', 'X-Other': 'other' }, auth: { type: 'bearer', token: 'old' }, body: 'old', bodySecret: true } } });
-  const change = (draft: Draft, parts: Partial<Draft['request']>): Draft => ({ ...draft, request: { ...draft.request, ...parts } });
+  const stored = create({
+    name: 'x',
+    check_spec: {
+      request: {
+        secretHeaders: { 'X-Key': 'old', 'X-Other': 'other' },
+        auth: { type: 'bearer', token: 'old' },
+        body: 'old',
+        bodySecret: true,
+      },
+    },
+  });
+  const change = (draft: Draft, parts: Partial<Draft['request']>): Draft => ({
+    ...draft,
+    request: { ...draft.request, ...parts },
+  });
   const replaced = edited(stored, (draft) =>
     change(draft, {
-      headers: draft.request.headers.map((header) => (header.name === 'X-Key' ? { ...header, kind: 'secret', value: 'new' } : header)),
+      headers: draft.request.headers.map((header) =>
+        header.name === 'X-Key' ? { ...header, kind: 'secret', value: 'new' } : header,
+      ),
       auth: { ...draft.request.auth, isKept: false, token: 'new' },
       body: { kind: 'secret', text: 'new' },
     }),
   );
-  t.deepEqual(replaced.secrets, { secretHeaders: { 'X-Key': 'new', 'X-Other': 'other' }, auth: { token: 'new' }, body: 'new' });
-  const plain = edited(stored, (draft) => change(draft, { headers: [], auth: { ...draft.request.auth, type: '' }, body: { kind: 'plain', text: 'seen' } }));
+  t.deepEqual(replaced.secrets, {
+    secretHeaders: { 'X-Key': 'new', 'X-Other': 'other' },
+    auth: { token: 'new' },
+    body: 'new',
+  });
+  const plain = edited(stored, (draft) =>
+    change(draft, { headers: [], auth: { ...draft.request.auth, type: '' }, body: { kind: 'plain', text: 'seen' } }),
+  );
   t.deepEqual(plain.secrets, {});
   t.deepEqual(plain.settings.checkSpec, { request: { body: 'seen' } });
 });
@@ -191,19 +381,38 @@ test('one of several stored headers is taken away by itself, and may be kept aft
   t.deepEqual(removeHeader([plain, kept('b'), kept('c')], 1), [plain, { ...kept('b'), kind: 'removed' }, kept('c')]);
   t.deepEqual(removeHeader([plain, kept('b')], 0), [kept('b')]);
 
-  const current = create({ name: 'x', target: 'https://a.example', check_spec: { request: { secretHeaders: { 'X-One': '1', 'X-Two': '2', 'X-Three': '3' } } } });
+  const current = create({
+    name: 'x',
+    target: 'https://a.example',
+    check_spec: { request: { secretHeaders: { 'X-One': '1', 'X-Two': '2', 'X-Three': '3' } } },
+  });
   const original = opened(current);
   const change = (changed: (all: readonly HeaderDraft[]) => readonly HeaderDraft[]) => {
     const draft = { ...original, request: { ...original.request, headers: changed(original.request.headers) } };
     return patch(current, patchBody(draft, { original, surroundings: SURROUNDINGS })).secrets;
   };
-  const without = (name: string) => (all: readonly HeaderDraft[]) => removeHeader(all, all.findIndex((header) => header.name === name));
+  const without = (name: string) => (all: readonly HeaderDraft[]) =>
+    removeHeader(
+      all,
+      all.findIndex((header) => header.name === name),
+    );
   t.deepEqual(change(without('X-Two')), { secretHeaders: { 'X-One': '1', 'X-Three': '3' } });
-  t.deepEqual(change((all) => [...without('X-Two')(all), { name: 'x-two', value: 'new', kind: 'secret', isStored: false }]), { secretHeaders: { 'X-One': '1', 'X-Three': '3', 'x-two': 'new' } });
-  t.deepEqual(change((all) => without('X-One')(without('X-Two')(without('X-Three')(all)))), {});
+  t.deepEqual(
+    change((all) => [...without('X-Two')(all), { name: 'x-two', value: 'new', kind: 'secret', isStored: false }]),
+    { secretHeaders: { 'X-One': '1', 'X-Three': '3', 'x-two': 'new' } },
+  );
+  t.deepEqual(
+    change((all) => without('X-One')(without('X-Two')(without('X-Three')(all)))),
+    {},
+  );
 });
 
 test('a number that is none goes as it was written, for the service to answer', (t) => {
   const read = readMonitorCreate(createBody({ ...emptyDraft('http'), name: 'x', interval: 'often' }), CONTEXT);
-  t.deepEqual(read, { ok: false, problems: [{ field: 'interval_seconds', message: 'interval_seconds must be a whole number from 1 to 86400, got "often"' }] });
+  t.deepEqual(read, {
+    ok: false,
+    problems: [
+      { field: 'interval_seconds', message: 'interval_seconds must be a whole number from 1 to 86400, got "often"' },
+    ],
+  });
 });

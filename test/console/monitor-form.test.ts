@@ -12,61 +12,87 @@ withConsole(test);
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
-    const called = String(await page.evaluate('(document.activeElement.labels?.[0] ?? document.activeElement).textContent'));
+    const called = String(
+      await page.evaluate('(document.activeElement.labels?.[0] ?? document.activeElement).textContent'),
+    );
     if (name.test(called)) return;
   }
   throw new Error(`Tab does not lead to ${name}`);
 }
 
-const opened = (page: Page) => page.evaluate('[...document.querySelectorAll("details")].forEach((fold) => { fold.open = true; })');
+const opened = (page: Page) =>
+  page.evaluate('[...document.querySelectorAll("details")].forEach((fold) => { fold.open = true; })');
 
-test.serial('a web page is watched by the keyboard alone, and what the service refuses is said at its field', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/monitors/new');
-  await signIn(page, person);
-  const target = page.getByLabel('URL', { exact: true });
-  await target.and(page.locator(':focus')).waitFor();
-  await page.keyboard.type('shop.example');
-  await page.keyboard.press('Enter');
-  const problem = page.locator('form').getByRole('alert').filter({ hasText: 'Must be a URL with http or https' });
-  await problem.waitFor();
-  t.is(await target.getAttribute('aria-invalid'), 'true');
-  const described = await target.evaluate((input) => input.ownerDocument.getElementById(input.getAttribute('aria-describedby') ?? '')?.textContent);
-  t.regex(described ?? '', /^Must be a URL.*got "shop\.example"$/);
-  await target.and(page.locator(':focus')).waitFor();
+test.serial(
+  'a web page is watched by the keyboard alone, and what the service refuses is said at its field',
+  async (t) => {
+    const { browser, service, person } = t.context;
+    const { page, complaints } = await openPage(t, browser, { url: service.url });
+    await page.goto('/monitors/new');
+    await signIn(page, person);
+    const target = page.getByLabel('URL', { exact: true });
+    await target.and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('shop.example');
+    await page.keyboard.press('Enter');
+    const problem = page.locator('form').getByRole('alert').filter({ hasText: 'Must be a URL with http or https' });
+    await problem.waitFor();
+    t.is(await target.getAttribute('aria-invalid'), 'true');
+    const described = await target.evaluate(
+      (input) => input.ownerDocument.getElementById(input.getAttribute('aria-describedby') ?? '')?.textContent,
+    );
+    t.regex(described ?? '', /^Must be a URL.*got "shop\.example"$/);
+    await target.and(page.locator(':focus')).waitFor();
 
-  await page.keyboard.press('Home');
-  await page.keyboard.type('http://127.0.0.1:1/');
-  await tabTo(page, /^Name$/);
-  await page.keyboard.type('Shop');
-  await tabTo(page, /^Check every$/);
-  await page.keyboard.type('2');
-  await tabTo(page, /^Thresholds/);
-  await page.keyboard.press('Enter');
-  await tabTo(page, /^Timeout/);
-  await page.keyboard.type('soon');
-  await page.keyboard.press('Enter');
-  await page.getByText('Must be a whole number from 1 to 10000, got "soon"').waitFor();
-  await page.keyboard.press('Control+a');
-  await page.keyboard.type('2500');
-  await tabTo(page, /^Try it$/);
-  await page.keyboard.press('Enter');
-  await page.getByText('It would be down').waitFor();
-  t.deepEqual(await findBarriers(page), []);
-  await tabTo(page, /^Create monitor$/);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/monitors\/mon_/);
-  const { json } = await service.call('GET', new URL(page.url()).pathname);
-  const { name, target: watched, interval_seconds, timeout_ms, down_after_failures } = json;
-  t.deepEqual({ name, watched, interval_seconds, timeout_ms, down_after_failures }, { name: 'Shop', watched: 'http://127.0.0.1:1/shop.example', interval_seconds: 120, timeout_ms: 2500, down_after_failures: 2 });
-  t.deepEqual(complaints, []);
-});
+    await page.keyboard.press('Home');
+    await page.keyboard.type('http://127.0.0.1:1/');
+    await tabTo(page, /^Name$/);
+    await page.keyboard.type('Shop');
+    await tabTo(page, /^Check every$/);
+    await page.keyboard.type('2');
+    await tabTo(page, /^Thresholds/);
+    await page.keyboard.press('Enter');
+    await tabTo(page, /^Timeout/);
+    await page.keyboard.type('soon');
+    await page.keyboard.press('Enter');
+    await page.getByText('Must be a whole number from 1 to 10000, got "soon"').waitFor();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('2500');
+    await tabTo(page, /^Try it$/);
+    await page.keyboard.press('Enter');
+    await page.getByText('It would be down').waitFor();
+    t.deepEqual(await findBarriers(page), []);
+    await tabTo(page, /^Create monitor$/);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/monitors\/mon_/);
+    const { json } = await service.call('GET', new URL(page.url()).pathname);
+    const { name, target: watched, interval_seconds, timeout_ms, down_after_failures } = json;
+    t.deepEqual(
+      { name, watched, interval_seconds, timeout_ms, down_after_failures },
+      {
+        name: 'Shop',
+        watched: 'http://127.0.0.1:1/shop.example',
+        interval_seconds: 120,
+        timeout_ms: 2500,
+        down_after_failures: 2,
+      },
+    );
+    t.deepEqual(complaints, []);
+  },
+);
 
 test.serial('an edit keeps secrets unless they are replaced, is saved once, and is not lost by leaving', async (t) => {
   const { browser, service, person } = t.context;
-  const request = { headers: { Accept: '*/*' }, secretHeaders: { 'X-Key': 's3cret' }, auth: { type: 'bearer', token: 's3cret' } };
-  const { json } = await service.call('POST', '/monitors', { name: 'Till', target: 'http://127.0.0.1:1/', interval_seconds: 3600, check_spec: { request } });
+  const request = {
+    headers: { Accept: '*/*' },
+    secretHeaders: { 'X-Key': 's3cret' },
+    auth: { type: 'bearer', token: 's3cret' },
+  };
+  const { json } = await service.call('POST', '/monitors', {
+    name: 'Till',
+    target: 'http://127.0.0.1:1/',
+    interval_seconds: 3600,
+    check_spec: { request },
+  });
   const path = `/monitors/${String(json['id'])}`;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   const patches: unknown[] = [];
@@ -106,7 +132,9 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
   const { preserveSecretHeaders: _, ...rest } = kept;
   t.deepEqual(patches.slice(1), [{ check_spec: { request: { ...rest, secretHeaders: { 'X-Key': 'new' } } } }]);
   const read = await service.call('GET', path);
-  t.deepEqual(read.json['check_spec'], { request: { headers: { Accept: '*/*' }, secretHeaderNames: ['X-Key'], auth: { type: 'bearer' } } });
+  t.deepEqual(read.json['check_spec'], {
+    request: { headers: { Accept: '*/*' }, secretHeaderNames: ['X-Key'], auth: { type: 'bearer' } },
+  });
   t.deepEqual(complaints, []);
 });
 
@@ -117,7 +145,16 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
   await signIn(page, person);
   await page.getByRole('button', { name: 'Add rule' }).click();
   t.deepEqual(await findBarriers(page), []);
-  for (const type of ['TCP port', 'Ping', 'Domain expiry', 'Vendor status', 'UDP service', 'DNS records', 'Web page or API', 'Job or cron']) {
+  for (const type of [
+    'TCP port',
+    'Ping',
+    'Domain expiry',
+    'Vendor status',
+    'UDP service',
+    'DNS records',
+    'Web page or API',
+    'Job or cron',
+  ]) {
     await page.getByRole('radio', { name: type }).check();
     await opened(page);
     t.is(await page.evaluate('document.querySelector("main").scrollWidth'), 360, `${type} is no wider than the screen`);
@@ -156,7 +193,8 @@ test.serial("a vendor's components are ticked in the list of its status page, wi
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await page.waitForURL(/\/monitors\/mon_/);
   const path = new URL(page.url()).pathname;
-  const watched = async () => ((await service.call('GET', path)).json['check_spec'] as { vendor: { components: string[] } }).vendor.components;
+  const watched = async () =>
+    ((await service.call('GET', path)).json['check_spec'] as { vendor: { components: string[] } }).vendor.components;
   t.deepEqual(await watched(), ['Dashboard']);
 
   await page.goto(`${path}/edit`);

@@ -68,7 +68,9 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await plot.focus();
   await page.keyboard.press('End');
   for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('ArrowLeft');
-  await until(async () => /: p95 .* ms, p50 .* ms$|nothing measured/.test((await plot.getAttribute('aria-valuetext')) ?? ''));
+  await until(async () =>
+    /: p95 .* ms, p50 .* ms$|nothing measured/.test((await plot.getAttribute('aria-valuetext')) ?? ''),
+  );
   await page.keyboard.press('Enter');
   await page.waitForURL(/at=\d+/);
   await page.getByText(/^Of \w+ \d+ \w+/).waitFor();
@@ -100,13 +102,22 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.getByText(/in the mean of the last 24 hours/).waitFor();
   t.deepEqual(await findBarriers(page), []);
 
-  const listed = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Checks', exact: true }) }).getByRole('listitem');
+  const listed = page
+    .locator('section')
+    .filter({ has: page.getByRole('heading', { name: 'Checks', exact: true }) })
+    .getByRole('listitem');
   for (const count of [40, 60]) {
     await page.getByRole('button', { name: 'Show older ones' }).click();
     await listed.nth(count - 1).waitFor();
   }
   t.is(await listed.count(), 60);
-  t.is(new Set(await listed.getByRole('button').evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-controls')))).size, 60, 'none comes twice');
+  t.is(
+    new Set(
+      await listed.getByRole('button').evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-controls'))),
+    ).size,
+    60,
+    'none comes twice',
+  );
 
   await page.getByRole('button', { name: 'Phases', exact: true }).click();
   await page.waitForURL(/view=phases/);
@@ -115,7 +126,9 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.keyboard.press('End');
   await until(async () => {
     await page.keyboard.press('ArrowLeft');
-    return /: Download 5.* ms, Wait 50.* ms, TLS 14.* ms, Connect 9.* ms, DNS 2.* ms$/.test((await plot.getAttribute('aria-valuetext')) ?? '');
+    return /: Download 5.* ms, Wait 50.* ms, TLS 14.* ms, Connect 9.* ms, DNS 2.* ms$/.test(
+      (await plot.getAttribute('aria-valuetext')) ?? '',
+    );
   });
   await page.getByRole('button', { name: '1 y', exact: true }).click();
   await page.waitForURL(/range=1y.*view=phases|view=phases.*range=1y/);
@@ -149,7 +162,11 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await heading(page, 'Shop is up').waitFor();
 
   await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
-  const phone = await openPage(t, t.context.browser, { url: t.context.service.url, size: 'phone', colorScheme: 'dark' });
+  const phone = await openPage(t, t.context.browser, {
+    url: t.context.service.url,
+    size: 'phone',
+    colorScheme: 'dark',
+  });
   await phone.page.goto(`/monitors/${id}`);
   await signIn(phone.page, t.context.person);
   await phone.page.getByRole('heading', { name: 'Settings' }).waitFor();
@@ -176,17 +193,27 @@ test('what is wrong in an address is as if it were not there, and a zoom stays w
   t.deepEqual(spanOf({ range: '1h', zoom: null }, 10_000), { from: 6400, to: 10_000 });
   t.deepEqual(fitZoom({ from: 10_010, to: 10_020 }, 1_000_000), { from: 9720, to: 10_320 });
   t.deepEqual(fitZoom({ from: 999_000, to: 1_100_000 }, 1_000_000), { from: 898_920, to: 999_960 });
-  t.deepEqual(scaleSpan({ from: 0, to: 1000 }, { centre: 250, factor: 0.5, shortest: 100, latest: 2000 }), { from: 125, to: 625 });
+  t.deepEqual(scaleSpan({ from: 0, to: 1000 }, { centre: 250, factor: 0.5, shortest: 100, latest: 2000 }), {
+    from: 125,
+    to: 625,
+  });
 });
 
 test('lines stand one upon the other, without a gap where one of them was not there', (t) => {
   const line = (name: string, values: (number | null)[]) => ({ name, values, colour: 'plot-1', width: 1 });
-  const stacked = stackLines([line('dns', [null, 1, 2, null]), line('tls', [null, null, 10, 5]), line('wait', [null, 4, null, 3])]);
-  t.deepEqual(stacked.map(({ name, values, told }) => [name, values, told]), [
-    ['wait', [null, 5, 12, 8], [null, 4, null, 3]],
-    ['tls', [null, 1, 12, 5], [null, null, 10, 5]],
-    ['dns', [null, 1, 2, 0], [null, 1, 2, null]],
+  const stacked = stackLines([
+    line('dns', [null, 1, 2, null]),
+    line('tls', [null, null, 10, 5]),
+    line('wait', [null, 4, null, 3]),
   ]);
+  t.deepEqual(
+    stacked.map(({ name, values, told }) => [name, values, told]),
+    [
+      ['wait', [null, 5, 12, 8], [null, 4, null, 3]],
+      ['tls', [null, 1, 12, 5], [null, null, 10, 5]],
+      ['dns', [null, 1, 2, 0], [null, 1, 2, null]],
+    ],
+  );
 });
 
 test('a line goes over holes that the interval makes, and breaks at those that it does not', (t) => {
@@ -201,7 +228,14 @@ test('a line goes over holes that the interval makes, and breaks at those that i
 async function makeMonitor(t: ExecutionContext<ConsoleService>, more: object = {}): Promise<Watched> {
   const target = await startTarget(t);
   const { call } = t.context.service;
-  const settings = { name: 'Shop', target: target.url(), interval_seconds: 3600, down_after_failures: 1, sla_target: 99.9, ...more };
+  const settings = {
+    name: 'Shop',
+    target: target.url(),
+    interval_seconds: 3600,
+    down_after_failures: 1,
+    sla_target: 99.9,
+    ...more,
+  };
   const { json, status } = await call('POST', '/monitors', settings);
   t.is(status, 201);
   const id = String(json['id']);

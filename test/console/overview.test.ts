@@ -11,96 +11,133 @@ withConsole(test);
 /** As many as make the list scroll; the names come out in no order. */
 const MONITORS = 120;
 
-test.serial('who comes first signs in with the password of the first start, and is led to the first monitor', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/incidents?status=open');
-  await page.getByLabel('E-mail').fill(person.email);
-  await page.getByLabel('Password').fill('not this one');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  t.regex((await page.getByRole('alert').textContent()) ?? '', /password/);
-  await signIn(page, person);
-  t.is(new URL(page.url()).pathname + new URL(page.url()).search, '/incidents?status=open', 'it goes on where it was going');
-  await page.goto('/');
-  await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
-  t.deepEqual(await findBarriers(page), []);
-  const asked: string[] = [];
-  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-  await page.reload();
-  await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
-  // With the stream all is asked for once more: what happened in between would be missed.
-  const early = asked.slice(0, asked.indexOf('/v1/live'));
-  for (const path of ['/v1/session', '/v1/overview', '/v1/incidents']) t.is(early.filter((each) => each === path).length, 1, `${path} is asked for once`);
-  t.true(asked.indexOf('/v1/overview') < asked.findIndex((path) => path.includes('/overview-')), 'the data does not wait for the page that shows it');
-  await page.getByRole('button', { name: person.email }).click();
-  await page.getByRole('radio', { name: 'Dark' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('Password').waitFor();
-  t.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
-  t.deepEqual(complaints, []);
-});
-
-test.serial('the overview shows thousands as dozens, what is down first, and finds by words, status and keys', async (t) => {
-  const { browser, service, person } = t.context;
-  const settings = Array.from({ length: MONITORS }, (_, index) => ({ name: `Shop ${(index * 37) % MONITORS}`, target: `127.0.0.1:${index + 1}`, type: 'tcp', interval_seconds: 3600 }));
-  const created: Answer[] = [];
-  while (created.length < MONITORS) created.push(...(await Promise.all(settings.slice(created.length, created.length + 8).map((body) => service.call('POST', '/monitors', body)))));
-  t.deepEqual(created.filter(({ status }) => status !== 201).map(({ json }) => json), []);
-  const ids = created.map(({ json }) => String(json['id']));
-  await withClient(t.context.databaseUrl, async (client) => {
-    await client.query(`UPDATE monitors SET enabled = false, state = 'up'`);
-    // A slow machine has decided by now that nothing listens there.
-    await client.query('DELETE FROM incidents');
-    await client.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [ids[7]]);
-    await client.query(
-      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
-       SELECT 'inc_1', tenant_id, id, name, 'down', 'connection refused <b>', '{local}', $2, $2 FROM monitors WHERE id = $1`,
-      [ids[7], Date.now() - 300_000],
+test.serial(
+  'who comes first signs in with the password of the first start, and is led to the first monitor',
+  async (t) => {
+    const { browser, service, person } = t.context;
+    const { page, complaints } = await openPage(t, browser, { url: service.url });
+    await page.goto('/incidents?status=open');
+    await page.getByLabel('E-mail').fill(person.email);
+    await page.getByLabel('Password').fill('not this one');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    t.regex((await page.getByRole('alert').textContent()) ?? '', /password/);
+    await signIn(page, person);
+    t.is(
+      new URL(page.url()).pathname + new URL(page.url()).search,
+      '/incidents?status=open',
+      'it goes on where it was going',
     );
-  });
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/');
-  await signIn(page, person);
-  await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
-  const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
-  const first = rows.first();
-  t.regex((await first.textContent()) ?? '', /Down for 5 min.*connection refused <b>/);
-  t.is(await first.getAttribute('aria-setsize'), String(MONITORS));
-  t.true((await rows.count()) < 40, 'what is out of sight is not in the page');
-  await page.getByRole('img', { name: /days|No uptime/ }).first().waitFor();
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
+    t.deepEqual(await findBarriers(page), []);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
+    // With the stream all is asked for once more: what happened in between would be missed.
+    const early = asked.slice(0, asked.indexOf('/v1/live'));
+    for (const path of ['/v1/session', '/v1/overview', '/v1/incidents'])
+      t.is(early.filter((each) => each === path).length, 1, `${path} is asked for once`);
+    t.true(
+      asked.indexOf('/v1/overview') < asked.findIndex((path) => path.includes('/overview-')),
+      'the data does not wait for the page that shows it',
+    );
+    await page.getByRole('button', { name: person.email }).click();
+    await page.getByRole('radio', { name: 'Dark' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').waitFor();
+    t.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
+    t.deepEqual(complaints, []);
+  },
+);
 
-  await page.keyboard.press('j');
-  await page.keyboard.press('j');
-  await page.keyboard.press('k');
-  t.is(await page.evaluate('document.activeElement.getAttribute("href")'), `/monitors/${ids[7]}`);
-  for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('j');
-  const focused = page.locator('main a:focus');
-  await focused.waitFor();
-  t.true(await focused.evaluate((link) => link.getBoundingClientRect().bottom <= link.ownerDocument.documentElement.clientHeight), 'the keyboard takes the list along');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/monitors\/mon_/);
-  const left = await page.evaluate('document.activeElement.tagName');
-  t.is(left, 'MAIN', 'after going elsewhere the keyboard is at the page');
-  await page.goBack();
-  await focused.waitFor();
-  t.true(await page.locator('main').evaluate((main) => main.scrollTop > 0), 'coming back it is where it was left');
+test.serial(
+  'the overview shows thousands as dozens, what is down first, and finds by words, status and keys',
+  async (t) => {
+    const { browser, service, person } = t.context;
+    const settings = Array.from({ length: MONITORS }, (_, index) => ({
+      name: `Shop ${(index * 37) % MONITORS}`,
+      target: `127.0.0.1:${index + 1}`,
+      type: 'tcp',
+      interval_seconds: 3600,
+    }));
+    const created: Answer[] = [];
+    while (created.length < MONITORS)
+      created.push(
+        ...(await Promise.all(
+          settings.slice(created.length, created.length + 8).map((body) => service.call('POST', '/monitors', body)),
+        )),
+      );
+    t.deepEqual(
+      created.filter(({ status }) => status !== 201).map(({ json }) => json),
+      [],
+    );
+    const ids = created.map(({ json }) => String(json['id']));
+    await withClient(t.context.databaseUrl, async (client) => {
+      await client.query(`UPDATE monitors SET enabled = false, state = 'up'`);
+      // A slow machine has decided by now that nothing listens there.
+      await client.query('DELETE FROM incidents');
+      await client.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [ids[7]]);
+      await client.query(
+        `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+         detected_at)
+       SELECT 'inc_1', tenant_id, id, name, 'down', 'connection refused <b>', '{local}', $2, $2 FROM monitors
+         WHERE id = $1`,
+        [ids[7], Date.now() - 300_000],
+      );
+    });
+    const { page, complaints } = await openPage(t, browser, { url: service.url });
+    await page.goto('/');
+    await signIn(page, person);
+    await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+    const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
+    const first = rows.first();
+    t.regex((await first.textContent()) ?? '', /Down for 5 min.*connection refused <b>/);
+    t.is(await first.getAttribute('aria-setsize'), String(MONITORS));
+    t.true((await rows.count()) < 40, 'what is out of sight is not in the page');
+    await page
+      .getByRole('img', { name: /days|No uptime/ })
+      .first()
+      .waitFor();
 
-  await page.keyboard.press('/');
-  // As slowly as people: between two letters the list is drawn anew, and must not take the keyboard along.
-  await page.keyboard.type('shop 117', { delay: 40 });
-  await page.waitForURL(/q=shop/);
-  const found = settings.filter(({ name, target }) => `${name} ${target}`.includes('117')).length;
-  await until(async () => (await rows.count()) === found);
-  await page.getByRole('searchbox').fill('nothing like it');
-  await page.getByRole('button', { name: 'Show all' }).click();
-  await page.getByRole('button', { name: 'Down 1' }).click();
-  await until(async () => (await rows.count()) === 1);
-  await page.getByRole('button', { name: /^All/ }).click();
-  await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-  t.deepEqual(await findBarriers(page), []);
-  t.deepEqual(complaints, []);
-});
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    t.is(await page.evaluate('document.activeElement.getAttribute("href")'), `/monitors/${ids[7]}`);
+    for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('j');
+    const focused = page.locator('main a:focus');
+    await focused.waitFor();
+    t.true(
+      await focused.evaluate(
+        (link) => link.getBoundingClientRect().bottom <= link.ownerDocument.documentElement.clientHeight,
+      ),
+      'the keyboard takes the list along',
+    );
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/monitors\/mon_/);
+    const left = await page.evaluate('document.activeElement.tagName');
+    t.is(left, 'MAIN', 'after going elsewhere the keyboard is at the page');
+    await page.goBack();
+    await focused.waitFor();
+    t.true(await page.locator('main').evaluate((main) => main.scrollTop > 0), 'coming back it is where it was left');
+
+    await page.keyboard.press('/');
+    // As slowly as people: between two letters the list is drawn anew, and must not take the keyboard along.
+    await page.keyboard.type('shop 117', { delay: 40 });
+    await page.waitForURL(/q=shop/);
+    const found = settings.filter(({ name, target }) => `${name} ${target}`.includes('117')).length;
+    await until(async () => (await rows.count()) === found);
+    await page.getByRole('searchbox').fill('nothing like it');
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByRole('button', { name: 'Down 1' }).click();
+    await until(async () => (await rows.count()) === 1);
+    await page.getByRole('button', { name: /^All/ }).click();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    t.deepEqual(await findBarriers(page), []);
+    t.deepEqual(complaints, []);
+  },
+);
 
 test.serial('it fits a phone in the dark, and shows a change without being asked', async (t) => {
   const { browser, service, person } = t.context;
@@ -120,7 +157,10 @@ test.serial('what the policy forbids is refused by the browser, and told', async
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   await page.goto('/');
   await page.getByLabel('E-mail').waitFor();
-  await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<p style="color: red">red</p><img src="https://elsewhere.example/a.png">')`);
+  await page.evaluate(
+    `document.body.insertAdjacentHTML('beforeend', '<p style="color: red">red</p><img ` +
+      `src="https://elsewhere.example/a.png">')`,
+  );
   const told = await until(() => complaints.length >= 2 && complaints.join('\n'));
   t.regex(told, /inline style/);
   t.regex(told, /elsewhere\.example/);

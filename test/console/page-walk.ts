@@ -2,14 +2,24 @@ import type { Locator, Page } from 'playwright-core';
 import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
-/** What opens over a page: `by` is what somebody presses for it, `leads` from it to something that is shown once, which `asks` before it closes. */
-export type WalkedDialog = { title: RegExp; by: (page: Page) => Locator; leads?: { press: string; title: RegExp; asks: RegExp } };
+/**
+ * What opens over a page: `by` is what somebody presses for it, `leads` from it to something that is shown once, which
+ * `asks` before it closes.
+ */
+export type WalkedDialog = {
+  title: RegExp;
+  by: (page: Page) => Locator;
+  leads?: { press: string; title: RegExp; asks: RegExp };
+};
 
 /** Where a page is visited, a text that shows that it is all there, and what opens over it. */
 export type Place = { path: string; shows: string | RegExp; dialogs?: readonly WalkedDialog[] };
 
 /** `isOpen`: for who is not signed in. */
-export type WalkedPage = { isOpen?: boolean; places: (ids: Record<keyof Furnished['ids'], string>) => readonly Place[] };
+export type WalkedPage = {
+  isOpen?: boolean;
+  places: (ids: Record<keyof Furnished['ids'], string>) => readonly Place[];
+};
 
 const button = (name: string | RegExp) => (page: Page) => page.locator('main').getByRole('button', { name }).first();
 
@@ -17,13 +27,43 @@ const button = (name: string | RegExp) => (page: Page) => page.locator('main').g
 export const WALK: Record<PageName, WalkedPage> = {
   overview: { places: () => [{ path: '/', shows: /Down for/ }] },
   monitors: { places: () => [{ path: '/monitors?sort=name', shows: /Down for/ }] },
-  monitorNew: { places: () => [{ path: '/monitors/new', shows: 'What is to be watched?' }, { path: '/monitors/new?type=dns', shows: 'Name to look up' }] },
-  monitor: { places: ({ monitor }) => [{ path: `/monitors/${monitor}`, shows: 'Secret headers', dialogs: [{ title: /^Delete http/, by: button('Delete') }] }] },
+  monitorNew: {
+    places: () => [
+      { path: '/monitors/new', shows: 'What is to be watched?' },
+      { path: '/monitors/new?type=dns', shows: 'Name to look up' },
+    ],
+  },
+  monitor: {
+    places: ({ monitor }) => [
+      {
+        path: `/monitors/${monitor}`,
+        shows: 'Secret headers',
+        dialogs: [{ title: /^Delete http/, by: button('Delete') }],
+      },
+    ],
+  },
   monitorEdit: { places: ({ monitor }) => [{ path: `/monitors/${monitor}/edit`, shows: 'Save changes' }] },
-  incidents: { places: () => [{ path: '/incidents', shows: /reason/, dialogs: [{ title: /^Choose a monitor$/, by: button('All monitors') }] }] },
-  incident: { places: ({ incident }) => [{ path: `/incidents/${incident}`, shows: /^author/, dialogs: [{ title: /^Delete this note/, by: button('Delete note') }] }] },
+  incidents: {
+    places: () => [
+      { path: '/incidents', shows: /reason/, dialogs: [{ title: /^Choose a monitor$/, by: button('All monitors') }] },
+    ],
+  },
+  incident: {
+    places: ({ incident }) => [
+      {
+        path: `/incidents/${incident}`,
+        shows: /^author/,
+        dialogs: [{ title: /^Delete this note/, by: button('Delete note') }],
+      },
+    ],
+  },
   channels: { places: () => [{ path: '/channels', shows: /Webhook/ }] },
-  channelNew: { places: () => [{ path: '/channels/new', shows: 'Test and create' }, { path: '/channels/new?type=telegram', shows: /is not set up here/ }] },
+  channelNew: {
+    places: () => [
+      { path: '/channels/new', shows: 'Test and create' },
+      { path: '/channels/new?type=telegram', shows: /is not set up here/ },
+    ],
+  },
   channel: {
     places: ({ channel }) => [
       {
@@ -39,7 +79,11 @@ export const WALK: Record<PageName, WalkedPage> = {
         shows: 'Delete channel',
         dialogs: [
           { title: /^Delete channel/, by: button('Delete channel') },
-          { title: /^Change the signing secret/, by: button('Change secret'), leads: { press: 'Change secret', title: /^The new signing secret$/, asks: /^Have you kept the secret/ } },
+          {
+            title: /^Change the signing secret/,
+            by: button('Change secret'),
+            leads: { press: 'Change secret', title: /^The new signing secret$/, asks: /^Have you kept the secret/ },
+          },
         ],
       },
     ],
@@ -53,7 +97,11 @@ export const WALK: Record<PageName, WalkedPage> = {
         shows: 'Delete agent',
         dialogs: [
           { title: /^Delete agent/, by: button('Delete agent') },
-          { title: /^Give .* a new token/, by: button('New token'), leads: { press: 'New token', title: /^The new token$/, asks: /^Have you kept the command/ } },
+          {
+            title: /^Give .* a new token/,
+            by: button('New token'),
+            leads: { press: 'New token', title: /^The new token$/, asks: /^Have you kept the command/ },
+          },
         ],
       },
     ],
@@ -71,7 +119,11 @@ export const WALK: Record<PageName, WalkedPage> = {
           { title: /^Turn off the second factor/, by: button('Turn off') },
         ],
       },
-      { path: '/settings/sessions', shows: 'This one', dialogs: [{ title: /^Sign out everywhere else/, by: button('Sign out everywhere else') }] },
+      {
+        path: '/settings/sessions',
+        shows: 'This one',
+        dialogs: [{ title: /^Sign out everywhere else/, by: button('Sign out everywhere else') }],
+      },
       {
         path: '/settings/tokens',
         shows: /in use/,
@@ -93,8 +145,13 @@ export const WALK: Record<PageName, WalkedPage> = {
       { path: '/settings/audit-log', shows: /for 400 days/ },
     ],
   },
-  fleet: { places: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Give up /, by: button(/^Give up/) }] }] },
+  fleet: {
+    places: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Give up /, by: button(/^Give up/) }] }],
+  },
   docs: { places: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
   signIn: { isOpen: true, places: () => [{ path: '/sign-in', shows: 'Password' }] },
-  invitation: { isOpen: true, places: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }] },
+  invitation: {
+    isOpen: true,
+    places: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }],
+  },
 };

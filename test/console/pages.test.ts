@@ -2,9 +2,13 @@ import test from 'ava';
 import { listAll, nextCursor } from '../../console/client/pages.ts';
 
 test('the next page is the one that Link names so, and no other', (t) => {
-  t.is(nextCursor('<https://status.example/v1/incidents?status=open&limit=1000&cursor=MTcuaW5j>; rel="next"'), 'MTcuaW5j');
+  t.is(
+    nextCursor('<https://status.example/v1/incidents?status=open&limit=1000&cursor=MTcuaW5j>; rel="next"'),
+    'MTcuaW5j',
+  );
   t.is(nextCursor('</v1/incidents?cursor=a%2Bb>;rel=next'), 'a+b');
-  for (const none of [null, '', '</v1/incidents?cursor=a>; rel="prev"', '</v1/incidents>; rel="next"', 'nonsense']) t.is(nextCursor(none), null, String(none));
+  for (const none of [null, '', '</v1/incidents?cursor=a>; rel="prev"', '</v1/incidents>; rel="next"', 'nonsense'])
+    t.is(nextCursor(none), null, String(none));
 });
 
 test('a list of many pages is read to its end, each page once', async (t) => {

@@ -1,10 +1,10 @@
-import test from 'ava';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import test from 'ava';
 import { signDelivery } from '../../notifications/webhook/signature.ts';
 import { isInstalled } from '../helpers/command.ts';
 
@@ -103,26 +103,35 @@ const languages = Object.keys(DRIVERS) as (keyof typeof DRIVERS)[];
 const installed = languages.filter((language) => isInstalled(DRIVERS[language].program));
 const missing = languages.filter((language) => !installed.includes(language));
 
-test(`the sample code takes what we sign and nothing else, in ${installed.join(', ')}${missing.length > 0 ? `; not installed here, so not run: ${missing.join(', ')}` : ''}`, async (t) => {
-  const cases = listCases();
-  await Promise.all(
-    installed.map(async (language) => {
-      const lines = await ask(language, cases);
-      t.deepEqual(
-        lines.map((said, index) => `${said}: ${cases[index]?.why}`),
-        cases.map(({ says, why }) => `${says}: ${why}`),
-        language,
-      );
-    }),
-  );
-});
+test(
+  'the sample code takes what we sign and nothing else, in ' +
+    `${installed.join(', ')}${missing.length > 0 ? `; not installed here, so not run: ${missing.join(', ')}` : ''}`,
+  async (t) => {
+    const cases = listCases();
+    await Promise.all(
+      installed.map(async (language) => {
+        const lines = await ask(language, cases);
+        t.deepEqual(
+          lines.map((said, index) => `${said}: ${cases[index]?.why}`),
+          cases.map(({ says, why }) => `${says}: ${why}`),
+          language,
+        );
+      }),
+    );
+  },
+);
 
 function listCases(): Case[] {
   const now = Math.floor(Date.now() / 1000);
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   const before = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
   const body = '{"event":"monitor.down","reason":"Größer als 5 s, ✗"}';
-  const sign = (sentAtSeconds: number, previous: string | null = null) => signDelivery({ body: Buffer.from(body), event: 'monitor.down', deliveryId: 'dlv_1', sentAtSeconds }, secret, previous);
+  const sign = (sentAtSeconds: number, previous: string | null = null) =>
+    signDelivery(
+      { body: Buffer.from(body), event: 'monitor.down', deliveryId: 'dlv_1', sentAtSeconds },
+      secret,
+      previous,
+    );
   const { 'X-Service-Signature': _, ...withoutOwn } = sign(now);
   const { 'webhook-signature': __, ...withoutStandard } = sign(now);
   return [
@@ -148,9 +157,17 @@ async function ask(language: keyof typeof DRIVERS, cases: readonly Case[]): Prom
   try {
     await copyFile(join(SAMPLES, sample), join(folder, sample));
     await writeFile(join(folder, driver), code);
-    await writeFile(join(folder, 'cases.json'), JSON.stringify(cases.map(({ body, headers, secret }) => ({ body: Buffer.from(body).toString('base64'), headers, secret }))));
+    await writeFile(
+      join(folder, 'cases.json'),
+      JSON.stringify(
+        cases.map(({ body, headers, secret }) => ({ body: Buffer.from(body).toString('base64'), headers, secret })),
+      ),
+    );
     const [program, ...args] = command;
-    const { stdout } = await run(program, args, { cwd: folder, env: { ...process.env, GOTOOLCHAIN: 'local', GO111MODULE: 'off', CGO_ENABLED: '0' } });
+    const { stdout } = await run(program, args, {
+      cwd: folder,
+      env: { ...process.env, GOTOOLCHAIN: 'local', GO111MODULE: 'off', CGO_ENABLED: '0' },
+    });
     return stdout.trim().split('\n');
   } finally {
     await rm(folder, { recursive: true, force: true });

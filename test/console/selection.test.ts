@@ -9,17 +9,55 @@ let made = 0;
 const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
   made += 1;
   return {
-    id: `mon_${String(made).padStart(4, '0')}`, name, type: 'http', target: 'https://shop.example', interval_seconds: 60, timeout_ms: 1000, method: 'GET', expected_status: '2xx', body_match: null,
-    follow_redirects: 1, down_after_failures: 2, up_after_successes: 1, down_min_sources: 1, heartbeat_grace_seconds: null, sla_target: null, status: 'up', enabled: 1, state_since: made, created_at: made, updated_at: made, ...settings,
+    id: `mon_${String(made).padStart(4, '0')}`,
+    name,
+    type: 'http',
+    target: 'https://shop.example',
+    interval_seconds: 60,
+    timeout_ms: 1000,
+    method: 'GET',
+    expected_status: '2xx',
+    body_match: null,
+    follow_redirects: 1,
+    down_after_failures: 2,
+    up_after_successes: 1,
+    down_min_sources: 1,
+    heartbeat_grace_seconds: null,
+    sla_target: null,
+    status: 'up',
+    enabled: 1,
+    state_since: made,
+    created_at: made,
+    updated_at: made,
+    ...settings,
   };
 };
-const incidents = (started: Record<string, number>) => new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));
+const incidents = (started: Record<string, number>) =>
+  new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));
 const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
 
 test('what needs a person comes first, of that what happened last, and the rest by name with its numbers as numbers', (t) => {
-  const rows = [monitor('Shop 10'), monitor('paused', { status: 'paused' }), monitor('shop 9'), monitor('old', { status: 'down' }), monitor('new', { status: 'down' }), monitor('slow', { status: 'degraded' }), monitor('Äpfel'), monitor('draft', { status: 'pending' })];
+  const rows = [
+    monitor('Shop 10'),
+    monitor('paused', { status: 'paused' }),
+    monitor('shop 9'),
+    monitor('old', { status: 'down' }),
+    monitor('new', { status: 'down' }),
+    monitor('slow', { status: 'degraded' }),
+    monitor('Äpfel'),
+    monitor('draft', { status: 'pending' }),
+  ];
   const started = incidents({ [rows[3]?.id ?? '']: 100, [rows[4]?.id ?? '']: 200 });
-  t.deepEqual(namesOf(select(rows, ALL, started)), ['new', 'old', 'slow', 'draft', 'Äpfel', 'shop 9', 'Shop 10', 'paused']);
+  t.deepEqual(namesOf(select(rows, ALL, started)), [
+    'new',
+    'old',
+    'slow',
+    'draft',
+    'Äpfel',
+    'shop 9',
+    'Shop 10',
+    'paused',
+  ]);
   t.deepEqual(namesOf(select(rows, { ...ALL, sort: 'newest' }, started))[0], 'draft');
   t.deepEqual(namesOf(select(rows, { ...ALL, sort: 'no such order' }, started))[0], 'new');
 });
@@ -34,7 +72,8 @@ test('every word that is looked for is in the name, target or type, without case
 });
 
 test('a few words say how it is', (t) => {
-  const say = (...statuses: Monitor['status'][]) => summarise(countStatuses(statuses.map((status) => monitor('a', { status }))));
+  const say = (...statuses: Monitor['status'][]) =>
+    summarise(countStatuses(statuses.map((status) => monitor('a', { status }))));
   t.is(say(), 'Monitors');
   t.is(say('up'), 'The one monitor is up');
   t.is(say('up', 'up'), 'All 2 are up');

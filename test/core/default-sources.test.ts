@@ -2,10 +2,16 @@ import test from 'ava';
 import { chooseDefaultSources, listAliveAgents } from '../../core/default-sources.ts';
 
 const NOW_S = 1_800_000_000;
-const seen = (id: string, secondsAgo: number | null) => ({ id, lastSeenAt: secondsAgo === null ? null : NOW_S - secondsAgo });
+const seen = (id: string, secondsAgo: number | null) => ({
+  id,
+  lastSeenAt: secondsAgo === null ? null : NOW_S - secondsAgo,
+});
 
 test('shared agents are alive for five minutes after they were seen; one that was given up without a word is not', (t) => {
-  t.deepEqual(listAliveAgents([seen('now', 0), seen('deploying', 299), seen('gone', 301), seen('never', null)], NOW_S * 1000), ['now', 'deploying']);
+  t.deepEqual(
+    listAliveAgents([seen('now', 0), seen('deploying', 299), seen('gone', 301), seen('never', null)], NOW_S * 1000),
+    ['now', 'deploying'],
+  );
 });
 
 test('where none is alive those seen last stand in, so that nothing is left without sources', (t) => {

@@ -1,12 +1,19 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { buildMonitorMessage, buildTestMessage, sealEnvelope, type MonitorEventFacts } from '../../core/envelope.ts';
 import type { Change, ChangeEvidence } from '../../core/change.ts';
+import { buildMonitorMessage, buildTestMessage, sealEnvelope, type MonitorEventFacts } from '../../core/envelope.ts';
 import type { Evidence } from '../../core/source-state.ts';
 
 const AT_MS = 1_700_000_000_900;
 
-const FAILED: Evidence = { atMs: AT_MS, verdict: 'down', cause: 'status_500', reason: 'Answered 500', httpStatus: 500, latencyMs: 41 };
+const FAILED: Evidence = {
+  atMs: AT_MS,
+  verdict: 'down',
+  cause: 'status_500',
+  reason: 'Answered 500',
+  httpStatus: 500,
+  latencyMs: 41,
+};
 const WELL: Evidence = { atMs: AT_MS, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 17 };
 
 test('a monitor that goes down says everything that D-51 lists', (t) => {
@@ -34,7 +41,9 @@ test('a monitor that goes down says everything that D-51 lists', (t) => {
 
 test('what may explain that a monitor is down is listed, and nothing is where all is well', (t) => {
   const culprits = [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }] as const;
-  t.deepEqual(buildMonitorMessage(factsOf({ culprits })).detail.dependencies, [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }]);
+  t.deepEqual(buildMonitorMessage(factsOf({ culprits })).detail.dependencies, [
+    { id: 'mon_2', name: 'GitHub', state: 'degraded' },
+  ]);
   t.false('dependencies' in buildMonitorMessage(factsOf({})).detail);
 });
 
@@ -42,7 +51,13 @@ test('a recovery tells how long the incident lasted and how fast the target answ
   const message = buildMonitorMessage(
     factsOf({
       event: 'monitor.up',
-      change: changeOf({ from: 'down', to: 'up', cause: null, reason: 'Working again', evidence: evidenceOf([['frankfurt', 'up', WELL]]) }),
+      change: changeOf({
+        from: 'down',
+        to: 'up',
+        cause: null,
+        reason: 'Working again',
+        evidence: evidenceOf([['frankfurt', 'up', WELL]]),
+      }),
       incident: { id: 'inc_1', startedAtMs: AT_MS - 90_000 },
     }),
   );
@@ -54,20 +69,33 @@ test('a recovery tells how long the incident lasted and how fast the target answ
 });
 
 test('the first up of a monitor belongs to no incident and has no duration', (t) => {
-  const change = changeOf({ from: 'pending', to: 'up', cause: null, reason: 'Working', evidence: evidenceOf([['frankfurt', 'up', WELL]]) });
+  const change = changeOf({
+    from: 'pending',
+    to: 'up',
+    cause: null,
+    reason: 'Working',
+    evidence: evidenceOf([['frankfurt', 'up', WELL]]),
+  });
   const { detail } = buildMonitorMessage(factsOf({ event: 'monitor.up', change, incident: null }));
   t.is(detail.incident_id, null);
   t.false('duration_seconds' in detail);
 });
 
 test('a worsening inside an incident has no duration yet', (t) => {
-  const { detail } = buildMonitorMessage(factsOf({ change: changeOf({ from: 'degraded' }), incident: { id: 'inc_1', startedAtMs: AT_MS - 60_000 } }));
+  const { detail } = buildMonitorMessage(
+    factsOf({ change: changeOf({ from: 'degraded' }), incident: { id: 'inc_1', startedAtMs: AT_MS - 60_000 } }),
+  );
   t.is(detail.incident_id, 'inc_1');
   t.false('duration_seconds' in detail);
 });
 
 test('unknown has no cause and no latency, for nobody measured anything', (t) => {
-  const change = changeOf({ to: 'unknown', cause: null, reason: 'No location has reported in time', evidence: evidenceOf([['frankfurt', null, null]]) });
+  const change = changeOf({
+    to: 'unknown',
+    cause: null,
+    reason: 'No location has reported in time',
+    evidence: evidenceOf([['frankfurt', null, null]]),
+  });
   const message = buildMonitorMessage(factsOf({ event: 'monitor.unknown', change, incident: null }));
   t.is(message.state, 'unknown');
   t.is(message.detail.cause, null);
@@ -76,20 +104,38 @@ test('unknown has no cause and no latency, for nobody measured anything', (t) =>
 });
 
 test('places without a fresh vote are named in order, whatever keeps them from voting, and nothing is where all voted', (t) => {
-  const evidence = evidenceOf([['oslo', 'up', WELL], ['lima', 'down', FAILED], ['hanoi', null, null]]);
-  const silent = { ...evidence, sources: evidence.sources.map((source) => (source.name === 'oslo' ? { ...source, fresh: false, standing: 'silent' as const } : source)) };
-  t.deepEqual(buildMonitorMessage(factsOf({ change: changeOf({ evidence: silent }) })).detail.sources_silent, ['hanoi', 'oslo']);
+  const evidence = evidenceOf([
+    ['oslo', 'up', WELL],
+    ['lima', 'down', FAILED],
+    ['hanoi', null, null],
+  ]);
+  const silent = {
+    ...evidence,
+    sources: evidence.sources.map((source) =>
+      source.name === 'oslo' ? { ...source, fresh: false, standing: 'silent' as const } : source,
+    ),
+  };
+  t.deepEqual(buildMonitorMessage(factsOf({ change: changeOf({ evidence: silent }) })).detail.sources_silent, [
+    'hanoi',
+    'oslo',
+  ]);
   t.false('sources_silent' in buildMonitorMessage(factsOf({})).detail);
 });
 
 test('a time-out leaves the latency out, whatever a place that disagrees has measured', (t) => {
   const timedOut = { ...FAILED, cause: 'timeout', latencyMs: null };
-  const evidence = evidenceOf([['frankfurt', 'down', timedOut], ['hanoi', 'up', WELL]]);
+  const evidence = evidenceOf([
+    ['frankfurt', 'down', timedOut],
+    ['hanoi', 'up', WELL],
+  ]);
   t.false('latency_ms' in buildMonitorMessage(factsOf({ change: changeOf({ evidence }) })).detail);
 });
 
 test('the newest of the deciding results gives the latency', (t) => {
-  const evidence = evidenceOf([['frankfurt', 'down', { ...FAILED, atMs: AT_MS + 5, latencyMs: 99 }], ['hanoi', 'down', FAILED]]);
+  const evidence = evidenceOf([
+    ['frankfurt', 'down', { ...FAILED, atMs: AT_MS + 5, latencyMs: 99 }],
+    ['hanoi', 'down', FAILED],
+  ]);
   t.is(buildMonitorMessage(factsOf({ change: changeOf({ evidence }) })).detail.latency_ms, 99);
 });
 
@@ -100,7 +146,10 @@ test('a test message is a monitor.up that says so, and no transition is ever old
   t.is(message.state, 'up');
   t.is(message.event_at, 1_700_000_000);
   t.is(message.detail.sequence, 0);
-  t.deepEqual(Object.keys(buildMonitorMessage(factsOf({})).detail).filter((key) => key !== 'latency_ms'), Object.keys(message.detail));
+  t.deepEqual(
+    Object.keys(buildMonitorMessage(factsOf({})).detail).filter((key) => key !== 'latency_ms'),
+    Object.keys(message.detail),
+  );
 });
 
 test('an envelope adds the delivery and the moment of sending, whatever order the database kept the message in', (t) => {
@@ -144,7 +193,11 @@ function changeOf(overrides: Partial<Change>): Change {
     detectedAtMs: AT_MS + 11_200,
     cause: 'status_500',
     reason: 'Answered 500 (seen from 2 of 3 places)',
-    evidence: evidenceOf([['hanoi', 'down', FAILED], ['frankfurt', 'down', FAILED], ['oregon', 'up', WELL]]),
+    evidence: evidenceOf([
+      ['hanoi', 'down', FAILED],
+      ['frankfurt', 'down', FAILED],
+      ['oregon', 'up', WELL],
+    ]),
     failures: [],
     ...overrides,
   };

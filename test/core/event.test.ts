@@ -19,7 +19,10 @@ for (const [to, event] of EVENTS) {
 
 test('an event announces the state that it was caused by', (t) => {
   const told = EVENTS.flatMap(([to, event]) => (event === null ? [] : [{ to, event }]));
-  t.deepEqual(told.map(({ event }) => stateOfEvent(event) as MonitorState), told.map(({ to }) => to));
+  t.deepEqual(
+    told.map(({ event }) => stateOfEvent(event) as MonitorState),
+    told.map(({ to }) => to),
+  );
   t.is(told.length, 4);
 });
 

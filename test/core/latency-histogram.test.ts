@@ -1,9 +1,21 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { bucketOf, countOf, LATENCY_GROWTH, mergeHistograms, NO_LATENCIES, quantileOf, type Histogram } from '../../core/latency-histogram.ts';
+import {
+  bucketOf,
+  countOf,
+  LATENCY_GROWTH,
+  mergeHistograms,
+  NO_LATENCIES,
+  quantileOf,
+  type Histogram,
+} from '../../core/latency-histogram.ts';
 
 /** Whole milliseconds over all magnitudes, up to what a result can hold. */
-const latency = fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 1, max: 2_147_483_647 }));
+const latency = fc.oneof(
+  fc.integer({ min: 1, max: 50 }),
+  fc.integer({ min: 1, max: 10_000 }),
+  fc.integer({ min: 1, max: 2_147_483_647 }),
+);
 const latencies = fc.array(latency, { minLength: 1, maxLength: 200 });
 
 function histogramOf(values: readonly number[]): Histogram {
@@ -42,7 +54,15 @@ test('a bucket holds what lies above the end of the one before, up to its own', 
   );
 });
 
-for (const [value, bucket] of [[0, 0], [0.4, 0], [1, 0], [2, 18], [25, 83], [10_000, 235], [2_147_483_647, 548]] as const) {
+for (const [value, bucket] of [
+  [0, 0],
+  [0.4, 0],
+  [1, 0],
+  [2, 18],
+  [25, 83],
+  [10_000, 235],
+  [2_147_483_647, 548],
+] as const) {
   test(`${value} ms lie in bucket ${bucket}`, (t) => t.is(bucketOf(value), bucket));
 }
 
@@ -52,6 +72,9 @@ test('what lies alone in its bucket comes back exactly, which is so for every wh
 
 test('the smallest quantile is the first latency, the largest the last, and of nothing there is none', (t) => {
   const histogram = histogramOf([3, 5, 7]);
-  t.deepEqual([0, 0.33, 0.5, 0.67, 1].map((q) => quantileOf(histogram, q)), [3, 3, 5, 7, 7]);
+  t.deepEqual(
+    [0, 0.33, 0.5, 0.67, 1].map((q) => quantileOf(histogram, q)),
+    [3, 3, 5, 7, 7],
+  );
   t.is(quantileOf(NO_LATENCIES, 0.5), null);
 });

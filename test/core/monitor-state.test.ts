@@ -2,10 +2,10 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { sourcesAgainst, type Change } from '../../core/change.ts';
 import type { DecidedMonitor, Source } from '../../core/decided-monitor.ts';
-import { applyResult, reconsider } from '../../core/monitor-state.ts';
-import { type MonitorState } from '../../core/state.ts';
 import { stepIncident } from '../../core/incident.ts';
+import { applyResult, reconsider } from '../../core/monitor-state.ts';
 import type { VotedResult } from '../../core/source-state.ts';
+import { type MonitorState } from '../../core/state.ts';
 import type { Vote } from '../../core/verdict.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -21,7 +21,13 @@ function monitorOf(sources: number, settings: Partial<DecidedMonitor> = {}): Dec
     quorum: Math.min(2, sources),
     downAfterFailures: 2,
     upAfterSuccesses: 1,
-    sources: Array.from({ length: sources }, (_, index): Source => ({ agentNo: index + 1, name: `place-${index + 1}`, online: true, newestAtMs: null, state: null })),
+    sources: Array.from({ length: sources }, (_, index): Source => ({
+      agentNo: index + 1,
+      name: `place-${index + 1}`,
+      online: true,
+      newestAtMs: null,
+      state: null,
+    })),
     ...settings,
   };
 }
@@ -55,11 +61,22 @@ function play(monitor: DecidedMonitor, results: readonly Sent[]): { monitor: Dec
 
 test('a new monitor is up with its first good result, and down after two bad ones in a row', (t) => {
   const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down')]);
-  t.deepEqual(changes.map(({ from, to }) => [from, to]), [['pending', 'up'], ['up', 'down']]);
+  t.deepEqual(
+    changes.map(({ from, to }) => [from, to]),
+    [
+      ['pending', 'up'],
+      ['up', 'down'],
+    ],
+  );
 });
 
 test('a change begins with the first failing result of the streak that decided, and is detected at the last', (t) => {
-  const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down'), sent(1, 180, 'up')]);
+  const { changes } = play(monitorOf(1), [
+    sent(1, 0, 'up'),
+    sent(1, 60, 'down'),
+    sent(1, 120, 'down'),
+    sent(1, 180, 'up'),
+  ]);
   t.is(changes[1]?.atMs, START_MS + 60_000);
   t.is(changes[1]?.detectedAtMs, START_MS + 120_500);
   t.is(changes[2]?.atMs, START_MS + 180_000);
@@ -67,7 +84,13 @@ test('a change begins with the first failing result of the streak that decided, 
 
 test('an outage that two places must see begins when the second of them began to fail', (t) => {
   const { changes } = play(monitorOf(2), [
-    sent(1, 0, 'up'), sent(2, 1, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down'), sent(2, 121, 'down'), sent(1, 180, 'down'), sent(2, 181, 'down'),
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 60, 'down'),
+    sent(1, 120, 'down'),
+    sent(2, 121, 'down'),
+    sent(1, 180, 'down'),
+    sent(2, 181, 'down'),
   ]);
   t.is(changes.at(-1)?.to, 'down');
   t.is(changes.at(-1)?.atMs, START_MS + 121_000);
@@ -77,16 +100,30 @@ test('an outage that two places must see begins when the second of them began to
 
 test('down that turns into degraded begins with the first result that was not down', (t) => {
   const { changes } = play(monitorOf(1, { upAfterSuccesses: 2 }), [
-    sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down'), sent(1, 180, 'degraded'), sent(1, 240, 'degraded'),
+    sent(1, 0, 'up'),
+    sent(1, 60, 'down'),
+    sent(1, 120, 'down'),
+    sent(1, 180, 'degraded'),
+    sent(1, 240, 'degraded'),
   ]);
-  t.deepEqual(changes.map(({ to }) => to), ['up', 'down', 'degraded']);
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up', 'down', 'degraded'],
+  );
   t.is(changes[2]?.atMs, START_MS + 180_000);
 });
 
 test('one place that lies among three brings nothing down', (t) => {
-  const results = [0, 60, 120, 180, 240].flatMap((second) => [sent(1, second, 'up'), sent(2, second + 1, 'up'), sent(3, second + 2, 'down')]);
+  const results = [0, 60, 120, 180, 240].flatMap((second) => [
+    sent(1, second, 'up'),
+    sent(2, second + 1, 'up'),
+    sent(3, second + 2, 'down'),
+  ]);
   const { changes } = play(monitorOf(3), results);
-  t.deepEqual(changes.map(({ to }) => to), ['up']);
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up'],
+  );
 });
 
 test('a single result never says unknown, however silent the other places are', (t) => {
@@ -125,15 +162,26 @@ test('an offline place does not vote', (t) => {
 });
 
 test('a place that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
-  const blind = [60, 120, 180].map((second) => ({ ...sent(1, second, 'none'), reason: 'The registry does not answer' }));
+  const blind = [60, 120, 180].map((second) => ({
+    ...sent(1, second, 'none'),
+    reason: 'The registry does not answer',
+  }));
   const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), ...blind]);
   t.is(changes.length, 2);
-  t.like(changes[1], { from: 'up', to: 'unknown', detectedAtMs: START_MS + 180_500, reason: 'The registry does not answer' });
+  t.like(changes[1], {
+    from: 'up',
+    to: 'unknown',
+    detectedAtMs: START_MS + 180_500,
+    reason: 'The registry does not answer',
+  });
 });
 
 test('a place that cannot tell beside one that has not reported says nothing of the whole', (t) => {
   const blind = [60, 120, 180].map((second) => sent(1, second, 'none'));
-  t.deepEqual(play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 0, 'up'), ...blind]).changes.map(({ to }) => to), ['up']);
+  t.deepEqual(
+    play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 0, 'up'), ...blind]).changes.map(({ to }) => to),
+    ['up'],
+  );
 });
 
 test('a raised quorum takes back what too few places said', (t) => {
@@ -144,9 +192,18 @@ test('a raised quorum takes back what too few places said', (t) => {
   t.is(change?.to, 'up');
 });
 
-/** Two places, either of which is enough: the first says down from second 60 on, the second has been up all the while. */
+/**
+ * Two places, either of which is enough: the first says down from second 60 on, the second has been up all the while.
+ */
 function playOneOfTwoDown() {
-  return play(monitorOf(2, { quorum: 1 }), [sent(1, 0, 'up'), sent(2, 1, 'up'), sent(1, 60, 'down'), sent(2, 61, 'up'), sent(1, 120, 'down'), sent(2, 121, 'up')]);
+  return play(monitorOf(2, { quorum: 1 }), [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 60, 'down'),
+    sent(2, 61, 'up'),
+    sent(1, 120, 'down'),
+    sent(2, 121, 'up'),
+  ]);
 }
 
 test('a place that has begun to fail again is no witness of a recovery when the one that saw the outage falls silent', (t) => {
@@ -155,15 +212,24 @@ test('a place that has begun to fail again is no witness of a recovery when the 
   t.deepEqual(changes, []);
   t.is(reconsider(monitor, { nowMs: START_MS + 302_000, silenceCounts: true }), null);
   t.like(play(monitor, [sent(2, 303, 'up')]).changes[0], { from: 'down', to: 'up', atMs: START_MS + 303_500 });
-  t.deepEqual(play(monitor, [sent(2, 303, 'down'), sent(2, 320, 'up')]).changes.map(({ from, to, atMs }) => [from, to, atMs]), [['down', 'up', START_MS + 320_000]]);
+  t.deepEqual(
+    play(monitor, [sent(2, 303, 'down'), sent(2, 320, 'up')]).changes.map(({ from, to, atMs }) => [from, to, atMs]),
+    [['down', 'up', START_MS + 320_000]],
+  );
 });
 
 test('a monitor that is up because who saw it down fell away is up from then on, and says why', (t) => {
   const { monitor } = playOneOfTwoDown();
   t.is(monitor.state, 'down');
-  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo === 2 })) };
+  const offline = {
+    ...monitor,
+    sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo === 2 })),
+  };
   t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), {
-    from: 'down', to: 'up', atMs: START_MS + 130_000, reason: 'Working as far as is known: place-1 is offline',
+    from: 'down',
+    to: 'up',
+    atMs: START_MS + 130_000,
+    reason: 'Working as far as is known: place-1 is offline',
   });
 });
 
@@ -173,16 +239,29 @@ test('after a stand-still of our own a place whose results are not there yet has
   t.deepEqual(changes, []);
   const nowMs = START_MS + 601_000;
   t.is(reconsider(later, { nowMs, silenceCounts: false }), null);
-  t.like(reconsider(later, { nowMs, silenceCounts: true }), { from: 'down', to: 'up', atMs: nowMs, reason: 'Working as far as is known: place-1 is silent' });
+  t.like(reconsider(later, { nowMs, silenceCounts: true }), {
+    from: 'down',
+    to: 'up',
+    atMs: nowMs,
+    reason: 'Working as far as is known: place-1 is silent',
+  });
 });
 
 test('a monitor that is down because who saw it up fell away is down from then on', (t) => {
   const good = [4, 122].flatMap((second) => [4, 5].map((agentNo) => sent(agentNo, second + agentNo, 'up')));
   const bad = [60, 120].flatMap((second) => [1, 2, 3].map((agentNo) => sent(agentNo, second + agentNo, 'down')));
-  const { monitor } = play(monitorOf(5, { quorum: 4 }), [...[1, 2, 3].map((agentNo) => sent(agentNo, agentNo, 'up')), ...good, ...bad].toSorted((a, b) => a.dueAtMs - b.dueAtMs));
+  const { monitor } = play(
+    monitorOf(5, { quorum: 4 }),
+    [...[1, 2, 3].map((agentNo) => sent(agentNo, agentNo, 'up')), ...good, ...bad].toSorted(
+      (a, b) => a.dueAtMs - b.dueAtMs,
+    ),
+  );
   t.is(monitor.state, 'up');
   const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo < 4 })) };
-  t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), { to: 'down', atMs: START_MS + 130_000 });
+  t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), {
+    to: 'down',
+    atMs: START_MS + 130_000,
+  });
 });
 
 const arrivals = fc.record({
@@ -204,7 +283,12 @@ const arrivals = fc.record({
 /** Any order of arrival, with repeats and delays; a sweep looks in now and then. */
 function playArrivals({ sources, results, ...thresholds }: typeof arrivals extends fc.Arbitrary<infer T> ? T : never) {
   const deliveries = results
-    .flatMap(({ repeats, delaySeconds, ...result }) => Array.from({ length: repeats }, (_, index) => ({ ...result, atSecond: result.second + delaySeconds * (index + 1) })))
+    .flatMap(({ repeats, delaySeconds, ...result }) =>
+      Array.from({ length: repeats }, (_, index) => ({
+        ...result,
+        atSecond: result.second + delaySeconds * (index + 1),
+      })),
+    )
     .toSorted((a, b) => a.atSecond - b.atSecond);
   const changes: Change[] = [];
   let monitor = monitorOf(sources, thresholds);
@@ -218,23 +302,30 @@ function playArrivals({ sources, results, ...thresholds }: typeof arrivals exten
   return { monitor, changes };
 }
 
-test('where silence has a deadline of its own a source counts however old its newest result is, and a result that comes late decides', (t) => {
-  const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
-  const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
-  t.is(late.change?.to, 'up');
-  t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, silenceCounts: true }), null);
-  t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
-});
+test(
+  'where silence has a deadline of its own a source counts however old its newest result is, and a result that ' +
+    'comes late decides',
+  (t) => {
+    const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
+    const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
+    t.is(late.change?.to, 'up');
+    t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, silenceCounts: true }), null);
+    t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
+  },
+);
 
 test('any order, repeats and delays of results give a legal history, and replaying the transitions gives the state', (t) => {
   fc.assert(
     fc.property(arrivals, (history) => {
       const { monitor, changes } = playArrivals(history);
       const replayed = changes.reduce<MonitorState>((state, change) => {
-        if (change.from !== state || change.to === state) throw new Error(`${change.from} to ${change.to} does not follow ${state}`);
+        if (change.from !== state || change.to === state)
+          throw new Error(`${change.from} to ${change.to} does not follow ${state}`);
         return change.to;
       }, 'pending');
-      const inOrder = changes.every((change, index) => change.atMs >= (changes[index - 1]?.atMs ?? START_MS) && change.atMs <= change.detectedAtMs);
+      const inOrder = changes.every(
+        (change, index) => change.atMs >= (changes[index - 1]?.atMs ?? START_MS) && change.atMs <= change.detectedAtMs,
+      );
       return replayed === monitor.state && inOrder && !changes.some(({ to }) => to === 'pending' || to === 'paused');
     }),
     { numRuns: 2000 },
@@ -265,7 +356,11 @@ test('down is never said without as many places failing in a row as the quorum o
     fc.property(arrivals, (history) =>
       playArrivals(history).changes.every(({ to, evidence }) => {
         const agreeing = evidence.sources.filter((source) => source.fresh && source.vote === 'down');
-        return to !== 'down' || (agreeing.length >= evidence.tally.needed && agreeing.every((source) => source.decidedBy.length >= history.downAfterFailures));
+        return (
+          to !== 'down' ||
+          (agreeing.length >= evidence.tally.needed &&
+            agreeing.every((source) => source.decidedBy.length >= history.downAfterFailures))
+        );
       }),
     ),
   );
@@ -277,7 +372,9 @@ test('nothing gets better but by places of which enough say so and none has begu
     fc.property(arrivals, (history) =>
       playArrivals(history).changes.every(({ from, to, evidence }) => {
         if (from !== 'down' || (to !== 'up' && to !== 'degraded')) return true;
-        return evidence.sources.some(({ fresh, vote, streak }) => fresh && vote !== null && vote !== 'down' && streak.length === 0);
+        return evidence.sources.some(
+          ({ fresh, vote, streak }) => fresh && vote !== null && vote !== 'down' && streak.length === 0,
+        );
       }),
     ),
     { numRuns: 1000 },
@@ -289,7 +386,11 @@ test('a monitor that its places look at and cannot check says why once it become
   const reason = 'The target has no public address that may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
-  t.like(reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true }), { to: 'unknown', cause: 'blocked_target', reason });
+  t.like(reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true }), {
+    to: 'unknown',
+    cause: 'blocked_target',
+    reason,
+  });
   const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, silenceCounts: true });
   t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: place-1 is silent' });
 });
@@ -301,25 +402,56 @@ function playFiveOfWhichOneIsLeft() {
   return play(monitorOf(5), [...first, ...rest]);
 }
 
-test('too few fresh votes make a monitor unknown once: neither sweeps nor the results of the place that is left say it again', (t) => {
-  const { monitor, changes } = playFiveOfWhichOneIsLeft();
-  t.deepEqual(changes.map(({ to }) => to), ['up']);
-  const change = reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true });
-  t.like(change, { from: 'up', to: 'unknown', atMs: START_MS + 241_000, cause: null, reason: 'Only 1 of 5 locations have reported in time: place-2, place-3, place-4 and place-5 are silent' });
-  const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
-  t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
-  const later = play(unknown, [300, 360, 420, 480].map((second) => sent(1, second, 'down')));
-  t.deepEqual(later.changes, []);
-  t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, silenceCounts: true }), null);
-});
+test(
+  'too few fresh votes make a monitor unknown once: neither sweeps nor the results of the place that is left say ' +
+    'it again',
+  (t) => {
+    const { monitor, changes } = playFiveOfWhichOneIsLeft();
+    t.deepEqual(
+      changes.map(({ to }) => to),
+      ['up'],
+    );
+    const change = reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true });
+    t.like(change, {
+      from: 'up',
+      to: 'unknown',
+      atMs: START_MS + 241_000,
+      cause: null,
+      reason: 'Only 1 of 5 locations have reported in time: place-2, place-3, place-4 and place-5 are silent',
+    });
+    const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
+    t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
+    const later = play(
+      unknown,
+      [300, 360, 420, 480].map((second) => sent(1, second, 'down')),
+    );
+    t.deepEqual(later.changes, []);
+    t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, silenceCounts: true }), null);
+  },
+);
 
 test('as soon as enough places report again the monitor leaves unknown, with what they say now', (t) => {
-  const unknown = { ...playFiveOfWhichOneIsLeft().monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
+  const unknown = {
+    ...playFiveOfWhichOneIsLeft().monitor,
+    state: 'unknown' as const,
+    stateSinceMs: START_MS + 241_000,
+  };
   const back = play(unknown, [sent(1, 300, 'up'), sent(2, 302, 'up')]);
-  t.deepEqual(back.changes.map(({ from, to, atMs }) => [from, to, atMs]), [['unknown', 'up', START_MS + 302_000]]);
-  const broken = play(unknown, [sent(1, 300, 'down'), sent(1, 320, 'down'), sent(2, 322, 'down'), sent(2, 342, 'down')]);
+  t.deepEqual(
+    back.changes.map(({ from, to, atMs }) => [from, to, atMs]),
+    [['unknown', 'up', START_MS + 302_000]],
+  );
+  const broken = play(unknown, [
+    sent(1, 300, 'down'),
+    sent(1, 320, 'down'),
+    sent(2, 322, 'down'),
+    sent(2, 342, 'down'),
+  ]);
   // The second place is heard again before it is sure: what it last said still holds, and the two do not agree.
-  t.deepEqual(broken.changes.map(({ to }) => to), ['up', 'down']);
+  t.deepEqual(
+    broken.changes.map(({ to }) => to),
+    ['up', 'down'],
+  );
 });
 
 test('the evidence of a change names every place with its vote, its streak and whether it counted, the silent ones too', (t) => {
@@ -329,19 +461,47 @@ test('the evidence of a change names every place with its vote, its streak and w
     sent(3, 225, 'down'),
     ...[201, 221].map((second) => sent(2, second, 'down')),
   ];
-  const { changes } = play(monitorOf(5), results.toSorted((a, b) => a.dueAtMs - b.dueAtMs));
+  const { changes } = play(
+    monitorOf(5),
+    results.toSorted((a, b) => a.dueAtMs - b.dueAtMs),
+  );
   const down = changes.at(-1);
   t.is(down?.to, 'down');
   t.deepEqual(down?.evidence.tally, { sources: 5, votes: 2, needed: 2, down: 2, impaired: 2 });
   const seen = down?.evidence.sources.map(({ name, standing, vote, fresh, newestAtMs, decidedBy, streak }) => ({
-    name, standing, vote, fresh,
+    name,
+    standing,
+    vote,
+    fresh,
     newest: newestAtMs === null ? null : (newestAtMs - START_MS) / 1000,
     decidedBy: decidedBy.map(({ atMs, verdict }) => [(atMs - START_MS) / 1000, verdict]),
     streak: streak.map(({ atMs }) => (atMs - START_MS) / 1000),
   }));
   t.deepEqual(seen, [
-    { name: 'place-1', standing: 'votes', vote: 'down', fresh: true, newest: 220, decidedBy: [[200, 'down'], [220, 'down']], streak: [] },
-    { name: 'place-2', standing: 'votes', vote: 'down', fresh: true, newest: 221, decidedBy: [[201, 'down'], [221, 'down']], streak: [] },
+    {
+      name: 'place-1',
+      standing: 'votes',
+      vote: 'down',
+      fresh: true,
+      newest: 220,
+      decidedBy: [
+        [200, 'down'],
+        [220, 'down'],
+      ],
+      streak: [],
+    },
+    {
+      name: 'place-2',
+      standing: 'votes',
+      vote: 'down',
+      fresh: true,
+      newest: 221,
+      decidedBy: [
+        [201, 'down'],
+        [221, 'down'],
+      ],
+      streak: [],
+    },
     { name: 'place-3', standing: 'silent', vote: 'up', fresh: false, newest: 3, decidedBy: [[3, 'up']], streak: [] },
     { name: 'place-4', standing: 'silent', vote: 'up', fresh: false, newest: 4, decidedBy: [[4, 'up']], streak: [] },
     { name: 'place-5', standing: 'silent', vote: null, fresh: false, newest: null, decidedBy: [], streak: [] },
@@ -349,11 +509,24 @@ test('the evidence of a change names every place with its vote, its streak and w
 });
 
 test('a place in the middle of a streak shows it in the evidence of a change that others decided', (t) => {
-  const results = [sent(1, 0, 'up'), sent(2, 1, 'up'), sent(3, 2, 'up'), sent(3, 58, 'down'), ...[60, 80].map((second) => sent(1, second, 'down')), ...[61, 81].map((second) => sent(2, second, 'down'))];
-  const change = play(monitorOf(3), results.toSorted((a, b) => a.dueAtMs - b.dueAtMs)).changes.at(-1);
+  const results = [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(3, 2, 'up'),
+    sent(3, 58, 'down'),
+    ...[60, 80].map((second) => sent(1, second, 'down')),
+    ...[61, 81].map((second) => sent(2, second, 'down')),
+  ];
+  const change = play(
+    monitorOf(3),
+    results.toSorted((a, b) => a.dueAtMs - b.dueAtMs),
+  ).changes.at(-1);
   t.is(change?.to, 'down');
   t.like(change?.evidence.sources[2], { vote: 'up', fresh: true });
-  t.deepEqual(change?.evidence.sources[2]?.streak.map(({ atMs, verdict }) => [atMs - START_MS, verdict]), [[58_000, 'down']]);
+  t.deepEqual(
+    change?.evidence.sources[2]?.streak.map(({ atMs, verdict }) => [atMs - START_MS, verdict]),
+    [[58_000, 'down']],
+  );
 });
 
 test('an offline place is told as such in the evidence and in the reason', (t) => {
@@ -361,5 +534,11 @@ test('an offline place is told as such in the evidence and in the reason', (t) =
   const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
   const change = reconsider(offline, { nowMs: START_MS + 2000, silenceCounts: true });
   t.like(change, { to: 'unknown', reason: 'No location has reported in time: place-1 and place-2 are offline' });
-  t.deepEqual(change?.evidence.sources.map(({ standing, vote, fresh }) => [standing, vote, fresh]), [['offline', 'up', false], ['offline', 'up', false]]);
+  t.deepEqual(
+    change?.evidence.sources.map(({ standing, vote, fresh }) => [standing, vote, fresh]),
+    [
+      ['offline', 'up', false],
+      ['offline', 'up', false],
+    ],
+  );
 });

@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { parsePattern, refuseTogether } from '../../core/pattern.ts';
 
-const parse = (pattern: string, isValidPattern: (text: string) => boolean = () => true) => parsePattern(pattern, isValidPattern);
+const parse = (pattern: string, isValidPattern: (text: string) => boolean = () => true) =>
+  parsePattern(pattern, isValidPattern);
 
 const SMALL = [
   String.raw`^\d{1,3}(?:\.\d{1,3}){3}$`,
@@ -19,7 +20,8 @@ const SMALL = [
   String.raw`[\x00-\x{10FFFF}]{1000}`,
   String.raw`(?i)[^\x20-\x7e]`,
 ];
-for (const pattern of SMALL) test(`${pattern.slice(0, 60)} is not too large`, (t) => t.deepEqual(parse(pattern), { ok: true, value: pattern }));
+for (const pattern of SMALL)
+  test(`${pattern.slice(0, 60)} is not too large`, (t) => t.deepEqual(parse(pattern), { ok: true, value: pattern }));
 
 const LARGE = {
   'repetitions in a row': '.{1000}'.repeat(11),
@@ -39,13 +41,38 @@ for (const [what, pattern] of Object.entries(LARGE)) {
   test(`${what}: too large for RE2 to see`, (t) => {
     const asked: string[] = [];
     const parsed = parse(pattern, (text) => asked.push(text) > 0);
-    t.regex(parsed.ok ? '' : parsed.message, /^must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and wide ranges written out, got \d+$/);
+    t.regex(
+      parsed.ok ? '' : parsed.message,
+      /^must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and wide ranges written out, got \d+$/,
+    );
     t.deepEqual(asked, []);
   });
 }
 
 test('whatever passes compiles to a program that is not much longer than may be', (t) => {
-  const pieces = fc.constantFrom('a', '.', '(', '(?:', ')', '(?i)', '[)]', '[^](]', '[[:alpha:])]', String.raw`\)`, String.raw`\(`, String.raw`\Q(\E`, String.raw`\Q\E`, String.raw`\pL`, '|', '*', '{9}', '{99}', '{2,40}', '{100,}', 'x'.repeat(150));
+  const pieces = fc.constantFrom(
+    'a',
+    '.',
+    '(',
+    '(?:',
+    ')',
+    '(?i)',
+    '[)]',
+    '[^](]',
+    '[[:alpha:])]',
+    String.raw`\)`,
+    String.raw`\(`,
+    String.raw`\Q(\E`,
+    String.raw`\Q\E`,
+    String.raw`\pL`,
+    '|',
+    '*',
+    '{9}',
+    '{99}',
+    '{2,40}',
+    '{100,}',
+    'x'.repeat(150),
+  );
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 14 }), (parts) => {
       const pattern = parts.join('');
@@ -57,8 +84,14 @@ test('whatever passes compiles to a program that is not much longer than may be'
 });
 
 const ADVERSE = {
-  'classes that never end': '[', 'classes that never end, with classes of words in them': '[[:a', 'a class of words that never ends': '[:a', 'flags that never end': '(?', 'names of classes that never end': String.raw`\p{`,
-  'quotations that never end': String.raw`\Q`, 'repetitions that never end': '{1', 'backslashes': '\\',
+  'classes that never end': '[',
+  'classes that never end, with classes of words in them': '[[:a',
+  'a class of words that never ends': '[:a',
+  'flags that never end': '(?',
+  'names of classes that never end': String.raw`\p{`,
+  'quotations that never end': String.raw`\Q`,
+  'repetitions that never end': '{1',
+  backslashes: '\\',
 };
 for (const [what, piece] of Object.entries(ADVERSE)) {
   test(`a long text of ${what} is measured in no time`, (t) => {
@@ -75,7 +108,11 @@ test('patterns may be 20,000 characters together, repetitions written out', (t) 
   const tenThousand = '.{1000}'.repeat(10);
   t.is(refuseTogether([]), null);
   t.is(refuseTogether([tenThousand, tenThousand]), null);
-  t.is(refuseTogether([tenThousand, 'x', tenThousand]), 'must have regular expressions of at most 20000 characters together with their repetitions, Unicode classes and wide ranges written out, got 20001');
+  t.is(
+    refuseTogether([tenThousand, 'x', tenThousand]),
+    'must have regular expressions of at most 20000 characters together with their repetitions, Unicode classes ' +
+      'and wide ranges written out, got 20001',
+  );
 });
 
 /** 0 for a pattern that RE2 refuses. */

@@ -41,10 +41,14 @@ test('no phase gets its second monitor before every phase has its first', (t) =>
 
 test('every monitor starts inside its phase and within 5 s of its beginning', (t) => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 86_400 }), fc.integer({ min: 1, max: 2 ** 31 - 1 }), (intervalSeconds, monitorNo) => {
-      const offset = startOffsetMs(intervalSeconds, monitorNo);
-      return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / phaseCount(intervalSeconds);
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 86_400 }),
+      fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+      (intervalSeconds, monitorNo) => {
+        const offset = startOffsetMs(intervalSeconds, monitorNo);
+        return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / phaseCount(intervalSeconds);
+      },
+    ),
   );
   t.pass();
 });
@@ -52,7 +56,10 @@ test('every monitor starts inside its phase and within 5 s of its beginning', (t
 test('monitors of one phase spread evenly over it', (t) => {
   const offsets = Array.from({ length: 400 }, (_, index) => startOffsetMs(60, 5000 + index));
   const fifths = [0, 1, 2, 3, 4].map((fifth) => offsets.filter((offset) => Math.floor(offset / 50) === fifth).length);
-  t.true(fifths.every((count) => count >= 75 && count <= 85), fifths.join());
+  t.true(
+    fifths.every((count) => count >= 75 && count <= 85),
+    fifths.join(),
+  );
 });
 
 const STARTS = [
@@ -70,9 +77,14 @@ for (const { name, nowMs, start } of STARTS) {
 
 test('after an outage late ticks are spread over what is left of the interval, never released all at once', (t) => {
   const nowMs = 30_000;
-  const starts = Array.from({ length: 200 }, (_, index) => planStart({ dueAtMs: 10_000, intervalMs: 60_000, monitorNo: index + 1 }, nowMs) ?? 0);
+  const starts = Array.from(
+    { length: 200 },
+    (_, index) => planStart({ dueAtMs: 10_000, intervalMs: 60_000, monitorNo: index + 1 }, nowMs) ?? 0,
+  );
   t.true(starts.every((start) => start >= nowMs && start <= 70_000));
-  const busiestSecond = Math.max(...[...Map.groupBy(starts, (start) => Math.floor(start / 1000)).values()].map((group) => group.length));
+  const busiestSecond = Math.max(
+    ...[...Map.groupBy(starts, (start) => Math.floor(start / 1000)).values()].map((group) => group.length),
+  );
   t.true(busiestSecond <= 15, `${busiestSecond} in one second`);
 });
 

@@ -5,7 +5,13 @@ import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote } from
 import type { SourceState } from '../../core/source-state.ts';
 import type { MonitorState } from '../../core/state.ts';
 
-function votes(counts: { up?: number; degraded?: number; down?: number; silent?: number; mute?: number }): SourceVote[] {
+function votes(counts: {
+  up?: number;
+  degraded?: number;
+  down?: number;
+  silent?: number;
+  mute?: number;
+}): SourceVote[] {
   const { up = 0, degraded = 0, down = 0, silent = 0, mute = 0 } = counts;
   return [
     ...times(up, { vote: 'up', fresh: true }),
@@ -22,7 +28,19 @@ function times(count: number, vote: SourceVote): SourceVote[] {
 }
 
 /** D-41 word by word, from the text and not from the code: n assigned, f with a fresh vote, c = `down_min_sources`. */
-function expected({ n, f, c, down, degraded }: { n: number; f: number; c: number; down: number; degraded: number }): Decision {
+function expected({
+  n,
+  f,
+  c,
+  down,
+  degraded,
+}: {
+  n: number;
+  f: number;
+  c: number;
+  down: number;
+  degraded: number;
+}): Decision {
   const halfOfThem = [0, 1, 1, 2, 2, 3][n] ?? Number.NaN;
   const fewest = c < halfOfThem ? c : halfOfThem;
   const mustAgree = c < f ? c : f;
@@ -42,7 +60,10 @@ for (let n = 1; n <= 5; n += 1) {
             const row = { n, f, c, down, degraded };
             // A place is as silent whether nothing comes from it or it reports that it cannot tell.
             for (let mute = 0; mute <= silent; mute += 1) {
-              const { decision, tally } = decide(votes({ up: f - down - degraded, degraded, down, silent: silent - mute, mute }), c);
+              const { decision, tally } = decide(
+                votes({ up: f - down - degraded, degraded, down, silent: silent - mute, mute }),
+                c,
+              );
               t.is(decision, expected(row), JSON.stringify(row));
               t.deepEqual(tally, { sources: n, votes: f, needed: Math.min(c, f), down, impaired: down + degraded });
             }
@@ -54,23 +75,83 @@ for (let n = 1; n <= 5; n += 1) {
 }
 
 const CASES: readonly { name: string; given: Parameters<typeof votes>[0]; quorum: number; decision: Decision }[] = [
-  { name: 'one surviving place out of five never decides alone, though it says down', given: { down: 1, silent: 4 }, quorum: 2, decision: 'unknown' },
-  { name: 'one surviving place out of five never decides alone, though it says up', given: { up: 1, silent: 4 }, quorum: 2, decision: 'unknown' },
-  { name: 'two surviving places out of five decide where two are asked for', given: { down: 2, silent: 3 }, quorum: 2, decision: 'down' },
-  { name: 'two surviving places out of five are too few where all five are asked for', given: { down: 2, silent: 3 }, quorum: 5, decision: 'unknown' },
-  { name: 'three surviving places out of five decide where all five are asked for, if they agree', given: { down: 3, silent: 2 }, quorum: 5, decision: 'down' },
-  { name: 'three surviving places out of five that do not agree bring nothing down', given: { down: 2, up: 1, silent: 2 }, quorum: 5, decision: 'up' },
-  { name: 'with a quorum of one a single survivor of five does decide, for that is what was asked for', given: { down: 1, silent: 4 }, quorum: 1, decision: 'down' },
-  { name: 'of two places one may fail, and the other brings down alone', given: { down: 1, silent: 1 }, quorum: 2, decision: 'down' },
-  { name: 'of two places one may fail, and the other keeps up alone', given: { up: 1, silent: 1 }, quorum: 2, decision: 'up' },
+  {
+    name: 'one surviving place out of five never decides alone, though it says down',
+    given: { down: 1, silent: 4 },
+    quorum: 2,
+    decision: 'unknown',
+  },
+  {
+    name: 'one surviving place out of five never decides alone, though it says up',
+    given: { up: 1, silent: 4 },
+    quorum: 2,
+    decision: 'unknown',
+  },
+  {
+    name: 'two surviving places out of five decide where two are asked for',
+    given: { down: 2, silent: 3 },
+    quorum: 2,
+    decision: 'down',
+  },
+  {
+    name: 'two surviving places out of five are too few where all five are asked for',
+    given: { down: 2, silent: 3 },
+    quorum: 5,
+    decision: 'unknown',
+  },
+  {
+    name: 'three surviving places out of five decide where all five are asked for, if they agree',
+    given: { down: 3, silent: 2 },
+    quorum: 5,
+    decision: 'down',
+  },
+  {
+    name: 'three surviving places out of five that do not agree bring nothing down',
+    given: { down: 2, up: 1, silent: 2 },
+    quorum: 5,
+    decision: 'up',
+  },
+  {
+    name: 'with a quorum of one a single survivor of five does decide, for that is what was asked for',
+    given: { down: 1, silent: 4 },
+    quorum: 1,
+    decision: 'down',
+  },
+  {
+    name: 'of two places one may fail, and the other brings down alone',
+    given: { down: 1, silent: 1 },
+    quorum: 2,
+    decision: 'down',
+  },
+  {
+    name: 'of two places one may fail, and the other keeps up alone',
+    given: { up: 1, silent: 1 },
+    quorum: 2,
+    decision: 'up',
+  },
   { name: 'of three places two are needed', given: { down: 1, silent: 2 }, quorum: 2, decision: 'unknown' },
   { name: 'of four places two are enough', given: { down: 2, silent: 2 }, quorum: 4, decision: 'down' },
-  { name: 'silence never counts as agreement: two silent places beside one that is down', given: { down: 1, up: 1, silent: 2 }, quorum: 2, decision: 'up' },
+  {
+    name: 'silence never counts as agreement: two silent places beside one that is down',
+    given: { down: 1, up: 1, silent: 2 },
+    quorum: 2,
+    decision: 'up',
+  },
   { name: 'a place that cannot tell counts as silent', given: { down: 1, mute: 4 }, quorum: 2, decision: 'unknown' },
   { name: 'one lying place of three brings nothing down', given: { up: 2, down: 1 }, quorum: 2, decision: 'up' },
   { name: 'one lying place of three keeps nothing up', given: { up: 1, down: 2 }, quorum: 2, decision: 'down' },
-  { name: 'a lying place and a silent one beside an honest one bring nothing down', given: { up: 1, down: 1, silent: 1 }, quorum: 2, decision: 'up' },
-  { name: 'down and degraded together are degraded', given: { up: 1, degraded: 1, down: 1 }, quorum: 2, decision: 'degraded' },
+  {
+    name: 'a lying place and a silent one beside an honest one bring nothing down',
+    given: { up: 1, down: 1, silent: 1 },
+    quorum: 2,
+    decision: 'up',
+  },
+  {
+    name: 'down and degraded together are degraded',
+    given: { up: 1, degraded: 1, down: 1 },
+    quorum: 2,
+    decision: 'degraded',
+  },
   { name: 'one degraded place of three is no quorum', given: { up: 2, degraded: 1 }, quorum: 2, decision: 'up' },
   { name: 'all silent is unknown', given: { silent: 3 }, quorum: 1, decision: 'unknown' },
   { name: 'no place at all is unknown', given: {}, quorum: 1, decision: 'unknown' },
@@ -92,23 +173,47 @@ const NOW_MS = 1_700_000_000_000;
 /** A place that decided long ago, and has said the same since. */
 function placeSaying(vote: 'up' | 'down', ageMs: number, online = true): Source {
   const gauge = { tripped: vote === 'down', streak: [], decidedBy: [] };
-  const state: SourceState = { checksVersion: 1, newestAtMs: NOW_MS - 86_400_000, abstention: null, failing: gauge, impaired: gauge };
+  const state: SourceState = {
+    checksVersion: 1,
+    newestAtMs: NOW_MS - 86_400_000,
+    abstention: null,
+    failing: gauge,
+    impaired: gauge,
+  };
   return { agentNo: 1, name: 'hanoi', online, newestAtMs: NOW_MS - ageMs, state };
 }
 
-function stateAfter(sources: readonly Source[], { intervalSeconds = 60, quorum = 1, state = 'up' as MonitorState } = {}): MonitorState {
+function stateAfter(
+  sources: readonly Source[],
+  { intervalSeconds = 60, quorum = 1, state = 'up' as MonitorState } = {},
+): MonitorState {
   const monitor: DecidedMonitor = {
-    state, stateSinceMs: NOW_MS - 86_400_000, intervalSeconds, waitsForPings: false, quorum, downAfterFailures: 2, upAfterSuccesses: 1,
+    state,
+    stateSinceMs: NOW_MS - 86_400_000,
+    intervalSeconds,
+    waitsForPings: false,
+    quorum,
+    downAfterFailures: 2,
+    upAfterSuccesses: 1,
     sources: sources.map((source, index) => ({ ...source, agentNo: index + 1 })),
   };
   return reconsider(monitor, { nowMs: NOW_MS, silenceCounts: true })?.to ?? state;
 }
 
-for (const [intervalSeconds, freshMs] of [[1, 61_000], [30, 90_000], [60, 180_000], [300, 900_000]] as const) {
-  test(`at an interval of ${intervalSeconds} s a result of exactly ${freshMs / 1000} s ago is fresh, and one a millisecond older is not`, (t) => {
-    t.is(stateAfter([placeSaying('up', freshMs)], { intervalSeconds }), 'up');
-    t.is(stateAfter([placeSaying('up', freshMs + 1)], { intervalSeconds }), 'unknown');
-  });
+for (const [intervalSeconds, freshMs] of [
+  [1, 61_000],
+  [30, 90_000],
+  [60, 180_000],
+  [300, 900_000],
+] as const) {
+  test(
+    `at an interval of ${intervalSeconds} s a result of exactly ${freshMs / 1000} s ago is fresh, and one a ` +
+      'millisecond older is not',
+    (t) => {
+      t.is(stateAfter([placeSaying('up', freshMs)], { intervalSeconds }), 'up');
+      t.is(stateAfter([placeSaying('up', freshMs + 1)], { intervalSeconds }), 'unknown');
+    },
+  );
 }
 
 test('a place that went stale on the millisecond takes its say with it: of three two are left to decide', (t) => {

@@ -4,7 +4,13 @@ import { BELIEVED_AFTER_MS, correctionAfterStep, judgeReading, type TimeReading 
 const NOW = Date.UTC(2026, 10, 24, 8);
 
 /** A reading of a PostgreSQL whose clock is right and whose time was agreed on a second ago. */
-const readingAt = (given: Partial<TimeReading> = {}): TimeReading => ({ databaseMs: NOW, correctionMs: 0, correctedAtMs: NOW - 3_600_000, agreedAtMs: NOW - 1000, ...given });
+const readingAt = (given: Partial<TimeReading> = {}): TimeReading => ({
+  databaseMs: NOW,
+  correctionMs: 0,
+  correctedAtMs: NOW - 3_600_000,
+  agreedAtMs: NOW - 1000,
+  ...given,
+});
 const held = { serviceMs: NOW, correctionMs: 0, uncertainMs: 1 };
 
 test('drift, and what a slow answer leaves open, is no step', (t) => {
@@ -18,21 +24,44 @@ for (const stepMs of [-86_400_000, -300_000, -7000, 7000, 300_000, 31_536_000_00
     const reading = readingAt({ databaseMs: NOW + stepMs });
     t.deepEqual(judgeReading(reading, held), { verdict: 'database stepped', offMs: stepMs });
     const correctionMs = correctionAfterStep(0, stepMs);
-    const after = readingAt({ databaseMs: NOW + stepMs + 2000, correctionMs, correctedAtMs: NOW + stepMs, agreedAtMs: NOW + stepMs });
-    t.is(judgeReading(after, { ...held, serviceMs: NOW + 2000, correctionMs }).verdict, 'agrees', 'the service goes on as it did');
-    t.is(judgeReading(after, { ...held, serviceMs: NOW + 2000 }).verdict, 'agrees', 'for those who had not read it yet too');
+    const after = readingAt({
+      databaseMs: NOW + stepMs + 2000,
+      correctionMs,
+      correctedAtMs: NOW + stepMs,
+      agreedAtMs: NOW + stepMs,
+    });
+    t.is(
+      judgeReading(after, { ...held, serviceMs: NOW + 2000, correctionMs }).verdict,
+      'agrees',
+      'the service goes on as it did',
+    );
+    t.is(
+      judgeReading(after, { ...held, serviceMs: NOW + 2000 }).verdict,
+      'agrees',
+      'for those who had not read it yet too',
+    );
     t.is(correctionAfterStep(correctionMs, -stepMs + 3), 0, 'set right again it needs none');
   });
 }
 
-test('what others have set is followed, and so is PostgreSQL where others agree with it: our own measure of time stood still', (t) => {
-  t.deepEqual(judgeReading(readingAt({ correctionMs: 300_000 }), held), { verdict: 'follow', offMs: 300_000 });
-  t.deepEqual(judgeReading(readingAt({ databaseMs: NOW + 600_000, agreedAtMs: NOW + 599_000 }), held), { verdict: 'follow', offMs: 600_000 });
-});
+test(
+  'what others have set is followed, and so is PostgreSQL where others agree with it: our own measure of time ' +
+    'stood still',
+  (t) => {
+    t.deepEqual(judgeReading(readingAt({ correctionMs: 300_000 }), held), { verdict: 'follow', offMs: 300_000 });
+    t.deepEqual(judgeReading(readingAt({ databaseMs: NOW + 600_000, agreedAtMs: NOW + 599_000 }), held), {
+      verdict: 'follow',
+      offMs: 600_000,
+    });
+  },
+);
 
 test('a time that no process agreed on yet, and one after a long absence of PostgreSQL, is no witness against us', (t) => {
   t.is(judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: 0 }), held).verdict, 'database stepped');
-  t.is(judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: NOW - 900_000 }), held).verdict, 'database stepped');
+  t.is(
+    judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: NOW - 900_000 }), held).verdict,
+    'database stepped',
+  );
 });
 
 test('a step is settled once it has stood for a minute, whichever way it went', (t) => {

@@ -7,13 +7,29 @@ const T0 = 1_800_000_000_000;
 
 const at = (second: number) => T0 + second * SECOND;
 
-const FRESH: WatchedService = { sweptAtMs: null, resumedAtMs: null, checkedAtMs: null, evaluatedAtMs: null, due: null, openSinceMs: { checks: null, evaluation: null } };
+const FRESH: WatchedService = {
+  sweptAtMs: null,
+  resumedAtMs: null,
+  checkedAtMs: null,
+  evaluatedAtMs: null,
+  due: null,
+  openSinceMs: { checks: null, evaluation: null },
+};
 
 /** What happens second by second: whether the watch is awake, and what it would see. */
-type World = (second: number) => { awake?: boolean; checks?: boolean; evaluates?: boolean; interval?: number | null; waitingSince?: number | null | undefined };
+type World = (second: number) => {
+  awake?: boolean;
+  checks?: boolean;
+  evaluates?: boolean;
+  interval?: number | null;
+  waitingSince?: number | null | undefined;
+};
 
 /** Looks every ten seconds through a made-up time and keeps what follows, as the database would; gaps in seconds. */
-function live(world: World, seconds: number): { gaps: { kind: string; from: number; to: number | null }[]; watched: WatchedService } {
+function live(
+  world: World,
+  seconds: number,
+): { gaps: { kind: string; from: number; to: number | null }[]; watched: WatchedService } {
   let watched = FRESH;
   const gaps: { kind: ServiceGap['kind']; startMs: number; endMs: number | null }[] = [];
   for (let second = 0; second <= seconds; second += 1) {
@@ -21,7 +37,12 @@ function live(world: World, seconds: number): { gaps: { kind: string; from: numb
     if (checks && interval !== null && second % interval === 0) watched = { ...watched, checkedAtMs: at(second) };
     if (evaluates && interval !== null && second % interval === 0) watched = { ...watched, evaluatedAtMs: at(second) };
     if (!awake || second % 10 !== 5) continue;
-    const waits = 'waitingSince' in world(second) && world(second).waitingSince === undefined ? undefined : waitingSince === null ? null : at(waitingSince);
+    const waits =
+      'waitingSince' in world(second) && world(second).waitingSince === undefined
+        ? undefined
+        : waitingSince === null
+          ? null
+          : at(waitingSince);
     const sight: ServiceSight = { nowMs: at(second), shortestIntervalSeconds: interval, oldestResultsAtMs: waits };
     const { watchingSinceMs, due, ended, begun } = stepWatch(watched, sight);
     for (const gap of ended) {
@@ -31,10 +52,19 @@ function live(world: World, seconds: number): { gaps: { kind: string; from: numb
     }
     for (const { kind, startMs } of begun) gaps.push({ kind, startMs, endMs: null });
     const openOf = (kind: string) => gaps.find((gap) => gap.kind === kind && gap.endMs === null)?.startMs ?? null;
-    watched = { ...watched, sweptAtMs: at(second), resumedAtMs: watchingSinceMs, due, openSinceMs: { checks: openOf('checks'), evaluation: openOf('evaluation') } };
+    watched = {
+      ...watched,
+      sweptAtMs: at(second),
+      resumedAtMs: watchingSinceMs,
+      due,
+      openSinceMs: { checks: openOf('checks'), evaluation: openOf('evaluation') },
+    };
   }
   const inSeconds = (ms: number | null) => (ms === null ? null : (ms - T0) / SECOND);
-  return { gaps: gaps.map(({ kind, startMs, endMs }) => ({ kind, from: inSeconds(startMs) ?? 0, to: inSeconds(endMs) })), watched };
+  return {
+    gaps: gaps.map(({ kind, startMs, endMs }) => ({ kind, from: inSeconds(startMs) ?? 0, to: inSeconds(endMs) })),
+    watched,
+  };
 }
 
 test('a service at work has no gaps, and neither has one with nothing to do', (t) => {
@@ -44,21 +74,33 @@ test('a service at work has no gaps, and neither has one with nothing to do', (t
 });
 
 test('a restart of a minute is none; a longer one is a gap of the clock from the last look to the first', (t) => {
-  const restart = (from: number, to: number): World => (second) => ({ awake: second <= from || second > to, checks: second <= from || second > to });
+  const restart =
+    (from: number, to: number): World =>
+    (second) => ({ awake: second <= from || second > to, checks: second <= from || second > to });
   t.deepEqual(live(restart(95, 154), 400).gaps, []);
   t.deepEqual(live(restart(95, 164), 400).gaps, [{ kind: 'clock', from: 95, to: 165 }]);
-  t.deepEqual(live(restart(95, 3694), 5000).gaps, [{ kind: 'clock', from: 95, to: 3695 }], 'what was not checked meanwhile is no gap of its own');
+  t.deepEqual(
+    live(restart(95, 3694), 5000).gaps,
+    [{ kind: 'clock', from: 95, to: 3695 }],
+    'what was not checked meanwhile is no gap of its own',
+  );
 });
 
-test('checks that stop are a gap from the last one seen through, once a minute and two of the shortest intervals have passed, until the next one', (t) => {
-  const stops: World = (second) => ({ checks: second <= 100 || second >= 600 });
-  t.deepEqual(live(stops, 175).gaps, []);
-  t.deepEqual(live(stops, 185).gaps, [{ kind: 'checks', from: 100, to: null }]);
-  t.deepEqual(live(stops, 1000).gaps, [{ kind: 'checks', from: 100, to: 600 }]);
-});
+test(
+  'checks that stop are a gap from the last one seen through, once a minute and two of the shortest intervals have ' +
+    'passed, until the next one',
+  (t) => {
+    const stops: World = (second) => ({ checks: second <= 100 || second >= 600 });
+    t.deepEqual(live(stops, 175).gaps, []);
+    t.deepEqual(live(stops, 185).gaps, [{ kind: 'checks', from: 100, to: null }]);
+    t.deepEqual(live(stops, 1000).gaps, [{ kind: 'checks', from: 100, to: 600 }]);
+  },
+);
 
 test('what becomes due begins to be missed from then on, however long ago the last check was', (t) => {
-  const resumed = (interval: number | null): World => (second) => ({ interval: second < 1000 ? interval : 10, checks: second < 500 || second >= 1070 });
+  const resumed =
+    (interval: number | null): World =>
+    (second) => ({ interval: second < 1000 ? interval : 10, checks: second < 500 || second >= 1070 });
   t.deepEqual(live(resumed(null), 2000).gaps, [], 'everything was paused');
   t.deepEqual(live(resumed(3600), 2000).gaps, [], 'a faster monitor joined slow ones');
   const never: World = (second) => ({ interval: second < 1000 ? null : 10, checks: second < 500 });
@@ -66,23 +108,44 @@ test('what becomes due begins to be missed from then on, however long ago the la
 });
 
 test('a gap of the checks ends where nothing is due any more', (t) => {
-  t.deepEqual(live((second) => ({ checks: second <= 100, interval: second < 400 ? 10 : null }), 1000).gaps, [{ kind: 'checks', from: 100, to: 405 }]);
+  t.deepEqual(live((second) => ({ checks: second <= 100, interval: second < 400 ? 10 : null }), 1000).gaps, [
+    { kind: 'checks', from: 100, to: 405 },
+  ]);
 });
 
 test('results that wait while no batch is evaluated are a gap from when the oldest was queued; slow is not still', (t) => {
-  const stops: World = (second) => ({ evaluates: second <= 100 || second >= 600, waitingSince: second > 100 && second < 600 ? 103 : null });
+  const stops: World = (second) => ({
+    evaluates: second <= 100 || second >= 600,
+    waitingSince: second > 100 && second < 600 ? 103 : null,
+  });
   t.deepEqual(live(stops, 1000).gaps, [{ kind: 'evaluation', from: 103, to: 600 }]);
-  t.deepEqual(live((second) => ({ waitingSince: Math.max(0, second - 900) }), 3600).gaps, [], 'a quarter of an hour behind, and moving');
-  const backlog: World = (second) => ({ evaluates: second <= 300 || second >= 600, waitingSince: second < 600 ? 20 : null });
+  t.deepEqual(
+    live((second) => ({ waitingSince: Math.max(0, second - 900) }), 3600).gaps,
+    [],
+    'a quarter of an hour behind, and moving',
+  );
+  const backlog: World = (second) => ({
+    evaluates: second <= 300 || second >= 600,
+    waitingSince: second < 600 ? 20 : null,
+  });
   t.deepEqual(live(backlog, 1000).gaps, [{ kind: 'evaluation', from: 300, to: 600 }], 'it moved until then');
 });
 
 test('results that were lost wait no more, and a queue that cannot be asked begins and ends nothing', (t) => {
-  const lost: World = (second) => ({ evaluates: second <= 100, waitingSince: second > 100 && second < 400 ? 103 : null });
+  const lost: World = (second) => ({
+    evaluates: second <= 100,
+    waitingSince: second > 100 && second < 400 ? 103 : null,
+  });
   t.deepEqual(live(lost, 1000).gaps, [{ kind: 'evaluation', from: 103, to: 405 }]);
-  const unseen: World = (second) => ({ evaluates: second <= 100, waitingSince: second > 300 ? undefined : second > 100 ? 103 : null });
+  const unseen: World = (second) => ({
+    evaluates: second <= 100,
+    waitingSince: second > 300 ? undefined : second > 100 ? 103 : null,
+  });
   t.deepEqual(live(unseen, 1000).gaps, [{ kind: 'evaluation', from: 103, to: null }]);
-  t.deepEqual(live((second) => ({ evaluates: second <= 100, waitingSince: second > 100 ? undefined : null }), 1000).gaps, []);
+  t.deepEqual(
+    live((second) => ({ evaluates: second <= 100, waitingSince: second > 100 ? undefined : null }), 1000).gaps,
+    [],
+  );
 });
 
 test('a gap of the clock ends the others, and they begin anew behind it where we still stand still', (t) => {
@@ -95,7 +158,14 @@ test('a gap of the clock ends the others, and they begin anew behind it where we
 });
 
 test('a time that is set back makes no gap, nor does one that comes back to where it was', (t) => {
-  const before: WatchedService = { ...FRESH, sweptAtMs: at(1000), resumedAtMs: at(0), checkedAtMs: at(995), evaluatedAtMs: at(995), due: { sinceMs: at(0), intervalSeconds: 10 } };
+  const before: WatchedService = {
+    ...FRESH,
+    sweptAtMs: at(1000),
+    resumedAtMs: at(0),
+    checkedAtMs: at(995),
+    evaluatedAtMs: at(995),
+    due: { sinceMs: at(0), intervalSeconds: 10 },
+  };
   const seen = { shortestIntervalSeconds: 10, oldestResultsAtMs: null };
   for (const second of [-3600, 900, 1000, 1060]) {
     const { ended, begun, watchingSinceMs } = stepWatch(before, { ...seen, nowMs: at(second) });
@@ -104,12 +174,21 @@ test('a time that is set back makes no gap, nor does one that comes back to wher
 });
 
 test('gaps of one kind never overlap, none ends before it begins, and none begins while we are at work', (t) => {
-  const change = fc.record({ at: fc.integer({ min: 0, max: 2000 }), awake: fc.boolean(), checks: fc.boolean(), evaluates: fc.boolean(), interval: fc.constantFrom(null, 1, 10, 60) });
+  const change = fc.record({
+    at: fc.integer({ min: 0, max: 2000 }),
+    awake: fc.boolean(),
+    checks: fc.boolean(),
+    evaluates: fc.boolean(),
+    interval: fc.constantFrom(null, 1, 10, 60),
+  });
   fc.assert(
     fc.property(fc.array(change, { maxLength: 12 }), (changes) => {
       const sorted = changes.toSorted((a, b) => a.at - b.at);
-      const stateAt = (second: number) => sorted.findLast((one) => one.at <= second) ?? { awake: true, checks: true, evaluates: true, interval: 10 };
-      const stoppedAt = (second: number) => sorted.findLast((one, index) => one.at <= second && !one.evaluates && (sorted[index - 1]?.evaluates ?? true))?.at ?? second;
+      const stateAt = (second: number) =>
+        sorted.findLast((one) => one.at <= second) ?? { awake: true, checks: true, evaluates: true, interval: 10 };
+      const stoppedAt = (second: number) =>
+        sorted.findLast((one, index) => one.at <= second && !one.evaluates && (sorted[index - 1]?.evaluates ?? true))
+          ?.at ?? second;
       const { gaps } = live((second) => {
         const state = stateAt(second);
         return { ...state, waitingSince: state.evaluates ? null : stoppedAt(second) };

@@ -1,26 +1,88 @@
 import test from 'ava';
-import { stepSource, type SourceState } from '../../core/source-state.ts';
 import { standingOf, tellUnheard, type SourceStanding } from '../../core/source-standing.ts';
+import { stepSource, type SourceState } from '../../core/source-state.ts';
 import type { Vote } from '../../core/verdict.ts';
 
 /** A source after these results, which is down after two bad ones. */
 function after(...verdicts: Vote[]): SourceState | null {
   return verdicts.reduce<SourceState | null>(
     (state, verdict, index) =>
-      stepSource(state, { dueAtMs: index + 1, checksVersion: 1, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null, phases: null, answer: null }, { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds: 60 }),
+      stepSource(
+        state,
+        {
+          dueAtMs: index + 1,
+          checksVersion: 1,
+          verdict,
+          cause: null,
+          reason: null,
+          httpStatus: null,
+          latencyMs: null,
+          phases: null,
+          answer: null,
+        },
+        { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds: 60 },
+      ),
     null,
   );
 }
 
-const CASES: readonly { name: string; online: boolean; isRecent: boolean; state: SourceState | null; standing: SourceStanding }[] = [
-  { name: 'a source with a vote and a recent result votes', online: true, isRecent: true, state: after('up'), standing: 'votes' },
-  { name: 'a source that says down votes as well', online: true, isRecent: true, state: after('down', 'down'), standing: 'votes' },
-  { name: 'one whose agent is offline is offline, however recent its result', online: false, isRecent: true, state: after('up'), standing: 'offline' },
-  { name: 'one that has said nothing lately is silent, whatever it said last', online: true, isRecent: false, state: after('down', 'down'), standing: 'silent' },
+const CASES: readonly {
+  name: string;
+  online: boolean;
+  isRecent: boolean;
+  state: SourceState | null;
+  standing: SourceStanding;
+}[] = [
+  {
+    name: 'a source with a vote and a recent result votes',
+    online: true,
+    isRecent: true,
+    state: after('up'),
+    standing: 'votes',
+  },
+  {
+    name: 'a source that says down votes as well',
+    online: true,
+    isRecent: true,
+    state: after('down', 'down'),
+    standing: 'votes',
+  },
+  {
+    name: 'one whose agent is offline is offline, however recent its result',
+    online: false,
+    isRecent: true,
+    state: after('up'),
+    standing: 'offline',
+  },
+  {
+    name: 'one that has said nothing lately is silent, whatever it said last',
+    online: true,
+    isRecent: false,
+    state: after('down', 'down'),
+    standing: 'silent',
+  },
   { name: 'one that never said anything is silent', online: true, isRecent: false, state: null, standing: 'silent' },
-  { name: 'one bad result of two that it takes is undecided', online: true, isRecent: true, state: after('down'), standing: 'undecided' },
-  { name: 'two no votes in a row leave the vote', online: true, isRecent: true, state: after('up', 'none', 'none'), standing: 'votes' },
-  { name: 'three no votes in a row are unable', online: true, isRecent: true, state: after('up', 'none', 'none', 'none'), standing: 'unable' },
+  {
+    name: 'one bad result of two that it takes is undecided',
+    online: true,
+    isRecent: true,
+    state: after('down'),
+    standing: 'undecided',
+  },
+  {
+    name: 'two no votes in a row leave the vote',
+    online: true,
+    isRecent: true,
+    state: after('up', 'none', 'none'),
+    standing: 'votes',
+  },
+  {
+    name: 'three no votes in a row are unable',
+    online: true,
+    isRecent: true,
+    state: after('up', 'none', 'none', 'none'),
+    standing: 'unable',
+  },
 ];
 
 for (const { name, online, isRecent, state, standing } of CASES) {
@@ -38,7 +100,10 @@ test('who does not vote is told by what keeps it from voting, in order', (t) => 
     { name: 'paris', standing: 'unable' },
     { name: 'quito', standing: 'undecided' },
   ] as const;
-  t.is(tellUnheard(sources), 'hanoi is offline, lima and oslo are silent, quito has not decided yet, paris cannot tell');
+  t.is(
+    tellUnheard(sources),
+    'hanoi is offline, lima and oslo are silent, quito has not decided yet, paris cannot tell',
+  );
   t.is(tellUnheard([{ name: 'tokyo', standing: 'votes' }]), '');
 });
 

@@ -6,16 +6,32 @@ import type { Verdict, Vote } from '../../core/verdict.ts';
 const RULE = { downAfterFailures: 2, upAfterSuccesses: 2, intervalSeconds: 60 };
 
 function result(dueAtMs: number, verdict: Vote, checksVersion = 1): VotedResult {
-  return { dueAtMs, checksVersion, verdict, cause: verdict === 'up' ? null : `cause_${dueAtMs}`, reason: null, httpStatus: null, latencyMs: 5, phases: null, answer: null };
+  return {
+    dueAtMs,
+    checksVersion,
+    verdict,
+    cause: verdict === 'up' ? null : `cause_${dueAtMs}`,
+    reason: null,
+    httpStatus: null,
+    latencyMs: 5,
+    phases: null,
+    answer: null,
+  };
 }
 
 function after(verdicts: readonly Vote[]): SourceState | null {
-  return verdicts.reduce<SourceState | null>((state, verdict, index) => stepSource(state, result(index + 1, verdict), RULE), null);
+  return verdicts.reduce<SourceState | null>(
+    (state, verdict, index) => stepSource(state, result(index + 1, verdict), RULE),
+    null,
+  );
 }
 
 function settled(verdicts: readonly [Vote, ...Vote[]]): SourceState {
   const [first, ...rest] = verdicts;
-  return rest.reduce((state, verdict, index) => stepSource(state, result(index + 2, verdict), RULE), stepSource(null, result(1, first), RULE));
+  return rest.reduce(
+    (state, verdict, index) => stepSource(state, result(index + 2, verdict), RULE),
+    stepSource(null, result(1, first), RULE),
+  );
 }
 
 const CASES: readonly { verdicts: Vote[]; vote: Verdict | null }[] = [
@@ -88,7 +104,13 @@ test('a result that measured older checks changes nothing', (t) => {
 
 test('what decided is kept as evidence, first failure first', (t) => {
   const state = settled(['up', 'down', 'down']);
-  t.deepEqual(state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]), [[2, 'cause_2'], [3, 'cause_3']]);
+  t.deepEqual(
+    state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]),
+    [
+      [2, 'cause_2'],
+      [3, 'cause_3'],
+    ],
+  );
 });
 
 test('a source that cannot tell falls silent with the third result in a row and then needs no write', (t) => {
@@ -109,14 +131,21 @@ test('what a source says of its missing vote is renewed when it changes, and gon
 /** A source that was up and then saw these, so many intervals apart. */
 function spaced(verdicts: readonly Vote[], intervals: number): SourceState {
   const everyMs = intervals * RULE.intervalSeconds * 1000;
-  return verdicts.reduce((state, verdict, index) => stepSource(state, result((index + 1) * everyMs, verdict), RULE), stepSource(null, result(0, 'up'), RULE));
+  return verdicts.reduce(
+    (state, verdict, index) => stepSource(state, result((index + 1) * everyMs, verdict), RULE),
+    stepSource(null, result(0, 'up'), RULE),
+  );
 }
 
 test('failures three intervals apart are in a row, those further apart are not: nobody looked in between', (t) => {
   t.is(voteOf(spaced(['down', 'down'], 3)), 'down');
   const apart = spaced(['down', 'down'], 3.001);
   t.is(voteOf(apart), 'up');
-  t.deepEqual(apart.failing.streak.map(({ atMs }) => atMs), [360_120], 'the second begins anew');
+  t.deepEqual(
+    apart.failing.streak.map(({ atMs }) => atMs),
+    [360_120],
+    'the second begins anew',
+  );
   t.is(firstFailureOf(apart)?.evidence.atMs, 360_120);
   t.is(voteOf(stepSource(apart, result(380_120, 'down'), RULE)), 'down', 'and the next look confirms it');
 });
@@ -125,7 +154,8 @@ test('degraded results far apart are not in a row either, nor are good ones afte
   t.is(voteOf(spaced(['degraded', 'degraded'], 3)), 'degraded');
   t.is(voteOf(spaced(['degraded', 'degraded'], 4)), 'up');
   const down = spaced(['down', 'down'], 1);
-  const goodAt = (...dueAtMs: number[]) => voteOf(dueAtMs.reduce((state, at) => stepSource(state, result(at, 'up'), RULE), down));
+  const goodAt = (...dueAtMs: number[]) =>
+    voteOf(dueAtMs.reduce((state, at) => stepSource(state, result(at, 'up'), RULE), down));
   t.is(goodAt(180_000, 360_000), 'up');
   t.is(goodAt(180_000, 360_001), 'down');
 });
@@ -136,7 +166,13 @@ test('a time in which the source could not tell is a gap as well', (t) => {
 });
 
 test('whatever a source sees and misses, it turns bad only by enough failures of which none is far from the next', (t) => {
-  const looks = fc.array(fc.record({ waitMs: fc.integer({ min: 1, max: 400_000 }), verdict: fc.constantFrom<Vote>('up', 'down', 'degraded', 'none') }), { maxLength: 40 });
+  const looks = fc.array(
+    fc.record({
+      waitMs: fc.integer({ min: 1, max: 400_000 }),
+      verdict: fc.constantFrom<Vote>('up', 'down', 'degraded', 'none'),
+    }),
+    { maxLength: 40 },
+  );
   fc.assert(
     fc.property(looks, fc.integer({ min: 1, max: 4 }), (seen, downAfterFailures) => {
       const rule = { ...RULE, downAfterFailures };
@@ -148,7 +184,9 @@ test('whatever a source sees and misses, it turns bad only by enough failures of
         const { tripped, decidedBy } = state.failing;
         if (tripped !== true) continue;
         t.true(decidedBy.length === downAfterFailures);
-        t.true(decidedBy.every(({ atMs }, index) => index === 0 || atMs - (decidedBy[index - 1]?.atMs ?? 0) <= 180_000));
+        t.true(
+          decidedBy.every(({ atMs }, index) => index === 0 || atMs - (decidedBy[index - 1]?.atMs ?? 0) <= 180_000),
+        );
       }
     }),
   );
@@ -171,8 +209,12 @@ const FIRSTS: readonly { verdicts: Vote[]; gauge: string | null; first: number |
   { verdicts: ['up', 'down', 'down', 'up', 'up'], gauge: null, first: null },
 ];
 for (const { verdicts, gauge, first } of FIRSTS) {
-  test(`the first failure after ${verdicts.join(' ') || 'nothing'} is ${first === null ? 'none' : `number ${first}, of what makes it ${gauge}`}`, (t) => {
-    const found = firstFailureOf(after(verdicts));
-    t.deepEqual([found?.gauge ?? null, found?.evidence.atMs ?? null], [gauge, first]);
-  });
+  test(
+    `the first failure after ${verdicts.join(' ') || 'nothing'} is ` +
+      `${first === null ? 'none' : `number ${first}, of what makes it ${gauge}`}`,
+    (t) => {
+      const found = firstFailureOf(after(verdicts));
+      t.deepEqual([found?.gauge ?? null, found?.evidence.atMs ?? null], [gauge, first]);
+    },
+  );
 }

@@ -17,7 +17,14 @@ test('a summary is sent five seconds after it was opened, and no closer than thi
 });
 
 test('a summary that nothing was gathered for yet says when it was opened and where to look', (t) => {
-  t.deepEqual(EMPTY, { version: '1', event: 'summary', event_at: 1_700_000_000, monitors: 0, states: [], url: 'https://spotcheck.example/monitors' });
+  t.deepEqual(EMPTY, {
+    version: '1',
+    event: 'summary',
+    event_at: 1_700_000_000,
+    monitors: 0,
+    states: [],
+    url: 'https://spotcheck.example/monitors',
+  });
 });
 
 test('a summary counts every monitor by state, the worst first, and names ten at most', (t) => {
@@ -29,7 +36,15 @@ test('a summary counts every monitor by state, the worst first, and names ten at
   ];
   const { monitors, states } = fillSummary(EMPTY, gathered);
   t.is(monitors, 13);
-  t.deepEqual(states.map(({ state, monitors: count, names }) => [state, count, names.length]), [['down', 8, 8], ['unknown', 1, 1], ['degraded', 1, 1], ['up', 3, 0]]);
+  t.deepEqual(
+    states.map(({ state, monitors: count, names }) => [state, count, names.length]),
+    [
+      ['down', 8, 8],
+      ['unknown', 1, 1],
+      ['degraded', 1, 1],
+      ['up', 3, 0],
+    ],
+  );
   t.deepEqual(states[0]?.names.slice(0, 2), ['Down 0', 'Down 1']);
 });
 
@@ -37,5 +52,8 @@ test('of more than ten monitors in one state the first ten are named', (t) => {
   const gathered = Array.from({ length: 500 }, (_, index) => ({ name: `Shop ${index}`, state: 'down' as const }));
   const [down] = fillSummary(EMPTY, gathered).states;
   t.like(down, { monitors: 500 });
-  t.deepEqual(down?.names, Array.from({ length: 10 }, (_, index) => `Shop ${index}`));
+  t.deepEqual(
+    down?.names,
+    Array.from({ length: 10 }, (_, index) => `Shop ${index}`),
+  );
 });

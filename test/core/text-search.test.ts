@@ -5,14 +5,20 @@ import { containsText } from '../../core/text-search.ts';
 const MIB = 1024 * 1024;
 
 /** Texts of two letters, in which everything nearly matches. */
-const nearly = (minLength: number, maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
+const nearly = (minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 
 test('what is found is what the engine finds, in texts too long for the engine as well', (t) => {
-  t.notThrows(() => fc.assert(fc.property(nearly(1, 40), nearly(0, 60), fc.nat(3), (word, end, cut) => {
-    const text = `${word.repeat(Math.ceil(MIB / 4 / word.length))}${end}`;
-    const sought = text.slice(-(100 + end.length)).slice(0, 90 + cut) + end;
-    return containsText(text, sought) === text.includes(sought) && containsText(end, word) === end.includes(word);
-  }), { numRuns: 30 }));
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(nearly(1, 40), nearly(0, 60), fc.nat(3), (word, end, cut) => {
+        const text = `${word.repeat(Math.ceil(MIB / 4 / word.length))}${end}`;
+        const sought = text.slice(-(100 + end.length)).slice(0, 90 + cut) + end;
+        return containsText(text, sought) === text.includes(sought) && containsText(end, word) === end.includes(word);
+      }),
+      { numRuns: 30 },
+    ),
+  );
 });
 
 test('the empty text is in every text, and nothing else is in the empty one', (t) => {

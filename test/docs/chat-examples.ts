@@ -14,7 +14,12 @@ type Kind = Exclude<StoredMessage['event'], `agent.${string}`>;
 const publicUrl = 'https://spotcheck.example';
 const AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 const AT_MS = AT * 1000;
-const SHOP = { id: 'mon_01m7ywba6kbn995by1sp8c6z6x', name: 'Shop & café <production>', type: 'http', target: 'https://shop.example/' } as const;
+const SHOP = {
+  id: 'mon_01m7ywba6kbn995by1sp8c6z6x',
+  name: 'Shop & café <production>',
+  type: 'http',
+  target: 'https://shop.example/',
+} as const;
 
 const TEAM = { id: 'nch_01m7z0r6y2g8k4n1t5v9x3c7dm', name: 'Team', type: 'slack' } as const;
 
@@ -24,10 +29,19 @@ const DOWN: MonitorMessage = {
   event_at: AT,
   monitor: SHOP,
   state: 'down',
-  reason: 'HTTP 503 instead of 2xx (seen from 2 of 3 places). What it depends on is not well either: GitHub is degraded',
+  reason:
+    'HTTP 503 instead of 2xx (seen from 2 of 3 places). What it depends on is not well either: GitHub is degraded',
   detail: {
-    sources_down: ['frankfurt', 'hanoi'], sources_silent: ['virginia'], incident_id: 'inc_01m7ywcvdyye78pn64g4asvetg', cause: 'status_503', previous_state: 'up', sequence: 4,
-    sources_total: 3, quorum: 2, detected_at: AT + 2, dependencies: [{ id: 'mon_01m7yw9q4e2t6c0r8k5w3z1xvb', name: 'GitHub', state: 'degraded' }],
+    sources_down: ['frankfurt', 'hanoi'],
+    sources_silent: ['virginia'],
+    incident_id: 'inc_01m7ywcvdyye78pn64g4asvetg',
+    cause: 'status_503',
+    previous_state: 'up',
+    sequence: 4,
+    sources_total: 3,
+    quorum: 2,
+    detected_at: AT + 2,
+    dependencies: [{ id: 'mon_01m7yw9q4e2t6c0r8k5w3z1xvb', name: 'GitHub', state: 'degraded' }],
   },
   url: `${publicUrl}/monitors/${SHOP.id}`,
 };
@@ -36,12 +50,50 @@ const { dependencies: _dependencies, sources_silent: _silent, ...SEEN } = DOWN.d
 
 const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   'monitor.down': DOWN,
-  'monitor.degraded': { ...DOWN, event: 'monitor.degraded', state: 'degraded', reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 places)', detail: SEEN },
-  'monitor.up': { ...DOWN, event: 'monitor.up', state: 'up', reason: 'Working again', detail: { ...SEEN, sources_down: [], previous_state: 'down', duration_seconds: 200 } },
-  'monitor.unknown': { ...DOWN, event: 'monitor.unknown', state: 'unknown', reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is silent', detail: { ...SEEN, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] } },
-  'advisory.domain_expiry': buildAdvisoryMessage({ monitor: SHOP, subject: 'domain', name: 'shop.example', expiresAt: AT + 14 * 86_400, nowMs: AT_MS, publicUrl }),
-  'channel.failing': buildChannelMessage({ channel: { id: 'nch_01m7z0p3v9d5h1k7q2s8x4c6bn', name: 'Pager', type: 'webhook' }, failures: 100, failingSinceMs: AT_MS - 7_200_000, lastError: 'The endpoint answered 500', nowMs: AT_MS, publicUrl }),
-  'channel.disconnected': buildLossMessage({ channel: TEAM, loss: 'lost', lastError: 'Slack takes no messages for this channel any more: the webhook was removed, or switched off', nowMs: AT_MS, publicUrl }),
+  'monitor.degraded': {
+    ...DOWN,
+    event: 'monitor.degraded',
+    state: 'degraded',
+    reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 places)',
+    detail: SEEN,
+  },
+  'monitor.up': {
+    ...DOWN,
+    event: 'monitor.up',
+    state: 'up',
+    reason: 'Working again',
+    detail: { ...SEEN, sources_down: [], previous_state: 'down', duration_seconds: 200 },
+  },
+  'monitor.unknown': {
+    ...DOWN,
+    event: 'monitor.unknown',
+    state: 'unknown',
+    reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is silent',
+    detail: { ...SEEN, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] },
+  },
+  'advisory.domain_expiry': buildAdvisoryMessage({
+    monitor: SHOP,
+    subject: 'domain',
+    name: 'shop.example',
+    expiresAt: AT + 14 * 86_400,
+    nowMs: AT_MS,
+    publicUrl,
+  }),
+  'channel.failing': buildChannelMessage({
+    channel: { id: 'nch_01m7z0p3v9d5h1k7q2s8x4c6bn', name: 'Pager', type: 'webhook' },
+    failures: 100,
+    failingSinceMs: AT_MS - 7_200_000,
+    lastError: 'The endpoint answered 500',
+    nowMs: AT_MS,
+    publicUrl,
+  }),
+  'channel.disconnected': buildLossMessage({
+    channel: TEAM,
+    loss: 'lost',
+    lastError: 'Slack takes no messages for this channel any more: the webhook was removed, or switched off',
+    nowMs: AT_MS,
+    publicUrl,
+  }),
   summary: fillSummary(openSummary({ openedAtMs: AT_MS, publicUrl }), [
     ...Array.from({ length: 14 }, (_, index) => ({ name: `shop-${index + 1}`, state: 'down' as const })),
     ...Array.from({ length: 3 }, (_, index) => ({ name: `blog-${index + 1}`, state: 'up' as const })),
@@ -50,7 +102,12 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     id: 'rep_01m7z4j8s2c6f0g4h9k3n7q1tw',
     window: { period: 'week', startSeconds: Date.UTC(2026, 2, 2) / 1000, endSeconds: Date.UTC(2026, 2, 9) / 1000 },
     summary: {
-      monitors: 17, incidents: 6, uptime_percent: 99.981, down_seconds: 1953, sla_met: 11, sla_missed: 1,
+      monitors: 17,
+      incidents: 6,
+      uptime_percent: 99.981,
+      down_seconds: 1953,
+      sla_met: 11,
+      sla_missed: 1,
       worst_monitors: [
         { id: SHOP.id, name: SHOP.name, uptime_percent: 99.702, down_seconds: 1800, incidents: 3 },
         { id: 'mon_01m7yx2h5v8b1d4g7j0m3q6s9w', name: 'Blog', uptime_percent: 99.974, down_seconds: 153, incidents: 2 },
@@ -61,11 +118,23 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   }),
 };
 
-/** One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an owner asks for. */
+/**
+ * One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an
+ * owner asks for.
+ */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
   'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),
   'monitor.down, told late': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: false, isOvertaken: true }),
-  'channel.disconnected, by /stop': buildAlert(buildLossMessage({ channel: { ...TEAM, name: 'Phone', type: 'telegram' }, loss: 'stopped', lastError: 'Somebody wrote /stop in the chat', nowMs: AT_MS, publicUrl }), AT_MS + 95_000),
+  'channel.disconnected, by /stop': buildAlert(
+    buildLossMessage({
+      channel: { ...TEAM, name: 'Phone', type: 'telegram' },
+      loss: 'stopped',
+      lastError: 'Somebody wrote /stop in the chat',
+      nowMs: AT_MS,
+      publicUrl,
+    }),
+    AT_MS + 95_000,
+  ),
   test: buildTestNote({ name: 'On call', publicUrl }),
 };

@@ -5,7 +5,12 @@ import { renderTelegramMessage } from '../../notifications/telegram/message.ts';
 import { CHAT_EXAMPLES } from './chat-examples.ts';
 
 const page = await readFile(new URL('../../docs/messages.md', import.meta.url), 'utf8');
-const sections = new Map([...page.matchAll(/^## `(.+?)`\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([, name = '', content = '']) => [name, content]));
+const sections = new Map(
+  [...page.matchAll(/^## `(.+?)`\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([, name = '', content = '']) => [
+    name,
+    content,
+  ]),
+);
 
 test('docs/messages.md has a section for every kind of message, and for no other', (t) => {
   t.deepEqual([...sections.keys()], Object.keys(CHAT_EXAMPLES));

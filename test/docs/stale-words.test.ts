@@ -4,12 +4,19 @@ import test from 'ava';
 import { ROOT } from '../helpers/program.ts';
 
 /** Promises that nobody takes back once they are kept. What is planned stands in issues, not in documents. */
-const PROMISE = /not (?:there|implemented|supported|available|done) yet|\(later\b|\bcoming soon\b|\bto be (?:done|written|added)\b|\bwill be (?:added|implemented)\b|\bTBD\b|\bfor now\b/gi;
+const PROMISE =
+  /not (?:there|implemented|supported|available|done) yet|\(later\b|\bcoming soon\b|\bto be (?:done|written|added)\b|\bwill be (?:added|implemented)\b|\bTBD\b|\bfor now\b/gi;
 
 test('no document promises what is to come: such words stay when it has come', (t) => {
-  const pages = ['.', 'docs'].flatMap((folder) => readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md')).map((name) => join(folder, name)));
+  const pages = ['.', 'docs'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name)),
+  );
   t.true(pages.includes('README.md') && pages.includes('docs/decisions.md'));
   const documents = [...pages, 'api/openapi.yaml', '.env.example'];
-  const promises = documents.flatMap((path) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(PROMISE)].map(([words]) => `${path}: ${words}`));
+  const promises = documents.flatMap((path) =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(PROMISE)].map(([words]) => `${path}: ${words}`),
+  );
   t.deepEqual(promises, []);
 });

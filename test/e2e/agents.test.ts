@@ -10,7 +10,10 @@ import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
 
-/** After so long without a check-in an agent is offline, and told of within ten seconds; a machine that runs other tests as well may add some. */
+/**
+ * After so long without a check-in an agent is offline, and told of within ten seconds; a machine that runs other tests
+ * as well may add some.
+ */
 const OFFLINE_AFTER_MS = 90_000;
 const OFFLINE_TOLD_MS = 10_000;
 const BUSY_MACHINE_MS = 30_000;
@@ -18,13 +21,26 @@ const BUSY_MACHINE_MS = 30_000;
 /** How long the service is away. */
 const AWAY_MS = 60_000;
 
-async function createMonitor({ service }: Installation, agents: readonly OwnAgent[], settings: object): Promise<string> {
-  const created = await service.call('POST', '/monitors', { name: 'Intranet', interval_seconds: 1, agent_sources: agents.map(({ id }) => id), ...settings });
+async function createMonitor(
+  { service }: Installation,
+  agents: readonly OwnAgent[],
+  settings: object,
+): Promise<string> {
+  const created = await service.call('POST', '/monitors', {
+    name: 'Intranet',
+    interval_seconds: 1,
+    agent_sources: agents.map(({ id }) => id),
+    ...settings,
+  });
   if (created.status !== 201) throw new Error(JSON.stringify(created.json));
   return String(created.json['id']);
 }
 
-async function listenTo(t: ExecutionContext): Promise<{ receiver: Receiver; env: Record<string, string>; connect: (installation: Installation) => Promise<void> }> {
+async function listenTo(t: ExecutionContext): Promise<{
+  receiver: Receiver;
+  env: Record<string, string>;
+  connect: (installation: Installation) => Promise<void>;
+}> {
   const receiver = await startReceiver(t);
   return {
     receiver,
@@ -39,7 +55,10 @@ async function listenTo(t: ExecutionContext): Promise<{ receiver: Receiver; env:
 /** How many results of a monitor are stored. */
 async function storedResults({ databaseUrl }: Installation, monitorId: string): Promise<number> {
   return await withClient(databaseUrl, async (client) => {
-    const { rows } = await client.query('SELECT count(*)::int AS results FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id = $1', [monitorId]);
+    const { rows } = await client.query(
+      'SELECT count(*)::int AS results FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id = $1',
+      [monitorId],
+    );
     return rows[0].results;
   });
 }
@@ -47,7 +66,9 @@ async function storedResults({ databaseUrl }: Installation, monitorId: string): 
 /** Everything that stands in a folder, as text. */
 async function contentsOf(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const texts = await Promise.all(entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  const texts = await Promise.all(
+    entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')),
+  );
   return texts.join('\n');
 }
 
@@ -58,7 +79,9 @@ test('of three places one lies and one is cut off: nothing is called down that i
   const target = await startTarget(t);
   const honest = await installation.startAgent('honest');
   // Its network leads to a place where nobody answers.
-  const lying = await installation.startAgent('lying', { distort: (answer) => answer.replaceAll(target.url(), 'http://127.0.0.1:9/') });
+  const lying = await installation.startAgent('lying', {
+    distort: (answer) => answer.replaceAll(target.url(), 'http://127.0.0.1:9/'),
+  });
   const cut = await installation.startAgent('cut off');
   const id = await createMonitor(installation, [honest, lying, cut], { target: target.url() });
   const statusNow = async () => (await installation.service.call('GET', `/monitors/${id}`)).json['status'];
@@ -70,11 +93,16 @@ test('of three places one lies and one is cut off: nothing is called down that i
   const lastSeenMs = Number((offline.json['detail'] as { last_seen_at: number }).last_seen_at) * 1000;
   t.true(offline.atMs >= lastSeenMs + OFFLINE_AFTER_MS, `${offline.atMs - lastSeenMs} ms after the last check-in`);
   t.is(await statusNow(), 'up');
-  t.deepEqual(eventsAt(receiver).map(({ event }) => event), ['monitor.up', 'agent.offline']);
+  t.deepEqual(
+    eventsAt(receiver).map(({ event }) => event),
+    ['monitor.up', 'agent.offline'],
+  );
 
   target.health.status = 503;
   const down = await nextEvent(receiver, 'monitor.down');
-  t.like(down.json, { detail: { sources_down: ['honest', 'lying'], sources_silent: ['cut off'], sources_total: 3, quorum: 2 } });
+  t.like(down.json, {
+    detail: { sources_down: ['honest', 'lying'], sources_silent: ['cut off'], sources_total: 3, quorum: 2 },
+  });
   target.health.status = 200;
   t.like((await nextEvent(receiver, 'monitor.up')).json, { detail: { previous_state: 'down' } });
 
@@ -82,8 +110,15 @@ test('of three places one lies and one is cut off: nothing is called down that i
   t.like((await nextEvent(receiver, 'agent.online', 70_000)).json, { state: 'online', agent: { id: cut.id } });
   await installation.service.call('DELETE', `/agents/${lying.id}`);
   await until(() => lying.gate.passages.at(-1)?.status === 401, { timeoutMs: 30_000 });
-  t.like((await installation.service.call('GET', `/monitors/${id}`)).json, { status: 'up', agent_sources: [honest.id, cut.id].toSorted(), down_min_sources: 2 });
-  t.deepEqual(eventsAt(receiver).map(({ event }) => event), ['monitor.up', 'agent.offline', 'monitor.down', 'monitor.up', 'agent.online']);
+  t.like((await installation.service.call('GET', `/monitors/${id}`)).json, {
+    status: 'up',
+    agent_sources: [honest.id, cut.id].toSorted(),
+    down_min_sources: 2,
+  });
+  t.deepEqual(
+    eventsAt(receiver).map(({ event }) => event),
+    ['monitor.up', 'agent.offline', 'monitor.down', 'monitor.up', 'agent.online'],
+  );
   for (const { program } of [honest, cut]) t.is(await program.stop(), 0, program.output());
 });
 
@@ -113,34 +148,49 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   await until(async () => (await storedResults(installation, id)) >= target.hits('/one') - 2);
   t.true((await storedResults(installation, id)) <= target.hits('/one'));
   // Killed while it delivered, the service may deliver once more what had arrived: under the same id.
-  t.deepEqual([...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${String(json['delivery_id'])}`))], [`monitor.up ${String(up.json['delivery_id'])}`]);
+  t.deepEqual(
+    [...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${String(json['delivery_id'])}`))],
+    [`monitor.up ${String(up.json['delivery_id'])}`],
+  );
 });
 
-test('secrets are sealed to the agent: its probe uses them, and they stand in clear neither on the wire nor on its disk nor in its logs', async (t) => {
-  const CANARY = 'canary-secret-header-81d4';
-  const { receiver, env, connect } = await listenTo(t);
-  const installation = await startInstallation(t, env);
-  await connect(installation);
-  const target = await startHttpServer(t, (request, response) => {
-    response.statusCode = request.headers['x-key'] === CANARY ? 200 : 401;
-    response.end(request.headers['x-key']);
-  });
-  const agent = await installation.startAgent('home-lab', { env: { LOG_LEVEL: 'trace' } });
-  await createMonitor(installation, [agent], { target: `http://127.0.0.1:${target.port}/`, check_spec: { request: { secretHeaders: { 'X-Key': CANARY } } } });
-  await nextEvent(receiver, 'monitor.up');
+test(
+  'secrets are sealed to the agent: its probe uses them, and they stand in clear neither on the wire nor on its ' +
+    'disk nor in its logs',
+  async (t) => {
+    const CANARY = 'canary-secret-header-81d4';
+    const { receiver, env, connect } = await listenTo(t);
+    const installation = await startInstallation(t, env);
+    await connect(installation);
+    const target = await startHttpServer(t, (request, response) => {
+      response.statusCode = request.headers['x-key'] === CANARY ? 200 : 401;
+      response.end(request.headers['x-key']);
+    });
+    const agent = await installation.startAgent('home-lab', { env: { LOG_LEVEL: 'trace' } });
+    await createMonitor(installation, [agent], {
+      target: `http://127.0.0.1:${target.port}/`,
+      check_spec: { request: { secretHeaders: { 'X-Key': CANARY } } },
+    });
+    await nextEvent(receiver, 'monitor.up');
 
-  installation.service.program.child.kill('SIGSTOP');
-  const probes = target.connections();
-  await until(() => target.connections() > probes + 3, { timeoutMs: 30_000 });
-  const places = {
-    wire: agent.gate.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
-    disk: await contentsOf(agent.dataDir),
-    logs: agent.program.output(),
-  };
-  installation.service.program.child.kill('SIGCONT');
-  t.regex(places.wire, /sealedSecrets/);
-  for (const [place, text] of Object.entries(places)) {
-    t.true(text.length > 50, `${place} was read`);
-    for (const form of [CANARY, Buffer.from(CANARY).toString('base64').slice(0, -3), Buffer.from(CANARY).toString('hex')]) t.false(text.includes(form), `the secret stands in ${place}`);
-  }
-});
+    installation.service.program.child.kill('SIGSTOP');
+    const probes = target.connections();
+    await until(() => target.connections() > probes + 3, { timeoutMs: 30_000 });
+    const places = {
+      wire: agent.gate.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
+      disk: await contentsOf(agent.dataDir),
+      logs: agent.program.output(),
+    };
+    installation.service.program.child.kill('SIGCONT');
+    t.regex(places.wire, /sealedSecrets/);
+    for (const [place, text] of Object.entries(places)) {
+      t.true(text.length > 50, `${place} was read`);
+      for (const form of [
+        CANARY,
+        Buffer.from(CANARY).toString('base64').slice(0, -3),
+        Buffer.from(CANARY).toString('hex'),
+      ])
+        t.false(text.includes(form), `the secret stands in ${place}`);
+    }
+  },
+);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { identifyProcess } from '../../config/processes.ts';
@@ -9,8 +9,8 @@ import { listOf, type ApiClient } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
-import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startInstallation } from '../helpers/own-agent.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { newDataDir, newPreparedDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
 import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { testServers } from '../helpers/test-servers.ts';
@@ -35,51 +35,81 @@ async function startGuardedTarget(t: ExecutionContext) {
 async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Receiver; url: string }): Promise<string> {
   const up = nextEvent(receiver, 'monitor.up');
   await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
-  const created = await call('POST', '/monitors', { name: 'Shop', target: url, interval_seconds: 1, down_after_failures: 1, check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } } });
+  const created = await call('POST', '/monitors', {
+    name: 'Shop',
+    target: url,
+    interval_seconds: 1,
+    down_after_failures: 1,
+    check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
+  });
   await up;
   return String(created.json['id']);
 }
 
 const told = (receiver: Receiver) => eventsAt(receiver).map(({ event, json }) => [event, json['delivery_id']]);
 
-test('a backup of a running service, made under load, is a data directory: after the loss of everything a start on it goes on where it was', async (t) => {
-  const [receiver, target, dataDir] = await Promise.all([startReceiver(t), startGuardedTarget(t), newPreparedDataDir(t)]);
-  const env = { NODE_EXTRA_CA_CERTS: receiver.caFile };
-  const lost = await startService(t, { ...env, DATA_DIR: dataDir });
-  const id = await watchGuarded(lost.call, { receiver, url: target.url });
-  const copy = join(dataDir, '..', 'backup');
-  let renames = 0;
-  const backup = runSpotcheck(['backup', '--to', copy, '--json'], { DATA_DIR: dataDir });
-  for (const made = backup.then(() => false); await Promise.race([made, lost.call('PATCH', `/monitors/${id}`, { name: `Shop ${renames}`, check_spec: { request: { preserveSecretHeaders: true } } })]); ) renames += 1;
-  t.deepEqual(await backup, { status: 0, stdout: `${JSON.stringify({ to: copy })}\n`, stderr: '' });
-  t.is((await stat(copy)).mode & 0o777, 0o700);
-  const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
-  t.deepEqual([again.status, again.stderr], [1, `${copy} exists: name a folder that does not\n`]);
+test(
+  'a backup of a running service, made under load, is a data directory: after the loss of everything a start on it ' +
+    'goes on where it was',
+  async (t) => {
+    const [receiver, target, dataDir] = await Promise.all([
+      startReceiver(t),
+      startGuardedTarget(t),
+      newPreparedDataDir(t),
+    ]);
+    const env = { NODE_EXTRA_CA_CERTS: receiver.caFile };
+    const lost = await startService(t, { ...env, DATA_DIR: dataDir });
+    const id = await watchGuarded(lost.call, { receiver, url: target.url });
+    const copy = join(dataDir, '..', 'backup');
+    let renames = 0;
+    const backup = runSpotcheck(['backup', '--to', copy, '--json'], { DATA_DIR: dataDir });
+    for (
+      const made = backup.then(() => false);
+      await Promise.race([
+        made,
+        lost.call('PATCH', `/monitors/${id}`, {
+          name: `Shop ${renames}`,
+          check_spec: { request: { preserveSecretHeaders: true } },
+        }),
+      ]);
+    )
+      renames += 1;
+    t.deepEqual(await backup, { status: 0, stdout: `${JSON.stringify({ to: copy })}\n`, stderr: '' });
+    t.is((await stat(copy)).mode & 0o777, 0o700);
+    const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
+    t.deepEqual([again.status, again.stderr], [1, `${copy} exists: name a folder that does not\n`]);
 
-  await lost.call('POST', '/monitors', { name: 'Made after the backup' });
-  await lost.program.stop('SIGKILL');
-  const postgres = await postmasterPid(dataDir);
-  process.kill(postgres, 'SIGKILL');
-  await until(async () => (await identifyProcess(postgres)) === null);
-  const before = told(receiver);
-  const hits = target.hits;
+    await lost.call('POST', '/monitors', { name: 'Made after the backup' });
+    await lost.program.stop('SIGKILL');
+    const postgres = await postmasterPid(dataDir);
+    process.kill(postgres, 'SIGKILL');
+    await until(async () => (await identifyProcess(postgres)) === null);
+    const before = told(receiver);
+    const hits = target.hits;
 
-  const restored = await startService(t, { ...env, DATA_DIR: copy }, lost.token);
-  const monitors = listOf(await restored.call('GET', '/monitors'));
-  t.is(monitors.length, 1);
-  t.true(renames > 0 && Number(/^Shop (\d+)$/.exec(String(monitors[0]?.['name']))?.[1] ?? -1) <= renames);
-  await until(() => target.hits > hits + 2, { timeoutMs: 60_000 });
-  t.is((await restored.call('GET', `/monitors/${id}`)).json['status'], 'up');
-  const down = nextEvent(receiver, 'monitor.down');
-  target.status = 503;
-  await down;
-  t.deepEqual(told(receiver).slice(0, -1), before, 'nothing is told but what is new');
-  t.is(await restored.program.stop(), 0, restored.program.output());
-});
+    const restored = await startService(t, { ...env, DATA_DIR: copy }, lost.token);
+    const monitors = listOf(await restored.call('GET', '/monitors'));
+    t.is(monitors.length, 1);
+    t.true(renames > 0 && Number(/^Shop (\d+)$/.exec(String(monitors[0]?.['name']))?.[1] ?? -1) <= renames);
+    await until(() => target.hits > hits + 2, { timeoutMs: 60_000 });
+    t.is((await restored.call('GET', `/monitors/${id}`)).json['status'], 'up');
+    const down = nextEvent(receiver, 'monitor.down');
+    target.status = 503;
+    await down;
+    t.deepEqual(told(receiver).slice(0, -1), before, 'nothing is told but what is new');
+    t.is(await restored.program.stop(), 0, restored.program.output());
+  },
+);
 
 test('a backup of a server is for the programs of the server, and a stopped service has none to make', async (t) => {
-  const server = await runSpotcheck(['backup', '--to', '/nowhere/backup'], { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x', SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` });
-  t.deepEqual([server.status, server.stderr], [1, 'DATABASE_URL is set: back that server up with its own programs, such as pg_dump\n']);
+  const server = await runSpotcheck(['backup', '--to', '/nowhere/backup'], {
+    DATABASE_URL: 'postgres://u:p@127.0.0.1:9/x',
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  });
+  t.deepEqual(
+    [server.status, server.stderr],
+    [1, 'DATABASE_URL is set: back that server up with its own programs, such as pg_dump\n'],
+  );
   const stopped = await runSpotcheck(['backup', '--to', '/nowhere/backup'], { DATA_DIR: await newDataDir(t) });
   t.is(stopped.status, 1);
   t.regex(stopped.stderr, /^No running Spotcheck was found/);
@@ -92,94 +122,141 @@ async function restoreInto(t: ExecutionContext, from: string): Promise<string> {
   await withClient(maintenance, async (client) => {
     const template = new URL(from).pathname.slice(1);
     await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [template]);
-    await until(async () => (await client.query('SELECT FROM pg_stat_activity WHERE datname = $1', [template])).rowCount === 0);
+    await until(
+      async () => (await client.query('SELECT FROM pg_stat_activity WHERE datname = $1', [template])).rowCount === 0,
+    );
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
   });
-  t.teardown(() => withClient(maintenance, async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))));
+  t.teardown(() =>
+    withClient(
+      maintenance,
+      async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+    ),
+  );
   return Object.assign(new URL(from), { pathname: `/${name}` }).href;
 }
 
-test('a server restored from a backup of nine days ago, without its queues: schedules come back, what waited is sent, and the nine days raise no alarm', async (t) => {
-  const { databaseUrl, drop } = await createTestDatabase();
-  t.teardown(drop);
-  const [receiver, target] = await Promise.all([startReceiver(t), startGuardedTarget(t)]);
-  const redisUrl = listQueueBackends().at(-1)?.redisUrl ?? null;
-  const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const envOf = (url: string, redisDatabase: number) => ({
-    DATABASE_URL: url,
-    ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/${redisDatabase}` }),
-    SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-    BOOTSTRAP_TOKEN: token,
-    ALLOW_PRIVATE_NETWORK: 'true',
-    PLAN_COUNT_LIMITS: 'false',
-    DELIVERY_RETRY_SECONDS: '600',
-    NODE_EXTRA_CA_CERTS: receiver.caFile,
-  });
-  const lost = await startService(t, envOf(databaseUrl, 6), token);
-  const id = await watchGuarded(lost.call, { receiver, url: target.url });
-  const job = (await lost.call('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 })).json['id'];
-  const { check_spec: spec } = (await lost.call('GET', `/monitors/${job}`)).json as { check_spec: { heartbeat: { token: string } } };
-  const jobUp = nextEvent(receiver, 'monitor.up');
-  await fetch(`${lost.url}/ping/${spec.heartbeat.token}`);
-  await jobUp;
-  receiver.answer.status = 500;
-  const refused = nextEvent(receiver, 'monitor.down');
-  target.status = 503;
-  const waiting = (await refused).json['delivery_id'];
-  const [channel] = listOf(await lost.call('GET', '/channels'));
-  const pendingAt = async (call: ApiClient) => listOf(await call('GET', `/channels/${channel?.['id']}/deliveries?outcome=pending`));
-  await until(async () => (await pendingAt(lost.call)).some((delivery) => delivery['attempt_count'] === 1 && delivery['last_error'] !== null));
-  await lost.program.stop('SIGKILL');
+test(
+  'a server restored from a backup of nine days ago, without its queues: schedules come back, what waited is sent, ' +
+    'and the nine days raise no alarm',
+  async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const [receiver, target] = await Promise.all([startReceiver(t), startGuardedTarget(t)]);
+    const redisUrl = listQueueBackends().at(-1)?.redisUrl ?? null;
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const envOf = (url: string, redisDatabase: number) => ({
+      DATABASE_URL: url,
+      ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/${redisDatabase}` }),
+      SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+      BOOTSTRAP_TOKEN: token,
+      ALLOW_PRIVATE_NETWORK: 'true',
+      PLAN_COUNT_LIMITS: 'false',
+      DELIVERY_RETRY_SECONDS: '600',
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+    });
+    const lost = await startService(t, envOf(databaseUrl, 6), token);
+    const id = await watchGuarded(lost.call, { receiver, url: target.url });
+    const job = (await lost.call('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 }))
+      .json['id'];
+    const { check_spec: spec } = (await lost.call('GET', `/monitors/${job}`)).json as {
+      check_spec: { heartbeat: { token: string } };
+    };
+    const jobUp = nextEvent(receiver, 'monitor.up');
+    await fetch(`${lost.url}/ping/${spec.heartbeat.token}`);
+    await jobUp;
+    receiver.answer.status = 500;
+    const refused = nextEvent(receiver, 'monitor.down');
+    target.status = 503;
+    const waiting = (await refused).json['delivery_id'];
+    const [channel] = listOf(await lost.call('GET', '/channels'));
+    const pendingAt = async (call: ApiClient) =>
+      listOf(await call('GET', `/channels/${channel?.['id']}/deliveries?outcome=pending`));
+    await until(async () =>
+      (await pendingAt(lost.call)).some(
+        (delivery) => delivery['attempt_count'] === 1 && delivery['last_error'] !== null,
+      ),
+    );
+    await lost.program.stop('SIGKILL');
 
-  const restoredUrl = await restoreInto(t, databaseUrl);
-  await ageDatabase(restoredUrl, 9);
-  receiver.answer.status = 204;
-  target.status = 200;
-  const before = told(receiver).length;
-  const recovered = nextEvent(receiver, 'monitor.up');
-  const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
-  await recovered;
-  await until(() => program.output().includes('heartbeats.forgiven'));
-  await until(() => program.output().includes('service.gap_ended'), { timeoutMs: 60_000 });
-  await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2, { timeoutMs: 60_000 });
-  await until(async () => (await pendingAt(call)).length === 0);
-  t.deepEqual(told(receiver).slice(before).map(([event]) => event), ['monitor.down', 'monitor.up']);
-  t.is(told(receiver)[before]?.[1], waiting, 'under the id that it was refused with');
-  t.is((await call('GET', `/monitors/${id}`)).json['status'], 'up');
-  t.is((await call('GET', `/monitors/${job}`)).json['status'], 'up');
-  t.is(await program.stop(), 0, program.output());
-});
+    const restoredUrl = await restoreInto(t, databaseUrl);
+    await ageDatabase(restoredUrl, 9);
+    receiver.answer.status = 204;
+    target.status = 200;
+    const before = told(receiver).length;
+    const recovered = nextEvent(receiver, 'monitor.up');
+    const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
+    await recovered;
+    await until(() => program.output().includes('heartbeats.forgiven'));
+    await until(() => program.output().includes('service.gap_ended'), { timeoutMs: 60_000 });
+    await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2, { timeoutMs: 60_000 });
+    await until(async () => (await pendingAt(call)).length === 0);
+    t.deepEqual(
+      told(receiver)
+        .slice(before)
+        .map(([event]) => event),
+      ['monitor.down', 'monitor.up'],
+    );
+    t.is(told(receiver)[before]?.[1], waiting, 'under the id that it was refused with');
+    t.is((await call('GET', `/monitors/${id}`)).json['status'], 'up');
+    t.is((await call('GET', `/monitors/${job}`)).json['status'], 'up');
+    t.is(await program.stop(), 0, program.output());
+  },
+);
 
-test("a customer's agent goes on with what a backup knows: what it was told and has said since is gone, and neither confuses it nor what it says next", async (t) => {
-  const target = await startGuardedTarget(t);
-  const receiver = await startReceiver(t);
-  const installation = await startInstallation(t, { NODE_EXTRA_CA_CERTS: receiver.caFile });
-  const agent = await installation.startAgent('office');
-  const call: ApiClient = (...request) => installation.service.call(...request);
-  const settings = { target: target.url, interval_seconds: 1, down_after_failures: 1, agent_sources: [agent.id], check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } } };
-  const up = nextEvent(receiver, 'monitor.up');
-  await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
-  const id = String((await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id']);
-  await up;
-  await installation.service.program.stop();
-  const backup = await restoreInto(t, installation.databaseUrl);
+test(
+  "a customer's agent goes on with what a backup knows: what it was told and has said since is gone, and neither " +
+    'confuses it nor what it says next',
+  async (t) => {
+    const target = await startGuardedTarget(t);
+    const receiver = await startReceiver(t);
+    const installation = await startInstallation(t, { NODE_EXTRA_CA_CERTS: receiver.caFile });
+    const agent = await installation.startAgent('office');
+    const call: ApiClient = (...request) => installation.service.call(...request);
+    const settings = {
+      target: target.url,
+      interval_seconds: 1,
+      down_after_failures: 1,
+      agent_sources: [agent.id],
+      check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
+    };
+    const up = nextEvent(receiver, 'monitor.up');
+    await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
+    const id = String((await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id']);
+    await up;
+    await installation.service.program.stop();
+    const backup = await restoreInto(t, installation.databaseUrl);
 
-  await installation.restart();
-  await call('PATCH', `/monitors/${id}`, { interval_seconds: 3600, check_spec: { request: { preserveSecretHeaders: true } } });
-  const other = await startGuardedTarget(t);
-  const since = String((await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url })).json['id']);
-  await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up', { timeoutMs: 60_000 });
-  await installation.service.program.stop('SIGKILL');
+    await installation.restart();
+    await call('PATCH', `/monitors/${id}`, {
+      interval_seconds: 3600,
+      check_spec: { request: { preserveSecretHeaders: true } },
+    });
+    const other = await startGuardedTarget(t);
+    const since = String(
+      (await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url })).json['id'],
+    );
+    await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up', { timeoutMs: 60_000 });
+    await installation.service.program.stop('SIGKILL');
 
-  const before = told(receiver).length;
-  await installation.restart({ DATABASE_URL: backup });
-  const restoredAt = Date.now() / 1000;
-  await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt, { timeoutMs: 60_000 });
-  t.is((await call('GET', `/monitors/${since}`)).status, 404);
-  const { hits } = other;
-  const down = nextEvent(receiver, 'monitor.down');
-  target.status = 503;
-  await down;
-  t.true(other.hits <= hits + 1, 'what the backup does not know is checked no more');
-  t.deepEqual(told(receiver).slice(before).map(([event]) => event), ['monitor.down'], 'nothing is told but what is new');
-});
+    const before = told(receiver).length;
+    await installation.restart({ DATABASE_URL: backup });
+    const restoredAt = Date.now() / 1000;
+    await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt, {
+      timeoutMs: 60_000,
+    });
+    t.is((await call('GET', `/monitors/${since}`)).status, 404);
+    const { hits } = other;
+    const down = nextEvent(receiver, 'monitor.down');
+    target.status = 503;
+    await down;
+    t.true(other.hits <= hits + 1, 'what the backup does not know is checked no more');
+    t.deepEqual(
+      told(receiver)
+        .slice(before)
+        .map(([event]) => event),
+      ['monitor.down'],
+      'nothing is told but what is new',
+    );
+  },
+);

@@ -18,7 +18,13 @@ const SETTLED_MS = 120_000;
 const INTERVAL_SECONDS = 2;
 
 /** A service with a monitor that is up, and a heartbeat that is pinged all the time. */
-type Watched = { service: Service; databaseUrl: string; target: Target; heartbeatId: string; stopPinging: () => Promise<void> };
+type Watched = {
+  service: Service;
+  databaseUrl: string;
+  target: Target;
+  heartbeatId: string;
+  stopPinging: () => Promise<void>;
+};
 
 async function settableClock(t: ExecutionContext): Promise<SettableClock> {
   const clock = await makeSettableClock();
@@ -30,7 +36,13 @@ async function settableClock(t: ExecutionContext): Promise<SettableClock> {
 async function watch(t: ExecutionContext, databaseUrl: string, env: Record<string, string>): Promise<Watched> {
   const target = await startTarget(t);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const settings = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: 'false' };
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    PLAN_COUNT_LIMITS: 'false',
+  };
   const service = await startService(t, { ...settings, ...env }, token);
   const create = async (body: object) => {
     const { status, json } = await service.call('POST', '/monitors', body);
@@ -39,7 +51,9 @@ async function watch(t: ExecutionContext, databaseUrl: string, env: Record<strin
   };
   await create({ name: 'Shop', target: target.url(), interval_seconds: INTERVAL_SECONDS, timeout_ms: 1500 });
   const heartbeatId = await create({ name: 'Backup', type: 'heartbeat', interval_seconds: 5, grace_seconds: 5 });
-  const { check_spec: spec } = (await service.call('GET', `/monitors/${heartbeatId}`)).json as { check_spec: { heartbeat: { token: string } } };
+  const { check_spec: spec } = (await service.call('GET', `/monitors/${heartbeatId}`)).json as {
+    check_spec: { heartbeat: { token: string } };
+  };
   const stopping = { isOver: false };
   const pinging = (async () => {
     for await (const _tick of ticks(500)) {
@@ -64,7 +78,8 @@ async function checkedAgain({ target, databaseUrl }: Watched, times: number): Pr
   await until(async () => (await countResults(databaseUrl)) > before, { timeoutMs: CHECKED_MS });
 }
 
-const query = <Row extends object>(databaseUrl: string, text: string): Promise<Row[]> => withClient(databaseUrl, async (client) => (await client.query(text)).rows);
+const query = <Row extends object>(databaseUrl: string, text: string): Promise<Row[]> =>
+  withClient(databaseUrl, async (client) => (await client.query(text)).rows);
 
 async function countResults(databaseUrl: string): Promise<number> {
   const [row] = await query<{ count: string }>(databaseUrl, 'SELECT count(*) FROM check_results');
@@ -72,7 +87,9 @@ async function countResults(databaseUrl: string): Promise<number> {
 }
 
 async function changesOf({ databaseUrl }: Watched): Promise<string[]> {
-  return (await query<{ to_state: string }>(databaseUrl, 'SELECT to_state FROM transitions ORDER BY detected_at, sequence')).map((row) => row.to_state);
+  return (
+    await query<{ to_state: string }>(databaseUrl, 'SELECT to_state FROM transitions ORDER BY detected_at, sequence')
+  ).map((row) => row.to_state);
 }
 
 function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
@@ -85,59 +102,82 @@ function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
 }
 
 if (findFaketime() !== null) {
-  test.serial("a process's clock is set back and forth: checks go on, a job that pings is not missed, and each step is told", async (t) => {
-    const { databaseUrl, drop } = await createTestDatabase();
-    t.teardown(drop);
-    const clock = await settableClock(t);
-    const watched = await watch(t, databaseUrl, clock.env);
-    const told: { clock: string; seconds: number }[] = [];
-    let ahead = 0;
-    for (const next of [-300, 3600, -86_400, 0]) {
-      await clock.set(next);
-      told.push({ clock: 'machine', seconds: next - ahead });
-      ahead = next;
-      await until(() => stepsIn(watched).length === told.length, { timeoutMs: CHECKED_MS });
+  test.serial(
+    "a process's clock is set back and forth: checks go on, a job that pings is not missed, and each step is told",
+    async (t) => {
+      const { databaseUrl, drop } = await createTestDatabase();
+      t.teardown(drop);
+      const clock = await settableClock(t);
+      const watched = await watch(t, databaseUrl, clock.env);
+      const told: { clock: string; seconds: number }[] = [];
+      let ahead = 0;
+      for (const next of [-300, 3600, -86_400, 0]) {
+        await clock.set(next);
+        told.push({ clock: 'machine', seconds: next - ahead });
+        ahead = next;
+        await until(() => stepsIn(watched).length === told.length, { timeoutMs: CHECKED_MS });
+        await checkedAgain(watched, 3);
+      }
+      await watched.stopPinging();
+      t.deepEqual(stepsIn(watched), told);
+      t.deepEqual(await changesOf(watched), ['up', 'up']);
+      t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
+      const [newest] = await query<{ late: number }>(
+        databaseUrl,
+        'SELECT extract(epoch FROM now())::float8 - max(due_at) / 1000.0::float8 AS late FROM check_results',
+      );
+      t.true(Math.abs(newest?.late ?? Number.NaN) < CHECKED_MS / 1000, JSON.stringify(newest));
+      t.true((await query(databaseUrl, `SELECT 1 FROM service_gaps WHERE kind = 'clock'`)).length > 0);
+      const metrics = await (await fetch(`${watched.service.url}/metrics`)).text();
+      t.regex(metrics, /^spotcheck_clock_steps_total\{clock="machine"\} 4$/m);
+    },
+  );
+
+  test.serial(
+    "a machine's clock is set back, PostgreSQL's as well: nothing stops meanwhile, and a minute later the " +
+      "service's time follows",
+    async (t) => {
+      const clock = await settableClock(t);
+      const postgres = await startEmbeddedPostgres({
+        dataDir: await newDataDir(t),
+        onProgress: () => undefined,
+        isDurable: false,
+        env: clock.env,
+      });
+      t.teardown(postgres.stop);
+      const { databaseUrl } = postgres;
+      const watched = await watch(t, databaseUrl, clock.env);
+      const readiness = async () => (await (await fetch(`${watched.service.url}/readyz`)).json()) as object;
+      t.deepEqual(await readiness(), { status: 'ready', database: true, queue: true });
+
+      await clock.set(-300);
+      await until(() => stepsIn(watched).some((step) => step.clock === 'database' && step.seconds === -300), {
+        timeoutMs: CHECKED_MS,
+      });
+      t.deepEqual(await readiness(), { status: 'ready', database: true, queue: true, clock: 'set' });
       await checkedAgain(watched, 3);
-    }
-    await watched.stopPinging();
-    t.deepEqual(stepsIn(watched), told);
-    t.deepEqual(await changesOf(watched), ['up', 'up']);
-    t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
-    const [newest] = await query<{ late: number }>(databaseUrl, 'SELECT extract(epoch FROM now())::float8 - max(due_at) / 1000.0::float8 AS late FROM check_results');
-    t.true(Math.abs(newest?.late ?? Number.NaN) < CHECKED_MS / 1000, JSON.stringify(newest));
-    t.true((await query(databaseUrl, `SELECT 1 FROM service_gaps WHERE kind = 'clock'`)).length > 0);
-    const metrics = await (await fetch(`${watched.service.url}/metrics`)).text();
-    t.regex(metrics, /^spotcheck_clock_steps_total\{clock="machine"\} 4$/m);
-  });
 
-  test.serial("a machine's clock is set back, PostgreSQL's as well: nothing stops meanwhile, and a minute later the service's time follows", async (t) => {
-    const clock = await settableClock(t);
-    const postgres = await startEmbeddedPostgres({ dataDir: await newDataDir(t), onProgress: () => undefined, isDurable: false, env: clock.env });
-    t.teardown(postgres.stop);
-    const { databaseUrl } = postgres;
-    const watched = await watch(t, databaseUrl, clock.env);
-    const readiness = async () => (await (await fetch(`${watched.service.url}/readyz`)).json()) as object;
-    t.deepEqual(await readiness(), { status: 'ready', database: true, queue: true });
-
-    await clock.set(-300);
-    await until(() => stepsIn(watched).some((step) => step.clock === 'database' && step.seconds === -300), { timeoutMs: CHECKED_MS });
-    t.deepEqual(await readiness(), { status: 'ready', database: true, queue: true, clock: 'set' });
-    await checkedAgain(watched, 3);
-
-    await until(() => stepsIn(watched).some((step) => step.clock === 'service' && step.seconds === -300), { timeoutMs: SETTLED_MS });
-    await checkedAgain(watched, 5);
-    await until(async () => !('clock' in (await readiness())), { timeoutMs: CHECKED_MS });
-    await watched.stopPinging();
-    t.deepEqual(await changesOf(watched), ['up', 'up']);
-    t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
-    const ahead = await query(
-      databaseUrl,
-      `SELECT 'result' AS what FROM check_results WHERE due_at > extract(epoch FROM now() + interval '5 seconds') * 1000
-       UNION ALL SELECT 'mark ' || name FROM service_marks WHERE at > extract(epoch FROM now() + interval '5 seconds') * 1000
-       UNION ALL SELECT 'heartbeat' FROM heartbeats WHERE heard_at > extract(epoch FROM now() + interval '5 seconds') * 1000
-       UNION ALL SELECT 'transition' FROM transitions WHERE detected_at > extract(epoch FROM now() + interval '5 seconds') * 1000`,
-    );
-    t.deepEqual(ahead, []);
-    t.true((await query(databaseUrl, `SELECT 1 FROM service_gaps WHERE kind = 'clock'`)).length > 0);
-  });
+      await until(() => stepsIn(watched).some((step) => step.clock === 'service' && step.seconds === -300), {
+        timeoutMs: SETTLED_MS,
+      });
+      await checkedAgain(watched, 5);
+      await until(async () => !('clock' in (await readiness())), { timeoutMs: CHECKED_MS });
+      await watched.stopPinging();
+      t.deepEqual(await changesOf(watched), ['up', 'up']);
+      t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
+      const ahead = await query(
+        databaseUrl,
+        `SELECT 'result' AS what FROM check_results WHERE due_at > extract(epoch
+         FROM now() + interval '5 seconds') * 1000
+       UNION ALL SELECT 'mark ' || name FROM service_marks WHERE at > extract(epoch
+         FROM now() + interval '5 seconds') * 1000
+       UNION ALL SELECT 'heartbeat' FROM heartbeats WHERE heard_at > extract(epoch
+         FROM now() + interval '5 seconds') * 1000
+       UNION ALL SELECT 'transition' FROM transitions WHERE detected_at > extract(epoch
+         FROM now() + interval '5 seconds') * 1000`,
+      );
+      t.deepEqual(ahead, []);
+      t.true((await query(databaseUrl, `SELECT 1 FROM service_gaps WHERE kind = 'clock'`)).length > 0);
+    },
+  );
 }

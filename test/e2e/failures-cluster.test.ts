@@ -19,11 +19,23 @@ const REGIONS = ['hanoi', 'lima', 'oslo'];
 const AT_WORK_MS = 30_000;
 
 /** `npm start` with three regions on a Cluster of the test's own. */
-async function startOnCluster(t: ExecutionContext, urls: readonly string[], own: Record<string, string> = {}): Promise<Service> {
+async function startOnCluster(
+  t: ExecutionContext,
+  urls: readonly string[],
+  own: Record<string, string> = {},
+): Promise<Service> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const env = { DATABASE_URL: databaseUrl, REDIS_URL: urls.join(','), SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'true', AGENT_REGIONS: REGIONS.join(','), ...own };
+  const env = {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: urls.join(','),
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    AGENT_REGIONS: REGIONS.join(','),
+    ...own,
+  };
   return await startService(t, env, token);
 }
 
@@ -33,52 +45,73 @@ const readiness = async (url: string) => {
 };
 
 if (isRedisInstalled) {
-  test.serial('when a node without a replica was gone for a while every region checks again, though nobody asks for readiness meanwhile', async (t) => {
-    const cluster = await startOwnCluster(t, { replicas: 0 });
-    const target = await startTarget(t);
-    const { program, url, call } = await startOnCluster(t, cluster.urls);
-    const agents = listOf(await call('GET', '/agents'));
-    for (const region of REGIONS) {
-      const agentId = agents.find((agent) => agent['region'] === region)?.['id'];
-      t.is((await call('POST', '/monitors', { name: region, target: target.url(`/${region}`), interval_seconds: 5, agent_sources: [agentId], down_min_sources: 1 })).status, 201);
-    }
-    const nextOfAll = () => Promise.all(REGIONS.map((region) => target.nextHit(`/${region}`, AT_WORK_MS)));
-    await nextOfAll();
+  test.serial(
+    'when a node without a replica was gone for a while every region checks again, though nobody asks for ' +
+      'readiness meanwhile',
+    async (t) => {
+      const cluster = await startOwnCluster(t, { replicas: 0 });
+      const target = await startTarget(t);
+      const { program, url, call } = await startOnCluster(t, cluster.urls);
+      const agents = listOf(await call('GET', '/agents'));
+      for (const region of REGIONS) {
+        const agentId = agents.find((agent) => agent['region'] === region)?.['id'];
+        t.is(
+          (
+            await call('POST', '/monitors', {
+              name: region,
+              target: target.url(`/${region}`),
+              interval_seconds: 5,
+              agent_sources: [agentId],
+              down_min_sources: 1,
+            })
+          ).status,
+          201,
+        );
+      }
+      const nextOfAll = () => Promise.all(REGIONS.map((region) => target.nextHit(`/${region}`, AT_WORK_MS)));
+      await nextOfAll();
 
-    const place = await cluster.findMasterOf('{spotcheck:evaluate}');
-    await cluster.kill(place);
-    // The others have given it up, and themselves with it; what the workers try meanwhile fails.
-    await until(async () => (await cluster.listMasters()).length < 3);
-    await until(() => program.output().includes('chore.not_queued'));
-    await cluster.start(place);
-    await nextOfAll();
-    target.health.status = 503;
-    await until(async () => (await call('GET', '/overview')).json['down'] === REGIONS.length, { timeoutMs: AT_WORK_MS });
-    t.like(await readiness(url), { status: 200 });
-    t.is(await program.stop(), 0, program.output());
-  });
+      const place = await cluster.findMasterOf('{spotcheck:evaluate}');
+      await cluster.kill(place);
+      // The others have given it up, and themselves with it; what the workers try meanwhile fails.
+      await until(async () => (await cluster.listMasters()).length < 3);
+      await until(() => program.output().includes('chore.not_queued'));
+      await cluster.start(place);
+      await nextOfAll();
+      target.health.status = 503;
+      await until(async () => (await call('GET', '/overview')).json['down'] === REGIONS.length, {
+        timeoutMs: AT_WORK_MS,
+      });
+      t.like(await readiness(url), { status: 200 });
+      t.is(await program.stop(), 0, program.output());
+    },
+  );
 
-  test.serial('a node that is away is told at /readyz and by the metrics, its replica takes over, and the alert whose queue it held arrives', async (t) => {
-    const cluster = await startOwnCluster(t);
-    const target = await startTarget(t);
-    const receiver = await startReceiver(t);
-    const { program, url, call } = await startOnCluster(t, cluster.urls, { NODE_EXTRA_CA_CERTS: receiver.caFile });
-    const up = nextEvent(receiver, 'monitor.up');
-    const id = await watchTarget(call, { receiver, target: target.url() });
-    await up;
-    const down = nextEvent(receiver, 'monitor.down', AT_WORK_MS);
+  test.serial(
+    'a node that is away is told at /readyz and by the metrics, its replica takes over, and the alert whose ' +
+      'queue it held arrives',
+    async (t) => {
+      const cluster = await startOwnCluster(t);
+      const target = await startTarget(t);
+      const receiver = await startReceiver(t);
+      const { program, url, call } = await startOnCluster(t, cluster.urls, { NODE_EXTRA_CA_CERTS: receiver.caFile });
+      const up = nextEvent(receiver, 'monitor.up');
+      const id = await watchTarget(call, { receiver, target: target.url() });
+      await up;
+      const down = nextEvent(receiver, 'monitor.down', AT_WORK_MS);
 
-    await cluster.kill(await cluster.findMasterOf('{spotcheck:deliver}'));
-    target.health.status = 503;
-    const { status, body } = await readiness(url);
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    t.is(status, 503);
-    t.like(body, { status: 'not ready', database: true, queue: false });
-    t.true(body.queues_away?.includes('deliver'));
-    t.regex(metrics, /^spotcheck_queue_available\{queue="deliver"\} 0$/m);
-    t.like((await down).json, { state: 'down', monitor: { id } });
-    t.deepEqual(await readiness(url), { status: 200, body: { status: 'ready', database: true, queue: true } });
-    t.regex(await (await fetch(`${url}/metrics`)).text(), /^spotcheck_queue_available\{queue="deliver"\} 1$/m);
-    t.is(await program.stop(), 0, program.output());
-  });
+      await cluster.kill(await cluster.findMasterOf('{spotcheck:deliver}'));
+      target.health.status = 503;
+      const { status, body } = await readiness(url);
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      t.is(status, 503);
+      t.like(body, { status: 'not ready', database: true, queue: false });
+      t.true(body.queues_away?.includes('deliver'));
+      t.regex(metrics, /^spotcheck_queue_available\{queue="deliver"\} 0$/m);
+      t.like((await down).json, { state: 'down', monitor: { id } });
+      t.deepEqual(await readiness(url), { status: 200, body: { status: 'ready', database: true, queue: true } });
+      t.regex(await (await fetch(`${url}/metrics`)).text(), /^spotcheck_queue_available\{queue="deliver"\} 1$/m);
+      t.is(await program.stop(), 0, program.output());
+    },
+  );
 }

@@ -15,12 +15,21 @@ import { layWire, type Wire } from '../helpers/wire.ts';
 const WORST_MS = 12_000;
 
 /** A fleet whose only way to PostgreSQL is a wire. */
-async function startOnWire(t: ExecutionContext, given: { backend: QueueBackend; caFile: string }): Promise<{ fleet: Fleet; wire: Wire }> {
+async function startOnWire(
+  t: ExecutionContext,
+  given: { backend: QueueBackend; caFile: string },
+): Promise<{ fleet: Fleet; wire: Wire }> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const wire = await layWire(t, databaseUrl);
   const env = { DATABASE_URL: wire.url, NODE_EXTRA_CA_CERTS: given.caFile };
-  return { wire, fleet: await startFleet(t, given.backend.redisUrl === null ? env : { ...env, REDIS_URL: `${given.backend.redisUrl}/2` }) };
+  return {
+    wire,
+    fleet: await startFleet(
+      t,
+      given.backend.redisUrl === null ? env : { ...env, REDIS_URL: `${given.backend.redisUrl}/2` },
+    ),
+  };
 }
 
 async function isToldOfTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, 'url' | 'call'>): Promise<void> {
@@ -39,25 +48,29 @@ for (const backend of listQueueBackends()) {
   for (const fault of ['cut', 'freeze'] as const) {
     // What is frozen is waited for most of the time, which several can do at once.
     const run = fault === 'freeze' ? test : test.serial;
-    run(`the database is away (${fault}) and back: a fleet with queues in ${backend.name} says so, survives, and goes on without a restart`, async (t) => {
-      const receiver = await startReceiver(t);
-      const target = await startTarget(t);
-      const { fleet, wire } = await startOnWire(t, { backend, caFile: receiver.caFile });
-      const up = nextEvent(receiver, 'monitor.up');
-      await watchTarget(fleet.call, { receiver, target: target.url() });
-      await up;
+    run(
+      `the database is away (${fault}) and back: a fleet with queues in ${backend.name} says so, survives, and ` +
+        'goes on without a restart',
+      async (t) => {
+        const receiver = await startReceiver(t);
+        const target = await startTarget(t);
+        const { fleet, wire } = await startOnWire(t, { backend, caFile: receiver.caFile });
+        const up = nextEvent(receiver, 'monitor.up');
+        await watchTarget(fleet.call, { receiver, target: target.url() });
+        await up;
 
-      await wire[fault]();
-      await isToldOfTheAbsence(t, fleet);
-      target.health.status = 503;
-      await wire.mend();
+        await wire[fault]();
+        await isToldOfTheAbsence(t, fleet);
+        target.health.status = 503;
+        await wire.mend();
 
-      await nextEvent(receiver, 'monitor.down');
-      await until(async () => (await fetch(`${fleet.url}/readyz`)).status === 200);
-      t.is((await fleet.call('GET', '/monitors')).status, 200);
-      for (const program of fleet.programs) t.is(program.child.exitCode, null, program.output());
-      for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
-    });
+        await nextEvent(receiver, 'monitor.down');
+        await until(async () => (await fetch(`${fleet.url}/readyz`)).status === 200);
+        t.is((await fleet.call('GET', '/monitors')).status, 200);
+        for (const program of fleet.programs) t.is(program.child.exitCode, null, program.output());
+        for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
+      },
+    );
   }
 }
 

@@ -10,11 +10,20 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 
 const MONITORS = 20;
 
-/** What a kill may delay an alert by, in milliseconds: a lock or a claim, the look for expired ones, and the repeat, and as much again for a busy machine. */
+/**
+ * What a kill may delay an alert by, in milliseconds: a lock or a claim, the look for expired ones, and the repeat, and
+ * as much again for a busy machine.
+ */
 const DELAY_MS = 60_000;
 
 /** Who is killed while the result of a probe is on its way through the fleet, round by round. */
-const ROUNDS: readonly (readonly FleetProcess[])[] = [['evaluate'], ['check', 'maintain'], ['evaluate', 'deliver'], ['check', 'evaluate', 'clock'], ['deliver', 'web']];
+const ROUNDS: readonly (readonly FleetProcess[])[] = [
+  ['evaluate'],
+  ['check', 'maintain'],
+  ['evaluate', 'deliver'],
+  ['check', 'evaluate', 'clock'],
+  ['deliver', 'web'],
+];
 
 for (const backend of listQueueBackends()) {
   test(`kill -9 of any process with queues in ${backend.name} loses no transition and no delivery`, async (t) => {
@@ -27,14 +36,25 @@ for (const backend of listQueueBackends()) {
     const up = nextEvent(receiver, 'monitor.up');
     await watchTarget(fleet.call, { receiver, target: target.url() });
     await up;
-    for (let made = 1; made < MONITORS; made += 1) await fleet.call('POST', '/monitors', { name: `Shop ${made}`, target: target.url(`/${made}`), interval_seconds: 1 });
+    for (let made = 1; made < MONITORS; made += 1)
+      await fleet.call('POST', '/monitors', {
+        name: `Shop ${made}`,
+        target: target.url(`/${made}`),
+        interval_seconds: 1,
+      });
 
     receiver.answer.isHeld = true;
     target.health.status = 503;
     const held = await nextEvent(receiver, 'monitor.down');
     await fleet.kill('deliver');
     receiver.answer.isHeld = false;
-    const repeated = until(() => receiver.received.some((message) => message !== held && message.json['delivery_id'] === held.json['delivery_id']), { timeoutMs: DELAY_MS });
+    const repeated = until(
+      () =>
+        receiver.received.some(
+          (message) => message !== held && message.json['delivery_id'] === held.json['delivery_id'],
+        ),
+      { timeoutMs: DELAY_MS },
+    );
     await fleet.start('deliver');
 
     for (const [round, victims] of ROUNDS.entries()) {
@@ -47,8 +67,12 @@ for (const backend of listQueueBackends()) {
       await Promise.all(victims.map(fleet.kill));
       await Promise.all(victims.map(fleet.start));
       await told;
-      // All of them, so that each round leaves a transition of each monitor, however long a killed worker held its results up.
-      await until(async () => (await fleet.call('GET', '/overview')).json['up'] === (isUp ? MONITORS : 0), { timeoutMs: DELAY_MS, intervalMs: 200 });
+      // All of them, so that each round leaves a transition of each monitor, however long a killed worker held its
+      // results up.
+      await until(async () => (await fleet.call('GET', '/overview')).json['up'] === (isUp ? MONITORS : 0), {
+        timeoutMs: DELAY_MS,
+        intervalMs: 200,
+      });
     }
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0, { timeoutMs: DELAY_MS, intervalMs: 200 });
     t.true((await isWholeHistory(t, databaseUrl, receiver)) >= MONITORS * ROUNDS.length);

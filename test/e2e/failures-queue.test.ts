@@ -24,12 +24,20 @@ async function ownDatabase(t: ExecutionContext): Promise<string> {
 /** `npm start` on a Redis of its own. */
 async function startOnRedis(t: ExecutionContext, redis: OwnRedis): Promise<Service> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const env = { DATABASE_URL: await ownDatabase(t), REDIS_URL: redis.url, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'true' };
+  const env = {
+    DATABASE_URL: await ownDatabase(t),
+    REDIS_URL: redis.url,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+  };
   return await startService(t, env, token);
 }
 
 /** A test on a Redis of its own; where there is none to be had the runner says so. */
-function withRedis(run: (t: ExecutionContext, redis: OwnRedis) => Promise<void>): (t: ExecutionContext) => Promise<void> {
+function withRedis(
+  run: (t: ExecutionContext, redis: OwnRedis) => Promise<void>,
+): (t: ExecutionContext) => Promise<void> {
   return async (t) => {
     const redis = await startOwnRedis(t);
     if (redis === null) t.pass();
@@ -41,76 +49,111 @@ async function readiness(url: string): Promise<[number, number]> {
   return [(await fetch(`${url}/readyz`)).status, (await fetch(`${url}/healthz`)).status];
 }
 
-test.serial('while Redis is gone the API reads and writes, and monitors made meanwhile are checked once an empty Redis is back', withRedis(async (t, redis) => {
-  const target = await startTarget(t);
-  const { program, url, call } = await startOnRedis(t, redis);
-  await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
-  await target.nextHit('/before', 15_000);
+test.serial(
+  'while Redis is gone the API reads and writes, and monitors made meanwhile are checked once an empty Redis is back',
+  withRedis(async (t, redis) => {
+    const target = await startTarget(t);
+    const { program, url, call } = await startOnRedis(t, redis);
+    await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
+    await target.nextHit('/before', 15_000);
 
-  await redis.stop();
-  await until(async () => (await fetch(`${url}/readyz`)).status === 503);
-  const created = await call('POST', '/monitors', { name: 'Meanwhile', target: target.url('/meanwhile'), interval_seconds: 1 });
-  const path = `/monitors/${created.json['id']}`;
-  const answers = [
-    created,
-    await call('GET', path),
-    await call('PATCH', path, { name: 'Meanwhile, renamed', down_after_failures: 1 }),
-    await call('POST', `${path}/pause`),
-    await call('POST', `${path}/resume`),
-    await call('GET', '/overview'),
-  ];
-  t.deepEqual(answers.map(({ status }) => status), [201, 200, 200, 200, 200, 200]);
-  t.true(answers.every(({ ms }) => ms < WORST_MS), answers.map(({ ms }) => Math.round(ms)).join(', '));
-  t.deepEqual(await readiness(url), [503, 200]);
+    await redis.stop();
+    await until(async () => (await fetch(`${url}/readyz`)).status === 503);
+    const created = await call('POST', '/monitors', {
+      name: 'Meanwhile',
+      target: target.url('/meanwhile'),
+      interval_seconds: 1,
+    });
+    const path = `/monitors/${created.json['id']}`;
+    const answers = [
+      created,
+      await call('GET', path),
+      await call('PATCH', path, { name: 'Meanwhile, renamed', down_after_failures: 1 }),
+      await call('POST', `${path}/pause`),
+      await call('POST', `${path}/resume`),
+      await call('GET', '/overview'),
+    ];
+    t.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 200, 200, 200, 200, 200],
+    );
+    t.true(
+      answers.every(({ ms }) => ms < WORST_MS),
+      answers.map(({ ms }) => Math.round(ms)).join(', '),
+    );
+    t.deepEqual(await readiness(url), [503, 200]);
 
-  await redis.start();
-  await Promise.all(['/before', '/meanwhile'].map((each) => target.nextHit(each, MENDED_MS)));
-  await until(async () => (await call('GET', path)).json['status'] === 'up');
-  t.deepEqual(await readiness(url), [200, 200]);
-  t.is(await program.stop(), 0, program.output());
-}));
+    await redis.start();
+    await Promise.all(['/before', '/meanwhile'].map((each) => target.nextHit(each, MENDED_MS)));
+    await until(async () => (await call('GET', path)).json['status'] === 'up');
+    t.deepEqual(await readiness(url), [200, 200]);
+    t.is(await program.stop(), 0, program.output());
+  }),
+);
 
 // These two wait most of their time, which both can do at once.
-test('a frozen Redis holds no request for long, and the service goes on when it thaws', withRedis(async (t, redis) => {
-  const target = await startTarget(t);
-  const { program, url, call } = await startOnRedis(t, redis);
-  await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
-  await target.nextHit('/before', 15_000);
+test(
+  'a frozen Redis holds no request for long, and the service goes on when it thaws',
+  withRedis(async (t, redis) => {
+    const target = await startTarget(t);
+    const { program, url, call } = await startOnRedis(t, redis);
+    await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
+    await target.nextHit('/before', 15_000);
 
-  redis.freeze();
-  const answers = await Promise.all([call('GET', '/monitors'), call('POST', '/monitors', { name: 'Meanwhile', target: target.url('/meanwhile'), interval_seconds: 1 })]);
-  t.deepEqual(answers.map(({ status }) => status), [200, 201]);
-  t.true(answers.every(({ ms }) => ms < WORST_MS), answers.map(({ ms }) => Math.round(ms)).join(', '));
-  t.deepEqual(await readiness(url), [503, 200]);
+    redis.freeze();
+    const answers = await Promise.all([
+      call('GET', '/monitors'),
+      call('POST', '/monitors', { name: 'Meanwhile', target: target.url('/meanwhile'), interval_seconds: 1 }),
+    ]);
+    t.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 201],
+    );
+    t.true(
+      answers.every(({ ms }) => ms < WORST_MS),
+      answers.map(({ ms }) => Math.round(ms)).join(', '),
+    );
+    t.deepEqual(await readiness(url), [503, 200]);
 
-  redis.thaw();
-  await Promise.all(['/before', '/meanwhile'].map((each) => target.nextHit(each, MENDED_MS)));
-  t.is(await program.stop(), 0, program.output());
-}));
+    redis.thaw();
+    await Promise.all(['/before', '/meanwhile'].map((each) => target.nextHit(each, MENDED_MS)));
+    t.is(await program.stop(), 0, program.output());
+  }),
+);
 
-test('a stop while Redis is gone is clean and bounded', withRedis(async (t, redis) => {
-  const { program } = await startOnRedis(t, redis);
-  await redis.stop();
-  const startedAt = performance.now();
-  t.is(await program.stop(), 0, program.output());
-  t.true(performance.now() - startedAt < 25_000);
-}));
+test(
+  'a stop while Redis is gone is clean and bounded',
+  withRedis(async (t, redis) => {
+    const { program } = await startOnRedis(t, redis);
+    await redis.stop();
+    const startedAt = performance.now();
+    t.is(await program.stop(), 0, program.output());
+    t.true(performance.now() - startedAt < 25_000);
+  }),
+);
 
-test.serial('a fleet whose Redis loses everything checks on, and the alert whose job was lost with it arrives', withRedis(async (t, redis) => {
-  const target = await startTarget(t);
-  const receiver = await startReceiver(t);
-  const fleet = await startFleet(t, { DATABASE_URL: await ownDatabase(t), REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: receiver.caFile });
-  const up = nextEvent(receiver, 'monitor.up');
-  const id = await watchTarget(fleet.call, { receiver, target: target.url() });
-  await up;
+test.serial(
+  'a fleet whose Redis loses everything checks on, and the alert whose job was lost with it arrives',
+  withRedis(async (t, redis) => {
+    const target = await startTarget(t);
+    const receiver = await startReceiver(t);
+    const fleet = await startFleet(t, {
+      DATABASE_URL: await ownDatabase(t),
+      REDIS_URL: redis.url,
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+    });
+    const up = nextEvent(receiver, 'monitor.up');
+    const id = await watchTarget(fleet.call, { receiver, target: target.url() });
+    await up;
 
-  await fleet.kill('deliver');
-  target.health.status = 503;
-  await until(async () => (await fleet.call('GET', `/monitors/${id}`)).json['status'] === 'down');
-  const [lost, next] = [nextEvent(receiver, 'monitor.down', MENDED_MS), nextEvent(receiver, 'monitor.up', MENDED_MS)];
-  await redis.flush();
-  await fleet.start('deliver');
-  target.health.status = 200;
-  t.like((await lost).json, { state: 'down', monitor: { id } });
-  t.like((await next).json, { state: 'up', detail: { previous_state: 'down' } });
-}));
+    await fleet.kill('deliver');
+    target.health.status = 503;
+    await until(async () => (await fleet.call('GET', `/monitors/${id}`)).json['status'] === 'down');
+    const [lost, next] = [nextEvent(receiver, 'monitor.down', MENDED_MS), nextEvent(receiver, 'monitor.up', MENDED_MS)];
+    await redis.flush();
+    await fleet.start('deliver');
+    target.health.status = 200;
+    t.like((await lost).json, { state: 'down', monitor: { id } });
+    t.like((await next).json, { state: 'up', detail: { previous_state: 'down' } });
+  }),
+);

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setInterval as ticks } from 'node:timers/promises';
 import test from 'ava';
-import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import type { ApiClient } from '../helpers/api-client.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { runSpotcheck } from '../helpers/command.ts';
@@ -23,61 +23,90 @@ const FULL_FOR_MS = 12_000;
 async function createHeartbeat(call: ApiClient, name: string): Promise<{ id: string; token: string }> {
   const created = await call('POST', '/monitors', { name, type: 'heartbeat', interval_seconds: 4, grace_seconds: 2 });
   const id = String(created.json['id']);
-  const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as { check_spec: { heartbeat: { token: string } } };
+  const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as {
+    check_spec: { heartbeat: { token: string } };
+  };
   return { id, token: spec.heartbeat.token };
 }
 
-test('on a full disk nothing is accepted that is not stored, nobody is called missed for it, and room is all that it takes to go on', async (t) => {
-  const disk = await boundedDisk(t, DISK_MIB);
-  if (disk === null) return t.pass();
-  const dataDir = join(disk.path, 'data');
-  await prepareDataDir(dataDir);
-  const { program, url, call } = await startService(t, { DATA_DIR: dataDir });
-  const databaseUrl = (await findEmbeddedPostgres(dataDir)) ?? '';
-  const [job, stopped] = [await createHeartbeat(call, 'Job'), await createHeartbeat(call, 'Stopped job')];
-  const statuses: number[] = [];
-  const ping = async ({ token }: { token: string }) => {
-    const { status } = await fetch(`${url}/ping/${token}`, { method: 'POST', body: randomBytes(REPORT_BYTES).toString('base64') });
-    statuses.push(status);
-    return status;
-  };
-  const readiness = async () => (await (await fetch(`${url}/readyz`)).json()) as { status: string; database: boolean };
-  let isOver = false;
-  const jobRuns = (async () => {
-    for await (const _tick of ticks(500)) {
-      if (isOver) return;
-      await ping(job);
-    }
-  })();
-  t.is(await ping(stopped), 200);
-  await until(async () => (await call('GET', '/overview')).json['up'] === 2);
+test(
+  'on a full disk nothing is accepted that is not stored, nobody is called missed for it, and room is all that it ' +
+    'takes to go on',
+  async (t) => {
+    const disk = await boundedDisk(t, DISK_MIB);
+    if (disk === null) return t.pass();
+    const dataDir = join(disk.path, 'data');
+    await prepareDataDir(dataDir);
+    const { program, url, call } = await startService(t, { DATA_DIR: dataDir });
+    const databaseUrl = (await findEmbeddedPostgres(dataDir)) ?? '';
+    const [job, stopped] = [await createHeartbeat(call, 'Job'), await createHeartbeat(call, 'Stopped job')];
+    const statuses: number[] = [];
+    const ping = async ({ token }: { token: string }) => {
+      const { status } = await fetch(`${url}/ping/${token}`, {
+        method: 'POST',
+        body: randomBytes(REPORT_BYTES).toString('base64'),
+      });
+      statuses.push(status);
+      return status;
+    };
+    const readiness = async () =>
+      (await (await fetch(`${url}/readyz`)).json()) as { status: string; database: boolean };
+    let isOver = false;
+    const jobRuns = (async () => {
+      for await (const _tick of ticks(500)) {
+        if (isOver) return;
+        await ping(job);
+      }
+    })();
+    t.is(await ping(stopped), 200);
+    await until(async () => (await call('GET', '/overview')).json['up'] === 2);
 
-  await disk.fill();
-  await until(() => statuses.at(-1) === 503, { timeoutMs: 30_000 });
-  const sinceMs = Date.now();
-  await until(async () => {
-    // PostgreSQL gives room back at times, when it has come to stand.
     await disk.fill();
-    return Date.now() - sinceMs > FULL_FOR_MS;
-  }, { timeoutMs: FULL_FOR_MS * 2, intervalMs: 500 });
-  t.like(await readiness(), { status: 'not ready', database: false });
-  const writes: number[] = [];
-  // What fits into rooms that are there already is taken.
-  await until(async () => writes.push((await call('POST', '/monitors', { name: randomBytes(120).toString('hex') })).status) > 0 && writes.at(-1) !== 201, { timeoutMs: 30_000 });
-  t.is(writes.at(-1), 503);
-  await disk.free();
+    await until(() => statuses.at(-1) === 503, { timeoutMs: 30_000 });
+    const sinceMs = Date.now();
+    await until(
+      async () => {
+        // PostgreSQL gives room back at times, when it has come to stand.
+        await disk.fill();
+        return Date.now() - sinceMs > FULL_FOR_MS;
+      },
+      { timeoutMs: FULL_FOR_MS * 2, intervalMs: 500 },
+    );
+    t.like(await readiness(), { status: 'not ready', database: false });
+    const writes: number[] = [];
+    // What fits into rooms that are there already is taken.
+    await until(
+      async () =>
+        writes.push((await call('POST', '/monitors', { name: randomBytes(120).toString('hex') })).status) > 0 &&
+        writes.at(-1) !== 201,
+      { timeoutMs: 30_000 },
+    );
+    t.is(writes.at(-1), 503);
+    await disk.free();
 
-  await until(async () => (await readiness()).status === 'ready', { timeoutMs: 60_000, intervalMs: 500 });
-  await until(() => statuses.at(-1) === 200, { timeoutMs: 30_000 });
-  const stateOf = async ({ id }: { id: string }) => (await call('GET', `/monitors/${id}`)).json['status'];
-  await until(async () => (await stateOf(stopped)) === 'down', { timeoutMs: 60_000 });
-  isOver = true;
-  await jobRuns;
-  const { rows } = await withClient(databaseUrl, (client) => client.query('SELECT m.name, t.to_state FROM transitions t JOIN monitors m ON m.id = t.monitor_id ORDER BY t.detected_at'));
-  t.deepEqual(rows.filter(({ name }) => name === 'Job').map(({ to_state: to }) => to), ['up'], JSON.stringify(rows));
-  t.deepEqual([...new Set(statuses)].toSorted((a, b) => a - b), [200, 503]);
-  t.is(await program.stop(), 0, program.output());
-});
+    await until(async () => (await readiness()).status === 'ready', { timeoutMs: 60_000, intervalMs: 500 });
+    await until(() => statuses.at(-1) === 200, { timeoutMs: 30_000 });
+    const stateOf = async ({ id }: { id: string }) => (await call('GET', `/monitors/${id}`)).json['status'];
+    await until(async () => (await stateOf(stopped)) === 'down', { timeoutMs: 60_000 });
+    isOver = true;
+    await jobRuns;
+    const { rows } = await withClient(databaseUrl, (client) =>
+      client.query(
+        'SELECT m.name, t.to_state FROM transitions t JOIN monitors m ON m.id = t.monitor_id ORDER BY t.detected_at',
+      ),
+    );
+    t.deepEqual(
+      rows.filter(({ name }) => name === 'Job').map(({ to_state: to }) => to),
+      ['up'],
+      JSON.stringify(rows),
+    );
+    t.deepEqual(
+      [...new Set(statuses)].toSorted((a, b) => a - b),
+      [200, 503],
+    );
+    t.is(await program.stop(), 0, program.output());
+  },
+);
 
 test('a start on a full disk ends at once with a sentence that says so', async (t) => {
   const disk = await boundedDisk(t, 1);

@@ -11,14 +11,21 @@ import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
-/** What a decision may take on a machine that runs other tests as well, in milliseconds: promised are 2 s for a miss and 1 s for a ping. */
+/**
+ * What a decision may take on a machine that runs other tests as well, in milliseconds: promised are 2 s for a miss and
+ * 1 s for a ping.
+ */
 const MISS_TOLD_MS = 15_000;
 const PING_TOLD_MS = 15_000;
 
 /** A miss that was to be told would have been by then, in milliseconds. */
 const LONG_OVERDUE_MS = 5000;
 
-type Heartbeat = { id: string; ping: (base: string, part?: string, body?: string) => Promise<number>; status: () => Promise<unknown> };
+type Heartbeat = {
+  id: string;
+  ping: (base: string, part?: string, body?: string) => Promise<number>;
+  status: () => Promise<unknown>;
+};
 
 async function ownDatabase(t: ExecutionContext): Promise<string> {
   const { databaseUrl, drop } = await createTestDatabase();
@@ -27,136 +34,228 @@ async function ownDatabase(t: ExecutionContext): Promise<string> {
 }
 
 function serviceEnv(databaseUrl: string, token: string): Record<string, string> {
-  return { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: 'false' };
+  return {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    PLAN_COUNT_LIMITS: 'false',
+  };
 }
 
 async function createHeartbeat(call: ApiClient, settings: object): Promise<Heartbeat> {
   const created = await call('POST', '/monitors', { name: 'Backup', type: 'heartbeat', ...settings });
   if (created.status !== 201) throw new Error(JSON.stringify(created.json));
   const id = String(created.json['id']);
-  const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as { check_spec: { heartbeat: { token: string } } };
+  const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as {
+    check_spec: { heartbeat: { token: string } };
+  };
   return {
     id,
     async ping(base, part = '', body) {
-      return (await fetch(`${base}/ping/${spec.heartbeat.token}${part}`, body === undefined ? {} : { method: 'POST', body })).status;
+      return (
+        await fetch(`${base}/ping/${spec.heartbeat.token}${part}`, body === undefined ? {} : { method: 'POST', body })
+      ).status;
     },
     status: async () => (await call('GET', `/monitors/${id}`)).json['status'],
   };
 }
 
-/** The transitions of a database, the oldest first: to which state, why, and how much later than it became true that was decided. */
-async function transitionsOf(databaseUrl: string): Promise<{ to_state: string; cause: string | null; late_ms: number }[]> {
-  return await withClient(databaseUrl, async (client) => (await client.query('SELECT to_state, cause, (detected_at - at)::int AS late_ms FROM transitions ORDER BY detected_at, sequence')).rows);
+/**
+ * The transitions of a database, the oldest first: to which state, why, and how much later than it became true that was
+ * decided.
+ */
+async function transitionsOf(
+  databaseUrl: string,
+): Promise<{ to_state: string; cause: string | null; late_ms: number }[]> {
+  return await withClient(
+    databaseUrl,
+    async (client) =>
+      (
+        await client.query(
+          'SELECT to_state, cause, (detected_at - at)::int AS late_ms FROM transitions ORDER BY detected_at, sequence',
+        )
+      ).rows,
+  );
 }
 
 /** How long nobody has held the door open, in milliseconds. */
 async function doorClosedMs(databaseUrl: string): Promise<number> {
-  return await withClient(databaseUrl, async (client) => Date.now() - Number((await client.query(`SELECT at FROM service_marks WHERE name = 'pings'`)).rows[0].at));
+  return await withClient(
+    databaseUrl,
+    async (client) =>
+      Date.now() - Number((await client.query(`SELECT at FROM service_marks WHERE name = 'pings'`)).rows[0].at),
+  );
 }
 
 /** How long the only heartbeat has been overdue, in milliseconds; below 0 while it is not. */
 async function overdueMs(databaseUrl: string): Promise<number> {
-  return await withClient(databaseUrl, async (client) => Date.now() - Number((await client.query('SELECT deadline_at FROM heartbeats')).rows[0].deadline_at));
+  return await withClient(
+    databaseUrl,
+    async (client) =>
+      Date.now() - Number((await client.query('SELECT deadline_at FROM heartbeats')).rows[0].deadline_at),
+  );
 }
 
-test.serial('the story of a job: it runs, is missed, comes back, fails, hangs and is mended, and the webhook tells each in time', async (t) => {
-  const databaseUrl = await ownDatabase(t);
-  const receiver = await startReceiver(t);
-  const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const { program, url, call } = await startService(t, { ...serviceEnv(databaseUrl, token), NODE_EXTRA_CA_CERTS: receiver.caFile }, token);
-  t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
-  const heartbeat = await createHeartbeat(call, { interval_seconds: 2, grace_seconds: 1, check_spec: { heartbeat: { maxDurationSeconds: 1 } } });
-  const told = async (event: string, act: () => Promise<number> | number = () => 200) => {
-    const next = nextEvent(receiver, event);
-    t.is(await act(), 200);
-    return (await next).json;
-  };
+test.serial(
+  'the story of a job: it runs, is missed, comes back, fails, hangs and is mended, and the webhook tells each in time',
+  async (t) => {
+    const databaseUrl = await ownDatabase(t);
+    const receiver = await startReceiver(t);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const { program, url, call } = await startService(
+      t,
+      { ...serviceEnv(databaseUrl, token), NODE_EXTRA_CA_CERTS: receiver.caFile },
+      token,
+    );
+    t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
+    const heartbeat = await createHeartbeat(call, {
+      interval_seconds: 2,
+      grace_seconds: 1,
+      check_spec: { heartbeat: { maxDurationSeconds: 1 } },
+    });
+    const told = async (event: string, act: () => Promise<number> | number = () => 200) => {
+      const next = nextEvent(receiver, event);
+      t.is(await act(), 200);
+      return (await next).json;
+    };
 
-  t.like(await told('monitor.up', () => heartbeat.ping(url)), { state: 'up', monitor: { id: heartbeat.id, type: 'heartbeat', target: '' } });
-  t.like(await told('monitor.down'), { reason: 'No ping came in time: one is expected every 2 s and may be 1 s late', detail: { cause: 'heartbeat_missed', previous_state: 'up' } });
-  t.like(await told('monitor.up', () => heartbeat.ping(url, '/0')), { detail: { previous_state: 'down' } });
-  t.like(await told('monitor.down', () => heartbeat.ping(url, '/fail', 'disk full')), { reason: 'The job reported a failure: "disk full"', detail: { cause: 'heartbeat_failed' } });
-  await told('monitor.up', () => heartbeat.ping(url));
-  t.like(await told('monitor.down', () => heartbeat.ping(url, '/start')), { reason: 'The job was started and did not end within 1 s', detail: { cause: 'heartbeat_overrun' } });
-  t.is(typeof ((await told('monitor.up', () => heartbeat.ping(url)))['detail'] as { latency_ms?: number }).latency_ms, 'number');
-  t.is((await call('POST', `/monitors/${heartbeat.id}/pause`)).status, 200);
+    t.like(await told('monitor.up', () => heartbeat.ping(url)), {
+      state: 'up',
+      monitor: { id: heartbeat.id, type: 'heartbeat', target: '' },
+    });
+    t.like(await told('monitor.down'), {
+      reason: 'No ping came in time: one is expected every 2 s and may be 1 s late',
+      detail: { cause: 'heartbeat_missed', previous_state: 'up' },
+    });
+    t.like(await told('monitor.up', () => heartbeat.ping(url, '/0')), { detail: { previous_state: 'down' } });
+    t.like(await told('monitor.down', () => heartbeat.ping(url, '/fail', 'disk full')), {
+      reason: 'The job reported a failure: "disk full"',
+      detail: { cause: 'heartbeat_failed' },
+    });
+    await told('monitor.up', () => heartbeat.ping(url));
+    t.like(await told('monitor.down', () => heartbeat.ping(url, '/start')), {
+      reason: 'The job was started and did not end within 1 s',
+      detail: { cause: 'heartbeat_overrun' },
+    });
+    t.is(
+      typeof ((await told('monitor.up', () => heartbeat.ping(url)))['detail'] as { latency_ms?: number }).latency_ms,
+      'number',
+    );
+    t.is((await call('POST', `/monitors/${heartbeat.id}/pause`)).status, 200);
 
-  const transitions = await transitionsOf(databaseUrl);
-  t.deepEqual(transitions.map(({ to_state, cause }) => cause ?? to_state), ['up', 'heartbeat_missed', 'up', 'heartbeat_failed', 'up', 'heartbeat_overrun', 'up', 'paused']);
-  for (const { to_state: to, late_ms: lateMs } of transitions) t.true(lateMs < (to === 'down' ? MISS_TOLD_MS : PING_TOLD_MS), `${to} after ${lateMs} ms`);
-  t.is(await program.stop(), 0, program.output());
-});
+    const transitions = await transitionsOf(databaseUrl);
+    t.deepEqual(
+      transitions.map(({ to_state, cause }) => cause ?? to_state),
+      ['up', 'heartbeat_missed', 'up', 'heartbeat_failed', 'up', 'heartbeat_overrun', 'up', 'paused'],
+    );
+    for (const { to_state: to, late_ms: lateMs } of transitions)
+      t.true(lateMs < (to === 'down' ? MISS_TOLD_MS : PING_TOLD_MS), `${to} after ${lateMs} ms`);
+    t.is(await program.stop(), 0, program.output());
+  },
+);
 
-test.serial('while Redis is gone pings are taken and decided, misses too, and the alerts follow when it is back', async (t) => {
-  const redis = await startOwnRedis(t);
-  if (redis === null) return t.pass();
-  const receiver = await startReceiver(t);
-  const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const { url, call } = await startService(t, { ...serviceEnv(await ownDatabase(t), token), REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: receiver.caFile }, token);
-  t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
-  await redis.stop();
-  const heartbeat = await createHeartbeat(call, { interval_seconds: 2, grace_seconds: 0 });
-  t.is(await heartbeat.ping(url), 200);
-  await until(async () => (await heartbeat.status()) === 'up', { timeoutMs: PING_TOLD_MS });
-  await until(async () => (await heartbeat.status()) === 'down', { timeoutMs: 2000 + MISS_TOLD_MS });
-  const events = [nextEvent(receiver, 'monitor.up'), nextEvent(receiver, 'monitor.down')];
-  await redis.start();
-  t.deepEqual((await Promise.all(events)).map(({ json }) => json['state']), ['up', 'down']);
-});
+test.serial(
+  'while Redis is gone pings are taken and decided, misses too, and the alerts follow when it is back',
+  async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) return t.pass();
+    const receiver = await startReceiver(t);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const { url, call } = await startService(
+      t,
+      { ...serviceEnv(await ownDatabase(t), token), REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: receiver.caFile },
+      token,
+    );
+    t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
+    await redis.stop();
+    const heartbeat = await createHeartbeat(call, { interval_seconds: 2, grace_seconds: 0 });
+    t.is(await heartbeat.ping(url), 200);
+    await until(async () => (await heartbeat.status()) === 'up', { timeoutMs: PING_TOLD_MS });
+    await until(async () => (await heartbeat.status()) === 'down', { timeoutMs: 2000 + MISS_TOLD_MS });
+    const events = [nextEvent(receiver, 'monitor.up'), nextEvent(receiver, 'monitor.down')];
+    await redis.start();
+    t.deepEqual(
+      (await Promise.all(events)).map(({ json }) => json['state']),
+      ['up', 'down'],
+    );
+  },
+);
 
-test.serial('a kill and a later start raise no storm: jobs that went on pinging stay up, a job that stopped is told', async (t) => {
-  const databaseUrl = await ownDatabase(t);
-  const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const env = serviceEnv(databaseUrl, token);
-  const before = await startService(t, env, token);
-  const jobs = await Promise.all(Array.from({ length: 20 }, () => createHeartbeat(before.call, { interval_seconds: 5, grace_seconds: 5 })));
-  const stopped = await createHeartbeat(before.call, { interval_seconds: 5, grace_seconds: 5 });
-  const running = { url: before.url, isOver: false };
-  const jobsRun = (async () => {
-    for await (const _tick of ticks(500)) {
-      if (running.isOver) return;
-      // Refused connections are what these jobs meet while the service is gone.
-      await Promise.all(jobs.map((job) => job.ping(running.url).catch(() => 0)));
-    }
-  })();
-  await stopped.ping(before.url);
-  await until(async () => (await before.call('GET', '/overview')).json['up'] === 21);
+test.serial(
+  'a kill and a later start raise no storm: jobs that went on pinging stay up, a job that stopped is told',
+  async (t) => {
+    const databaseUrl = await ownDatabase(t);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const env = serviceEnv(databaseUrl, token);
+    const before = await startService(t, env, token);
+    const jobs = await Promise.all(
+      Array.from({ length: 20 }, () => createHeartbeat(before.call, { interval_seconds: 5, grace_seconds: 5 })),
+    );
+    const stopped = await createHeartbeat(before.call, { interval_seconds: 5, grace_seconds: 5 });
+    const running = { url: before.url, isOver: false };
+    const jobsRun = (async () => {
+      for await (const _tick of ticks(500)) {
+        if (running.isOver) return;
+        // Refused connections are what these jobs meet while the service is gone.
+        await Promise.all(jobs.map((job) => job.ping(running.url).catch(() => 0)));
+      }
+    })();
+    await stopped.ping(before.url);
+    await until(async () => (await before.call('GET', '/overview')).json['up'] === 21);
 
-  await before.program.stop('SIGKILL');
-  await until(async () => (await doorClosedMs(databaseUrl)) > 5000);
-  // Minutes that nobody waits for here: all that we last did was five minutes before.
-  await withClient(databaseUrl, (client) => client.query('UPDATE service_marks SET at = at - 300000, resumed_at = resumed_at - 300000'));
-  const after = await startService(t, env, token);
-  running.url = after.url;
-  const overview = async () => (await after.call('GET', '/overview')).json;
-  await until(async () => (await overview())['down'] === 1, { timeoutMs: 60_000 });
-  running.isOver = true;
-  await jobsRun;
-  t.deepEqual((await transitionsOf(databaseUrl)).map(({ to_state }) => to_state), [...jobs.map(() => 'up'), 'up', 'down']);
-  const { gaps } = (await after.call('GET', '/service/gaps')).json as { gaps: { kind: string; duration_seconds: number }[] };
-  t.deepEqual(gaps.map(({ kind, duration_seconds: seconds }) => [kind, seconds > 300 && seconds < 400]), [['clock', true]]);
-});
+    await before.program.stop('SIGKILL');
+    await until(async () => (await doorClosedMs(databaseUrl)) > 5000);
+    // Minutes that nobody waits for here: all that we last did was five minutes before.
+    await withClient(databaseUrl, (client) =>
+      client.query('UPDATE service_marks SET at = at - 300000, resumed_at = resumed_at - 300000'),
+    );
+    const after = await startService(t, env, token);
+    running.url = after.url;
+    const overview = async () => (await after.call('GET', '/overview')).json;
+    await until(async () => (await overview())['down'] === 1, { timeoutMs: 60_000 });
+    running.isOver = true;
+    await jobsRun;
+    t.deepEqual(
+      (await transitionsOf(databaseUrl)).map(({ to_state }) => to_state),
+      [...jobs.map(() => 'up'), 'up', 'down'],
+    );
+    const { gaps } = (await after.call('GET', '/service/gaps')).json as {
+      gaps: { kind: string; duration_seconds: number }[];
+    };
+    t.deepEqual(
+      gaps.map(({ kind, duration_seconds: seconds }) => [kind, seconds > 300 && seconds < 400]),
+      [['clock', true]],
+    );
+  },
+);
 
-test.serial('two maintain processes tell a miss once, none tells it while web is gone, and one that was killed makes up for it', async (t) => {
-  const receiver = await startReceiver(t);
-  const databaseUrl = await ownDatabase(t);
-  const fleet = await startFleet(t, { DATABASE_URL: databaseUrl, NODE_EXTRA_CA_CERTS: receiver.caFile });
-  t.is((await fleet.call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
-  const heartbeat = await createHeartbeat(fleet.call, { interval_seconds: 3, grace_seconds: 0 });
-  const up = nextEvent(receiver, 'monitor.up');
-  t.is(await heartbeat.ping(fleet.url), 200);
-  await up;
+test.serial(
+  'two maintain processes tell a miss once, none tells it while web is gone, and one that was killed makes up for it',
+  async (t) => {
+    const receiver = await startReceiver(t);
+    const databaseUrl = await ownDatabase(t);
+    const fleet = await startFleet(t, { DATABASE_URL: databaseUrl, NODE_EXTRA_CA_CERTS: receiver.caFile });
+    t.is((await fleet.call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
+    const heartbeat = await createHeartbeat(fleet.call, { interval_seconds: 3, grace_seconds: 0 });
+    const up = nextEvent(receiver, 'monitor.up');
+    t.is(await heartbeat.ping(fleet.url), 200);
+    await up;
 
-  await fleet.kill('web');
-  await until(async () => (await overdueMs(databaseUrl)) > LONG_OVERDUE_MS, { timeoutMs: 30_000 });
-  t.deepEqual((await transitionsOf(databaseUrl)).map(({ to_state }) => to_state), ['up']);
-  await fleet.kill('maintain');
-  await fleet.start('web');
-  t.is(await heartbeat.ping(fleet.url), 200);
-  await until(async () => (await overdueMs(databaseUrl)) > 500);
-  t.is(await heartbeat.status(), 'up');
-  const down = nextEvent(receiver, 'monitor.down');
-  await Promise.all([fleet.start('maintain'), fleet.start('maintain')]);
-  t.like((await down).json, { detail: { cause: 'heartbeat_missed' } });
-  t.is(eventsAt(receiver).length, 2);
-});
+    await fleet.kill('web');
+    await until(async () => (await overdueMs(databaseUrl)) > LONG_OVERDUE_MS, { timeoutMs: 30_000 });
+    t.deepEqual(
+      (await transitionsOf(databaseUrl)).map(({ to_state }) => to_state),
+      ['up'],
+    );
+    await fleet.kill('maintain');
+    await fleet.start('web');
+    t.is(await heartbeat.ping(fleet.url), 200);
+    await until(async () => (await overdueMs(databaseUrl)) > 500);
+    t.is(await heartbeat.status(), 'up');
+    const down = nextEvent(receiver, 'monitor.down');
+    await Promise.all([fleet.start('maintain'), fleet.start('maintain')]);
+    t.like((await down).json, { detail: { cause: 'heartbeat_missed' } });
+    t.is(eventsAt(receiver).length, 2);
+  },
+);

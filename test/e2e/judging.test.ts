@@ -13,11 +13,27 @@ const LONGEST_ANSWER_MS = 8000;
 type Check = { verdict: string; reason: string | null };
 
 test('patterns that take long to search for hold up nobody: not as a preview, and not as a monitor', async (t) => {
-  const { port } = await startHttpServer(t, (request, response) => void response.end(request.url === '/hostile' ? HOSTILE_BODY : 'all good'));
+  const { port } = await startHttpServer(
+    t,
+    (request, response) => void response.end(request.url === '/hostile' ? HOSTILE_BODY : 'all good'),
+  );
   const { program, url, call } = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
-  const create = async (body: object) => String((await call('POST', '/monitors', { interval_seconds: 1, timeout_ms: 900, down_after_failures: 1, ...body })).json['id']);
-  const shop = await create({ name: 'Shop', target: `http://127.0.0.1:${port}/`, check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '^all (?:good|well)$' }] } });
-  const isIn = (id: string, status: string) => until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, { timeoutMs: 25_000, intervalMs: 50 });
+  const create = async (body: object) =>
+    String(
+      (await call('POST', '/monitors', { interval_seconds: 1, timeout_ms: 900, down_after_failures: 1, ...body })).json[
+        'id'
+      ],
+    );
+  const shop = await create({
+    name: 'Shop',
+    target: `http://127.0.0.1:${port}/`,
+    check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '^all (?:good|well)$' }] },
+  });
+  const isIn = (id: string, status: string) =>
+    until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, {
+      timeoutMs: 25_000,
+      intervalMs: 50,
+    });
   await isIn(shop, 'up');
 
   const progress = { isDone: false };
@@ -34,9 +50,15 @@ test('patterns that take long to search for hold up nobody: not as a preview, an
   const { status, json } = await preview;
   t.is(status, 200);
   t.like(json, { verdict: 'none', cause: null, http_status: 200 });
-  t.regex(String(json['reason']), /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{300\}\[cd\]": simplify the pattern, or use fewer$/);
+  t.regex(
+    String(json['reason']),
+    /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{300\}\[cd\]": simplify the pattern, or use fewer$/,
+  );
   const conditions = json['conditions'] as { source: string; outcome: string; reason: string | null }[];
-  t.deepEqual(conditions.slice(0, 2).map(({ source, outcome }) => `${source} ${outcome}`), ['status holds', 'text_body not_reached']);
+  t.deepEqual(
+    conditions.slice(0, 2).map(({ source, outcome }) => `${source} ${outcome}`),
+    ['status holds', 'text_body not_reached'],
+  );
   t.is(conditions[1]?.reason ?? '', String(json['reason']));
 
   const stored = await create({ name: 'Hostile', ...hostile });

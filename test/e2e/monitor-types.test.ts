@@ -1,7 +1,6 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import net from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { ApiClient } from '../helpers/api-client.ts';
@@ -17,7 +16,12 @@ import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
 /** Something to watch: what a monitor of it is created with, and what breaks and mends it. */
-type Watched = { create: object; cause: string; breakIt: (id: string) => Promise<unknown> | unknown; mend: (id: string) => Promise<unknown> | unknown };
+type Watched = {
+  create: object;
+  cause: string;
+  breakIt: (id: string) => Promise<unknown> | unknown;
+  mend: (id: string) => Promise<unknown> | unknown;
+};
 
 /** A stretch that a machine with other tests to run can take to see a change, in milliseconds. */
 const SEEN_WITHIN_MS = 40_000;
@@ -26,7 +30,12 @@ const EVERY_SECOND = { interval_seconds: 1, down_after_failures: 1 };
 
 async function watchHttp(t: ExecutionContext): Promise<Watched> {
   const { url, health } = await startTarget(t);
-  return { create: { type: 'http', target: url() }, cause: 'status_500', breakIt: () => (health.status = 500), mend: () => (health.status = 200) };
+  return {
+    create: { type: 'http', target: url() },
+    cause: 'status_500',
+    breakIt: () => (health.status = 500),
+    mend: () => (health.status = 200),
+  };
 }
 
 /** A server that greets, as mail servers do, in two pieces. */
@@ -45,47 +54,90 @@ async function watchTcp(t: ExecutionContext): Promise<Watched> {
   await listen(0);
   t.teardown(close);
   const { port } = server.address() as AddressInfo;
-  const create = { type: 'tcp', target: `127.0.0.1:${port}`, check_spec: { transport: { expect: '220 mail.example.test' } } };
+  const create = {
+    type: 'tcp',
+    target: `127.0.0.1:${port}`,
+    check_spec: { transport: { expect: '220 mail.example.test' } },
+  };
   return { create, cause: 'conn_refused', breakIt: close, mend: () => listen(port) };
 }
 
 async function watchUdp(t: ExecutionContext): Promise<Watched> {
   const socket = dgram.createSocket('udp4');
   let prefix: string | null = 'pong ';
-  socket.on('message', (message, from) => prefix !== null && socket.send(`${prefix}${message.toString('utf8')}`, from.port, from.address));
+  socket.on(
+    'message',
+    (message, from) => prefix !== null && socket.send(`${prefix}${message.toString('utf8')}`, from.port, from.address),
+  );
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   t.teardown(() => socket.close());
-  const create = { type: 'udp', target: `127.0.0.1:${socket.address().port}`, timeout_ms: 300, check_spec: { transport: { payload: String.raw`\x70ing`, expect: '^pong ping$', expectMode: 'regex' } } };
+  const create = {
+    type: 'udp',
+    target: `127.0.0.1:${socket.address().port}`,
+    timeout_ms: 300,
+    check_spec: { transport: { payload: String.raw`\x70ing`, expect: '^pong ping$', expectMode: 'regex' } },
+  };
   return { create, cause: 'udp_no_reply', breakIt: () => (prefix = null), mend: () => (prefix = 'pong ') };
 }
 
-/** The host of a real echo is this very machine, which cannot be silenced: its owner points the monitor at an address that never replies as itself. */
+/**
+ * The host of a real echo is this very machine, which cannot be silenced: its owner points the monitor at an address
+ * that never replies as itself.
+ */
 function watchIcmp(call: ApiClient): Watched {
   const pointAt = (target: string) => (id: string) => call('PATCH', `/monitors/${id}`, { target });
-  return { create: { type: 'icmp', target: '127.0.0.1', timeout_ms: 400, check_spec: { ping: { count: 2 } } }, cause: 'icmp_timeout', breakIt: pointAt('0.0.0.0'), mend: pointAt('127.0.0.1') };
+  return {
+    create: { type: 'icmp', target: '127.0.0.1', timeout_ms: 400, check_spec: { ping: { count: 2 } } },
+    cause: 'icmp_timeout',
+    breakIt: pointAt('0.0.0.0'),
+    mend: pointAt('127.0.0.1'),
+  };
 }
 
 async function watchDns(t: ExecutionContext): Promise<Watched> {
   const reply = { answers: [{ type: 'A' as const, name: 'shop.example', data: '192.0.2.10' }] };
   const { address, zone } = await startDnsServer(t, { 'A shop.example': reply });
-  const create = { type: 'dns', target: `dns://${address}/shop.example`, check_spec: { dns: { records: [{ type: 'A', mode: 'contains', expected: ['192.0.2.10'] }] } } };
-  return { create, cause: 'dns_nxdomain', breakIt: () => zone.delete('A shop.example'), mend: () => zone.set('A shop.example', reply) };
+  const create = {
+    type: 'dns',
+    target: `dns://${address}/shop.example`,
+    check_spec: { dns: { records: [{ type: 'A', mode: 'contains', expected: ['192.0.2.10'] }] } },
+  };
+  return {
+    create,
+    cause: 'dns_nxdomain',
+    breakIt: () => zone.delete('A shop.example'),
+    mend: () => zone.set('A shop.example', reply),
+  };
 }
 
-/** A registry, found by the bootstrap file that IANA would publish. What it says is kept for a day, which the test lets pass. */
+/**
+ * A registry, found by the bootstrap file that IANA would publish. What it says is kept for a day, which the test lets
+ * pass.
+ */
 async function watchDomain(t: ExecutionContext, databaseUrl: string) {
   let expiry = '2099-01-01T00:00:00Z';
-  const registry = await startRdapServer(t, (_request, response) => response.writeHead(200, { 'Content-Type': 'application/rdap+json' }).end(rdapDomain('shop.com', expiry)));
+  const registry = await startRdapServer(t, (_request, response) =>
+    response.writeHead(200, { 'Content-Type': 'application/rdap+json' }).end(rdapDomain('shop.com', expiry)),
+  );
   const bootstrap = await startHttpServer(t, (_request, response) =>
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ version: '1.0', publication: '2026-11-01T00:00:00Z', services: [[['com'], [registry.base]]] })),
+    response
+      .writeHead(200, { 'Content-Type': 'application/json' })
+      .end(
+        JSON.stringify({ version: '1.0', publication: '2026-11-01T00:00:00Z', services: [[['com'], [registry.base]]] }),
+      ),
   );
   const letADayPass = () => withClient(databaseUrl, (client) => client.query('DELETE FROM domains'));
   const publish = (date: string) => () => {
     expiry = date;
     return letADayPass();
   };
-  const watched: Watched = { create: { type: 'domain', target: 'www.shop.com' }, cause: 'domain_expired', breakIt: publish('2020-01-01T00:00:00Z'), mend: publish('2099-01-01T00:00:00Z') };
+  const watched: Watched = {
+    create: { type: 'domain', target: 'www.shop.com' },
+    cause: 'domain_expired',
+    breakIt: publish('2020-01-01T00:00:00Z'),
+    mend: publish('2099-01-01T00:00:00Z'),
+  };
   return { watched, bootstrapUrl: `http://127.0.0.1:${bootstrap.port}/dns.json` };
 }
 
@@ -95,63 +147,104 @@ async function watchVendor(t: ExecutionContext): Promise<Watched> {
   const show = (status: string) => () => {
     if (api !== undefined) api.status = status;
   };
-  return { create: { type: 'vendor', target: url, components: ['API'] }, cause: 'vendor_down', breakIt: show('major_outage'), mend: show('operational') };
+  return {
+    create: { type: 'vendor', target: url, components: ['API'] },
+    cause: 'vendor_down',
+    breakIt: show('major_outage'),
+    mend: show('operational'),
+  };
 }
 
 function watchHeartbeat(call: ApiClient, url: string): Watched {
   const ping = (suffix: string) => async (id: string) => {
-    const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as { check_spec: { heartbeat: { token: string } } };
+    const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as {
+      check_spec: { heartbeat: { token: string } };
+    };
     return await fetch(`${url}/ping/${spec.heartbeat.token}${suffix}`, { method: 'POST' });
   };
-  return { create: { type: 'heartbeat', interval_seconds: 3600, grace_seconds: 60 }, cause: 'heartbeat_failed', breakIt: ping('/3'), mend: ping('') };
+  return {
+    create: { type: 'heartbeat', interval_seconds: 3600, grace_seconds: 60 },
+    cause: 'heartbeat_failed',
+    breakIt: ping('/3'),
+    mend: ping(''),
+  };
 }
 
-test('a monitor of every type goes up, goes down with its cause when what it watches breaks, and up again when that is mended', async (t) => {
-  const { databaseUrl, drop } = await createTestDatabase();
-  t.teardown(drop);
-  const receiver = await startReceiver(t);
-  const whois = await startWhoisServer(t, () => 'No match for domain\r\n');
-  const { watched: domain, bootstrapUrl } = await watchDomain(t, databaseUrl);
-  const { url, call } = await startService(t, {
-    DATABASE_URL: databaseUrl,
-    SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
-    BOOTSTRAP_TOKEN: TOKEN,
-    ALLOW_PRIVATE_NETWORK: 'true',
-    PLAN_COUNT_LIMITS: 'false',
-    RDAP_BOOTSTRAP_URL: bootstrapUrl,
-    WHOIS_SERVER: `${whois.host}:${whois.port}`,
-    NODE_EXTRA_CA_CERTS: receiver.caFile,
-  }, TOKEN);
-  t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
+test(
+  'a monitor of every type goes up, goes down with its cause when what it watches breaks, and up again when that ' +
+    'is mended',
+  async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const receiver = await startReceiver(t);
+    const whois = await startWhoisServer(t, () => 'No match for domain\r\n');
+    const { watched: domain, bootstrapUrl } = await watchDomain(t, databaseUrl);
+    const { url, call } = await startService(
+      t,
+      {
+        DATABASE_URL: databaseUrl,
+        SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+        BOOTSTRAP_TOKEN: TOKEN,
+        ALLOW_PRIVATE_NETWORK: 'true',
+        PLAN_COUNT_LIMITS: 'false',
+        RDAP_BOOTSTRAP_URL: bootstrapUrl,
+        WHOIS_SERVER: `${whois.host}:${whois.port}`,
+        NODE_EXTRA_CA_CERTS: receiver.caFile,
+      },
+      TOKEN,
+    );
+    t.is((await call('POST', '/channels', { type: 'webhook', url: receiver.url })).status, 201);
 
-  const watched: Watched[] = [await watchHttp(t), await watchTcp(t), await watchUdp(t), watchIcmp(call), await watchDns(t), domain, await watchVendor(t), watchHeartbeat(call, url)];
-  await Promise.all(watched.map(async ({ create, cause, breakIt, mend }) => {
-    const { type } = create as { type: string };
-    const created = await call('POST', '/monitors', { name: `The ${type}`, ...EVERY_SECOND, ...create });
-    t.is(created.status, 201, `${type}: ${JSON.stringify(created.json)}`);
-    const id = String(created.json['id']);
-    const events = () => eventsAt(receiver).map(({ json }) => json).filter(({ monitor }) => (monitor as { id: string }).id === id);
-    let heard = 0;
-    // A process that is held up says that it cannot tell, and then what it said before; nothing else may come first.
-    const told = async (state: string, before: string) => {
-      const at = await until(() => events().findIndex((event, index) => index >= heard && event['state'] === state) + 1, { timeoutMs: SEEN_WITHIN_MS });
-      const others = events().slice(heard, at - 1);
-      t.true(others.every((event) => event['state'] === 'unknown' || event['state'] === before), `${type}: ${JSON.stringify(others)}`);
-      heard = at;
-      return events()[at - 1];
-    };
+    const watched: Watched[] = [
+      await watchHttp(t),
+      await watchTcp(t),
+      await watchUdp(t),
+      watchIcmp(call),
+      await watchDns(t),
+      domain,
+      await watchVendor(t),
+      watchHeartbeat(call, url),
+    ];
+    await Promise.all(
+      watched.map(async ({ create, cause, breakIt, mend }) => {
+        const { type } = create as { type: string };
+        const created = await call('POST', '/monitors', { name: `The ${type}`, ...EVERY_SECOND, ...create });
+        t.is(created.status, 201, `${type}: ${JSON.stringify(created.json)}`);
+        const id = String(created.json['id']);
+        const events = () =>
+          eventsAt(receiver)
+            .map(({ json }) => json)
+            .filter(({ monitor }) => (monitor as { id: string }).id === id);
+        let heard = 0;
+        // A process that is held up says that it cannot tell, and then what it said before; nothing else may come
+        // first.
+        const told = async (state: string, before: string) => {
+          const at = await until(
+            () => events().findIndex((event, index) => index >= heard && event['state'] === state) + 1,
+            { timeoutMs: SEEN_WITHIN_MS },
+          );
+          const others = events().slice(heard, at - 1);
+          t.true(
+            others.every((event) => event['state'] === 'unknown' || event['state'] === before),
+            `${type}: ${JSON.stringify(others)}`,
+          );
+          heard = at;
+          return events()[at - 1];
+        };
 
-    if (type === 'heartbeat') await mend(id);
-    await told('up', 'pending');
-    await breakIt(id);
-    t.like((await told('down', 'up'))?.['detail'], { cause }, type);
-    t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down', type);
-    await mend(id);
-    t.is((await told('up', 'down'))?.['event'], 'monitor.up', type);
-    t.is(events().filter(({ state }) => state === 'down').length, 1, type);
-    const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'];
-    t.like(incidents, [{ status: 'resolved', resolution: 'recovered' }], type);
-  }));
-});
+        if (type === 'heartbeat') await mend(id);
+        await told('up', 'pending');
+        await breakIt(id);
+        t.like((await told('down', 'up'))?.['detail'], { cause }, type);
+        t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down', type);
+        await mend(id);
+        t.is((await told('up', 'down'))?.['event'], 'monitor.up', type);
+        t.is(events().filter(({ state }) => state === 'down').length, 1, type);
+        const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'];
+        t.like(incidents, [{ status: 'resolved', resolution: 'recovered' }], type);
+      }),
+    );
+  },
+);
 
 const TOKEN = 'spk_every-monitor-type-goes-down-and-up';

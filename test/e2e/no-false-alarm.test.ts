@@ -8,12 +8,27 @@ type Incident = { state: string; started_at: number; detected_at: number };
 
 test('npm start finds an outage before the next tick, and tells a lost network of its own from a lost target', async (t) => {
   const [reference, target, shop] = [await startListener(t), await startListener(t), await startTarget(t)];
-  const { program, call } = await startService(t, { DATA_DIR: await newPreparedDataDir(t), SELF_CHECK_HOSTS: `127.0.0.1:${reference.port}` });
+  const { program, call } = await startService(t, {
+    DATA_DIR: await newPreparedDataDir(t),
+    SELF_CHECK_HOSTS: `127.0.0.1:${reference.port}`,
+  });
   const create = async (body: object) => String((await call('POST', '/monitors', body)).json['id']);
   const shopId = await create({ name: 'Shop', target: shop.url(), interval_seconds: 10, down_after_failures: 2 });
-  const targetId = await create({ name: 'Mail', type: 'tcp', target: `127.0.0.1:${target.port}`, interval_seconds: 1, timeout_ms: 500, down_after_failures: 1 });
-  const isIn = (id: string, status: string) => until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, { timeoutMs: 25_000, intervalMs: 50 });
-  const incidentsOf = async (id: string) => (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Incident[];
+  const targetId = await create({
+    name: 'Mail',
+    type: 'tcp',
+    target: `127.0.0.1:${target.port}`,
+    interval_seconds: 1,
+    timeout_ms: 500,
+    down_after_failures: 1,
+  });
+  const isIn = (id: string, status: string) =>
+    until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, {
+      timeoutMs: 25_000,
+      intervalMs: 50,
+    });
+  const incidentsOf = async (id: string) =>
+    (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Incident[];
   const told = (message: string) => program.output().split(message).length - 1;
   await Promise.all([isIn(shopId, 'up'), isIn(targetId, 'up')]);
 

@@ -34,7 +34,16 @@ async function prepare(t: ExecutionContext, tls: TlsFiles): Promise<{ env: Recor
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
-  return { env: { DATABASE_URL: databaseUrl, REDIS_URL: redis.url, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'true' }, token };
+  return {
+    env: {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redis.url,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_TOKEN: token,
+      ALLOW_PRIVATE_NETWORK: 'true',
+    },
+    token,
+  };
 }
 
 if (isRedisInstalled) {
@@ -53,15 +62,20 @@ if (isRedisInstalled) {
     'another authority': async (t) => ({ NODE_EXTRA_CA_CERTS: (await issueFiles(t)).ca }),
     'no authority but the usual': async () => ({}),
   };
-  for (const [whom, trust] of Object.entries(WRONG)) test.serial(`a service on rediss:// that trusts ${whom} is not ready, and its log says what to do`, async (t) => {
-    const { env, token } = await prepare(t, await issueFiles(t));
-    const { program, url } = await startService(t, { ...env, ...(await trust(t)) }, token);
-    const readiness = await fetch(`${url}/readyz`);
-    t.is(readiness.status, 503);
-    t.like(await readiness.json(), { status: 'not ready', database: true, queue: false });
-    await until(() => /"message":"The certificate of Redis is not trusted \([^"]+\): name the file of its authority in NODE_EXTRA_CA_CERTS".*"msg":"queue\.error"/.test(program.output()));
-    t.is(await program.stop(), 0, program.output());
-  });
+  for (const [whom, trust] of Object.entries(WRONG))
+    test.serial(`a service on rediss:// that trusts ${whom} is not ready, and its log says what to do`, async (t) => {
+      const { env, token } = await prepare(t, await issueFiles(t));
+      const { program, url } = await startService(t, { ...env, ...(await trust(t)) }, token);
+      const readiness = await fetch(`${url}/readyz`);
+      t.is(readiness.status, 503);
+      t.like(await readiness.json(), { status: 'not ready', database: true, queue: false });
+      await until(() =>
+        /"message":"The certificate of Redis is not trusted \([^"]+\): name the file of its authority in NODE_EXTRA_CA_CERTS".*"msg":"queue\.error"/.test(
+          program.output(),
+        ),
+      );
+      t.is(await program.stop(), 0, program.output());
+    });
 
   // Last: what this process trusts from here on it trusts for good.
   test.serial('the queues of a Cluster that speaks TLS are at work where its authority is trusted', async (t) => {

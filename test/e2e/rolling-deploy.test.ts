@@ -19,12 +19,28 @@ const MONITORS = 8;
 const NEXT_VERSION = '99.0.0';
 
 /** What a release consists of. */
-const SOURCES = ['api', 'cli', 'config', 'core', 'models', 'net', 'notifications', 'postgres', 'probes', 'queues', 'workers', 'package.json'];
+const SOURCES = [
+  'api',
+  'cli',
+  'config',
+  'core',
+  'models',
+  'net',
+  'notifications',
+  'postgres',
+  'probes',
+  'queues',
+  'workers',
+  'package.json',
+];
 
 /** In the order in which they are replaced; each is told to stop once its successor runs beside it. */
 const TURNS = [['evaluate'], ['web'], ['check'], ['deliver'], ['maintain', 'clock']] as const;
 
-/** A release that comes after this one: the same sources under another version, and a change of the schema that this one does not know. */
+/**
+ * A release that comes after this one: the same sources under another version, and a change of the schema that this one
+ * does not know.
+ */
 async function nextRelease(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-release-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -32,93 +48,140 @@ async function nextRelease(t: ExecutionContext): Promise<string> {
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, version: NEXT_VERSION }));
-  for (const [index, table] of ['monitors', 'monitor_sources', 'deliveries', 'transitions', 'check_results'].entries()) {
-    await writeFile(join(folder, `models/migrations/999${index}-${table}.sql`), `ALTER TABLE ${table} ADD COLUMN of_the_next_release text;\n`);
+  for (const [index, table] of [
+    'monitors',
+    'monitor_sources',
+    'deliveries',
+    'transitions',
+    'check_results',
+  ].entries()) {
+    await writeFile(
+      join(folder, `models/migrations/999${index}-${table}.sql`),
+      `ALTER TABLE ${table} ADD COLUMN of_the_next_release text;\n`,
+    );
   }
   return folder;
 }
 
-test('two releases side by side, replaced process by process under load, fail no request and lose or double no result, no transition and no event', async (t) => {
-  const { databaseUrl, drop } = await createTestDatabase();
-  t.teardown(drop);
-  const [receiver, target, next] = await Promise.all([startReceiver(t), startTarget(t), nextRelease(t)]);
-  const redisUrl = listQueueBackends().at(-1)?.redisUrl ?? null;
-  const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const env = {
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/5` }),
-    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    BOOTSTRAP_TOKEN: token,
-    ALLOW_PRIVATE_NETWORK: 'true',
-    AGENT_REGION: 'hanoi',
-    PORT: '0',
-    NODE_EXTRA_CA_CERTS: receiver.caFile,
-    STOP_GRACE_SECONDS: '2',
-  };
-  const start = async (name: string, cwd: string): Promise<Program> => {
-    const program = startProgramAs(t, { args: name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name], env, cwd });
-    await outputMatching(program, /process\.started/);
-    return program;
-  };
-  const migrate = async (cwd: string) => {
-    const program = startProgramAs(t, { args: ['cli/spotcheck.ts', 'migrate'], env, cwd });
-    t.is(await program.exited, 0, program.output());
-  };
-  const urlOf = (web: Program) => `http://127.0.0.1:${/"port":(\d+)/.exec(web.output())?.[1]}`;
+test(
+  'two releases side by side, replaced process by process under load, fail no request and lose or double no ' +
+    'result, no transition and no event',
+  async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const [receiver, target, next] = await Promise.all([startReceiver(t), startTarget(t), nextRelease(t)]);
+    const redisUrl = listQueueBackends().at(-1)?.redisUrl ?? null;
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const env = {
+      DATABASE_URL: databaseUrl,
+      ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/5` }),
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_TOKEN: token,
+      ALLOW_PRIVATE_NETWORK: 'true',
+      AGENT_REGION: 'hanoi',
+      PORT: '0',
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+      STOP_GRACE_SECONDS: '2',
+    };
+    const start = async (name: string, cwd: string): Promise<Program> => {
+      const program = startProgramAs(t, {
+        args: name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name],
+        env,
+        cwd,
+      });
+      await outputMatching(program, /process\.started/);
+      return program;
+    };
+    const migrate = async (cwd: string) => {
+      const program = startProgramAs(t, { args: ['cli/spotcheck.ts', 'migrate'], env, cwd });
+      t.is(await program.exited, 0, program.output());
+    };
+    const urlOf = (web: Program) => `http://127.0.0.1:${/"port":(\d+)/.exec(web.output())?.[1]}`;
 
-  await migrate(ROOT);
-  const running = new Map<string, Program>(await Promise.all(TURNS.flat().map(async (name) => [name, await start(name, ROOT)] as const)));
-  const web = running.get('web');
-  if (web === undefined) throw new Error('no web');
-  const call = apiClient(urlOf(web), token);
-  t.is((await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url })).status, 201);
-  const ids: string[] = [];
-  for (let made = 0; made < MONITORS; made += 1) {
-    const { json } = await call('POST', '/monitors', { name: `Shop ${made}`, target: target.url(`/${made}`), interval_seconds: 1, down_after_failures: 1 });
-    ids.push(String(json['id']));
-  }
-  const upCount = async () => (await withClient(databaseUrl, (client) => client.query<{ n: number }>(`SELECT count(*)::int AS n FROM monitors WHERE state = 'up'`))).rows[0]?.n;
-  await until(async () => (await upCount()) === MONITORS, { timeoutMs: 30_000 });
-
-  const calls = [
-    () => ({ method: 'GET', path: '/v1/overview' }),
-    (sent: number) => ({ method: 'PATCH', path: `/v1/monitors/${ids[sent % MONITORS]}`, body: { name: `Shop ${sent}` } }),
-    () => ({ method: 'GET', path: '/v1/incidents' }),
-    (sent: number) => ({ method: 'POST', path: '/v1/monitors', body: { name: `Draft ${sent}` } }),
-    (sent: number) => ({ method: 'GET', path: `/v1/monitors/${ids[sent % MONITORS]}` }),
-  ];
-  const balancer = startLoadBalancer(t, { token, nextCall: (sent) => calls[sent % calls.length]?.(sent) ?? { method: 'GET', path: '/v1/monitors' } });
-  await balancer.add(urlOf(web));
-
-  await migrate(next);
-  for (const [turn, names] of TURNS.entries()) {
-    const successors = await Promise.all(names.map(async (name) => ({ name, successor: await start(name, next) })));
-    const isUp = turn % 2 === 1;
-    target.health.status = isUp ? 200 : 503;
-    await target.nextHit('/0', 10_000);
-    for (const { name, successor } of successors) {
-      if (name === 'web') await balancer.add(urlOf(successor));
-      const predecessor = running.get(name);
-      t.is(await predecessor?.stop('SIGTERM'), 0, predecessor?.output());
-      t.regex(predecessor?.output() ?? '', /"outcome":"clean"/);
-      running.set(name, successor);
+    await migrate(ROOT);
+    const running = new Map<string, Program>(
+      await Promise.all(TURNS.flat().map(async (name) => [name, await start(name, ROOT)] as const)),
+    );
+    const web = running.get('web');
+    if (web === undefined) throw new Error('no web');
+    const call = apiClient(urlOf(web), token);
+    t.is((await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url })).status, 201);
+    const ids: string[] = [];
+    for (let made = 0; made < MONITORS; made += 1) {
+      const { json } = await call('POST', '/monitors', {
+        name: `Shop ${made}`,
+        target: target.url(`/${made}`),
+        interval_seconds: 1,
+        down_after_failures: 1,
+      });
+      ids.push(String(json['id']));
     }
-    await until(async () => (await upCount()) === (isUp ? MONITORS : 0), { timeoutMs: 20_000 });
-  }
+    const upCount = async () =>
+      (
+        await withClient(databaseUrl, (client) =>
+          client.query<{ n: number }>(`SELECT count(*)::int AS n FROM monitors WHERE state = 'up'`),
+        )
+      ).rows[0]?.n;
+    await until(async () => (await upCount()) === MONITORS, { timeoutMs: 30_000 });
 
-  await balancer.stop();
-  t.deepEqual(balancer.failures, []);
-  t.true(balancer.answered() >= 5 * calls.length);
-  const agents = listOf(await apiClient(urlOf(running.get('web') ?? web), token)('GET', '/agents'));
-  t.deepEqual(agents.map(({ region, version }) => [region, version]), [['hanoi', NEXT_VERSION]]);
+    const calls = [
+      () => ({ method: 'GET', path: '/v1/overview' }),
+      (sent: number) => ({
+        method: 'PATCH',
+        path: `/v1/monitors/${ids[sent % MONITORS]}`,
+        body: { name: `Shop ${sent}` },
+      }),
+      () => ({ method: 'GET', path: '/v1/incidents' }),
+      (sent: number) => ({ method: 'POST', path: '/v1/monitors', body: { name: `Draft ${sent}` } }),
+      (sent: number) => ({ method: 'GET', path: `/v1/monitors/${ids[sent % MONITORS]}` }),
+    ];
+    const balancer = startLoadBalancer(t, {
+      token,
+      nextCall: (sent) => calls[sent % calls.length]?.(sent) ?? { method: 'GET', path: '/v1/monitors' },
+    });
+    await balancer.add(urlOf(web));
 
-  t.is(await running.get('check')?.stop('SIGTERM'), 0);
-  const hits = ids.map((_, made) => target.hits(`/${made}`));
-  const stored = async () => (await withClient(databaseUrl, (client) => client.query<{ n: number }>(`SELECT count(r.due_at)::int AS n FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no WHERE m.target <> '' GROUP BY m.no ORDER BY m.no`))).rows.map(({ n }) => n);
-  await until(async () => String(await stored()) === String(hits), { timeoutMs: 60_000 }).catch(() => undefined);
-  t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
-  await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
-  t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (TURNS.length + 1));
-  const arrived = eventsAt(receiver).map(({ json }) => String(json['delivery_id']));
-  t.is(new Set(arrived).size, arrived.length, 'each event arrived once');
-});
+    await migrate(next);
+    for (const [turn, names] of TURNS.entries()) {
+      const successors = await Promise.all(names.map(async (name) => ({ name, successor: await start(name, next) })));
+      const isUp = turn % 2 === 1;
+      target.health.status = isUp ? 200 : 503;
+      await target.nextHit('/0', 10_000);
+      for (const { name, successor } of successors) {
+        if (name === 'web') await balancer.add(urlOf(successor));
+        const predecessor = running.get(name);
+        t.is(await predecessor?.stop('SIGTERM'), 0, predecessor?.output());
+        t.regex(predecessor?.output() ?? '', /"outcome":"clean"/);
+        running.set(name, successor);
+      }
+      await until(async () => (await upCount()) === (isUp ? MONITORS : 0), { timeoutMs: 20_000 });
+    }
+
+    await balancer.stop();
+    t.deepEqual(balancer.failures, []);
+    t.true(balancer.answered() >= 5 * calls.length);
+    const agents = listOf(await apiClient(urlOf(running.get('web') ?? web), token)('GET', '/agents'));
+    t.deepEqual(
+      agents.map(({ region, version }) => [region, version]),
+      [['hanoi', NEXT_VERSION]],
+    );
+
+    t.is(await running.get('check')?.stop('SIGTERM'), 0);
+    const hits = ids.map((_, made) => target.hits(`/${made}`));
+    const stored = async () =>
+      (
+        await withClient(databaseUrl, (client) =>
+          client.query<{ n: number }>(
+            `SELECT count(r.due_at)::int AS n FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no
+           WHERE m.target <> '' GROUP BY m.no ORDER BY m.no`,
+          ),
+        )
+      ).rows.map(({ n }) => n);
+    await until(async () => String(await stored()) === String(hits), { timeoutMs: 60_000 }).catch(() => undefined);
+    t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
+    await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
+    t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (TURNS.length + 1));
+    const arrived = eventsAt(receiver).map(({ json }) => String(json['delivery_id']));
+    t.is(new Set(arrived).size, arrived.length, 'each event arrived once');
+  },
+);

@@ -5,13 +5,20 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
-import { identifyProcess } from '../../config/processes.ts';
-import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
+import { identifyProcess } from '../../config/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
-import { newDataDir, newPreparedDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
+import {
+  newDataDir,
+  newPreparedDataDir,
+  postmasterPid,
+  readyService,
+  START,
+  startService,
+} from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
 import { testDataPlace } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
@@ -28,7 +35,10 @@ async function takePort(t: ExecutionContext): Promise<number> {
 /** Whether something listens there. */
 async function accepts(host: string, port: string): Promise<boolean> {
   const socket = connect({ host, port: Number(port) });
-  const isAccepted = await once(socket, 'connect').then(() => true, () => false);
+  const isAccepted = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
   socket.destroy();
   return isAccepted;
 }
@@ -38,53 +48,76 @@ async function readableCheckout(t: ExecutionContext): Promise<string> {
   if (spawnSync(process.execPath, ['--version'], { ...NOBODY, cwd: ROOT }).status === 0) return ROOT;
   const copy = await mkdtemp('/tmp/spotcheck-copy-');
   t.teardown(() => rm(copy, { recursive: true, force: true }));
-  await cp(ROOT, copy, { recursive: true, verbatimSymlinks: true, filter: (path) => !path.includes('/.git') && !path.includes('/.data') });
+  await cp(ROOT, copy, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => !path.includes('/.git') && !path.includes('/.data'),
+  });
   return copy;
 }
 
-test.serial('a first start shows its progress and its secrets once, and a stop leaves no database behind', async (t) => {
-  const dataDir = await newDataDir(t);
-  const first = await startService(t, { DATA_DIR: dataDir });
-  const output = first.program.output();
-  const { port } = new URL(first.url);
-  t.true(await accepts('127.0.0.1', port));
-  t.false(await accepts('127.0.0.2', port), 'an installation of one\'s own is for this machine, unless it is told otherwise');
-  t.true(output.indexOf('preparing the database') < output.indexOf('migration ') && output.indexOf('migration ') < output.indexOf('API token'), output);
-  t.is((await first.call('POST', '/monitors', { name: 'Kept' })).status, 201);
-  const postgres = await postmasterPid(dataDir);
-  t.is(await first.program.stop('SIGTERM'), 0, first.program.output());
-  t.is(await identifyProcess(postgres), null);
+test.serial(
+  'a first start shows its progress and its secrets once, and a stop leaves no database behind',
+  async (t) => {
+    const dataDir = await newDataDir(t);
+    const first = await startService(t, { DATA_DIR: dataDir });
+    const output = first.program.output();
+    const { port } = new URL(first.url);
+    t.true(await accepts('127.0.0.1', port));
+    t.false(
+      await accepts('127.0.0.2', port),
+      "an installation of one's own is for this machine, unless it is told otherwise",
+    );
+    t.true(
+      output.indexOf('preparing the database') < output.indexOf('migration ') &&
+        output.indexOf('migration ') < output.indexOf('API token'),
+      output,
+    );
+    t.is((await first.call('POST', '/monitors', { name: 'Kept' })).status, 201);
+    const postgres = await postmasterPid(dataDir);
+    t.is(await first.program.stop('SIGTERM'), 0, first.program.output());
+    t.is(await identifyProcess(postgres), null);
 
-  const second = await startService(t, { DATA_DIR: dataDir, HOST: '0.0.0.0' }, first.token);
-  t.true(await accepts('127.0.0.2', new URL(second.url).port));
-  t.notRegex(second.program.output(), /API token|password|preparing|migration/);
-  t.like(listOf(await second.call('GET', '/monitors')), [{ name: 'Kept' }]);
-  const secondPostgres = await postmasterPid(dataDir);
-  t.is(await second.program.stop('SIGINT'), 0, second.program.output());
-  t.is(await identifyProcess(secondPostgres), null);
-});
+    const second = await startService(t, { DATA_DIR: dataDir, HOST: '0.0.0.0' }, first.token);
+    t.true(await accepts('127.0.0.2', new URL(second.url).port));
+    t.notRegex(second.program.output(), /API token|password|preparing|migration/);
+    t.like(listOf(await second.call('GET', '/monitors')), [{ name: 'Kept' }]);
+    const secondPostgres = await postmasterPid(dataDir);
+    t.is(await second.program.stop('SIGINT'), 0, second.program.output());
+    t.is(await identifyProcess(secondPostgres), null);
+  },
+);
 
-test.serial('an address that this machine has not got is one clear line and exit 1 before anything is prepared', async (t) => {
-  const dataDir = await newDataDir(t);
-  const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0', HOST: '203.0.113.1' });
-  t.is(await program.exited, 1);
-  t.is(program.output(), 'HOST must be an address of this machine, and 203.0.113.1 is none\n');
-  await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
-});
+test.serial(
+  'an address that this machine has not got is one clear line and exit 1 before anything is prepared',
+  async (t) => {
+    const dataDir = await newDataDir(t);
+    const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0', HOST: '203.0.113.1' });
+    t.is(await program.exited, 1);
+    t.is(program.output(), 'HOST must be an address of this machine, and 203.0.113.1 is none\n');
+    await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
+  },
+);
 
 test.serial('a start that is told to stop while it prepares the database ends cleanly', async (t) => {
   const dataDir = await newDataDir(t);
   const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
   await outputMatching(program, /preparing the database/);
   t.is(await program.stop(), 0, program.output());
-  t.deepEqual((await readdir(dataDir)).filter((name) => name === 'owner.json' || name === 'runtime.json'), []);
+  t.deepEqual(
+    (await readdir(dataDir)).filter((name) => name === 'owner.json' || name === 'runtime.json'),
+    [],
+  );
 });
 
 test.serial('a start after kill -9 adopts the orphaned database, and the schedules go on', async (t) => {
   const dataDir = await newPreparedDataDir(t);
   const target = await startTarget(t);
   const first = await startService(t, { DATA_DIR: dataDir });
-  t.is((await first.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 })).status, 201);
+  t.is(
+    (await first.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 })).status,
+    201,
+  );
   await target.nextHit('/', 15_000);
   const orphan = await postmasterPid(dataDir);
   await first.program.stop('SIGKILL');
@@ -105,35 +138,44 @@ test.serial('a start after the kill of everything passes over stale pid and lock
   const orphan = await postmasterPid(dataDir);
   process.kill(orphan, 'SIGKILL');
   await until(async () => (await identifyProcess(orphan)) === null);
-  t.deepEqual((await readdir(dataDir)).filter((name) => name.endsWith('.json')).toSorted(), ['owner.json', 'runtime.json']);
+  t.deepEqual((await readdir(dataDir)).filter((name) => name.endsWith('.json')).toSorted(), [
+    'owner.json',
+    'runtime.json',
+  ]);
 
   const second = await startService(t, { DATA_DIR: dataDir }, first.token);
   t.is((await second.call('GET', '/monitors')).status, 200);
   t.is(await second.program.stop(), 0, second.program.output());
 });
 
-test.serial('npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
-  const dataDir = await newDataDir(t);
-  const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
-  const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
-  const { pid = 0, stdout } = npm;
-  t.teardown(() => {
-    // Whoever of npm, its shell and the service is left; none where the test passed.
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-    }
-  });
-  const lines: string[] = [];
-  createInterface({ input: stdout }).on('line', (line) => lines.push(line));
-  await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')), { timeoutMs: 30_000 });
-  const postgres = await postmasterPid(dataDir);
-  npm.kill('SIGTERM');
-  await until(async () => (await identifyProcess(postgres)) === null, { timeoutMs: 20_000 });
-  await until(() => lines.at(-1) === 'Stopped');
-  t.deepEqual((await readdir(dataDir)).filter((name) => name === 'owner.json'), []);
-});
+test.serial(
+  'npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind',
+  async (t) => {
+    const dataDir = await newDataDir(t);
+    const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
+    const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    const { pid = 0, stdout } = npm;
+    t.teardown(() => {
+      // Whoever of npm, its shell and the service is left; none where the test passed.
+      try {
+        process.kill(-pid, 'SIGKILL');
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      }
+    });
+    const lines: string[] = [];
+    createInterface({ input: stdout }).on('line', (line) => lines.push(line));
+    await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')), { timeoutMs: 30_000 });
+    const postgres = await postmasterPid(dataDir);
+    npm.kill('SIGTERM');
+    await until(async () => (await identifyProcess(postgres)) === null, { timeoutMs: 20_000 });
+    await until(() => lines.at(-1) === 'Stopped');
+    t.deepEqual(
+      (await readdir(dataDir)).filter((name) => name === 'owner.json'),
+      [],
+    );
+  },
+);
 
 test.serial('a taken port is one clear line and exit 1 before anything is prepared', async (t) => {
   const dataDir = await newDataDir(t);
@@ -146,25 +188,40 @@ test.serial('a taken port is one clear line and exit 1 before anything is prepar
 
 test.serial('bad configuration is exit 1 with all problems at once and no secret in the text', async (t) => {
   const dataDir = await newDataDir(t);
-  const env = { DATA_DIR: dataDir, PORT: 'http', REDIS_URL: 'amqp://:hush1@queue', BOOTSTRAP_TOKEN: 'hush2', SECRET_KEYS: 'k1:hush3', AGENT_REGIONS: 'a,a', LOG_LEVEL: 'loud' };
+  const env = {
+    DATA_DIR: dataDir,
+    PORT: 'http',
+    REDIS_URL: 'amqp://:hush1@queue',
+    BOOTSTRAP_TOKEN: 'hush2',
+    SECRET_KEYS: 'k1:hush3',
+    AGENT_REGIONS: 'a,a',
+    LOG_LEVEL: 'loud',
+  };
   for (const args of [START, ['workers/main.ts', 'evaluate'], ['api/main.ts']]) {
     const program = startProgram(t, args, env);
     t.is(await program.exited, 1);
-    for (const name of ['PORT', 'REDIS_URL', 'BOOTSTRAP_TOKEN', 'SECRET_KEYS', 'AGENT_REGIONS', 'LOG_LEVEL']) t.regex(program.errors(), new RegExp(`^  ${name}: expected `, 'm'));
+    for (const name of ['PORT', 'REDIS_URL', 'BOOTSTRAP_TOKEN', 'SECRET_KEYS', 'AGENT_REGIONS', 'LOG_LEVEL'])
+      t.regex(program.errors(), new RegExp(`^  ${name}: expected `, 'm'));
     t.notRegex(program.output(), /hush/);
   }
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
-test.serial('a data directory in use by a living start is one clear line and exit 1, and the other start goes on', async (t) => {
-  const dataDir = await newPreparedDataDir(t);
-  const first = await startService(t, { DATA_DIR: dataDir });
-  const second = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
-  t.is(await second.exited, 1);
-  t.regex(second.output(), new RegExp(`^\\S+ is in use by another Spotcheck \\(process ${first.program.child.pid}\\); [^\\n]+\\n$`));
-  t.is((await first.call('GET', '/monitors')).status, 200);
-  t.is(await first.program.stop(), 0);
-});
+test.serial(
+  'a data directory in use by a living start is one clear line and exit 1, and the other start goes on',
+  async (t) => {
+    const dataDir = await newPreparedDataDir(t);
+    const first = await startService(t, { DATA_DIR: dataDir });
+    const second = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
+    t.is(await second.exited, 1);
+    t.regex(
+      second.output(),
+      new RegExp(`^\\S+ is in use by another Spotcheck \\(process ${first.program.child.pid}\\); [^\\n]+\\n$`),
+    );
+    t.is((await first.call('GET', '/monitors')).status, 200);
+    t.is(await first.program.stop(), 0);
+  },
+);
 
 test.serial('it runs as a user without privileges', async (t) => {
   const isRoot = process.getuid?.() === 0;
@@ -174,50 +231,88 @@ test.serial('it runs as a user without privileges', async (t) => {
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   if (isRoot) await chown(directory, NOBODY.uid, NOBODY.gid);
   const cwd = isRoot ? await readableCheckout(t) : ROOT;
-  const service = await readyService(startProgramAs(t, { args: START, env: { DATA_DIR: join(directory, 'data'), PORT: '0', HOME: directory }, cwd, ...account }));
+  const service = await readyService(
+    startProgramAs(t, {
+      args: START,
+      env: { DATA_DIR: join(directory, 'data'), PORT: '0', HOME: directory },
+      cwd,
+      ...account,
+    }),
+  );
   t.is((await service.call('GET', '/monitors')).status, 200);
   t.is((await stat(join(directory, 'data', 'secret-keys'))).uid, isRoot ? NOBODY.uid : (process.getuid?.() ?? 0));
   t.is(await service.program.stop(), 0, service.program.output());
 });
 
-test.serial('the first start is over for good: who it made stays gone, what was revoked stays revoked, and the next start says that it ignores the rest', async (t) => {
-  const dataDir = await newPreparedDataDir(t);
-  const env = { DATA_DIR: dataDir, BOOTSTRAP_TOKEN: 'spk_of-the-first-start', BOOTSTRAP_PASSWORD: 'of the first start' };
-  const first = await startService(t, env, env.BOOTSTRAP_TOKEN);
-  const accounts = async (sql: string) => (await withClient((await findEmbeddedPostgres(dataDir)) ?? '', (client) => client.query(sql))).rows;
-  // As another owner removes the first one, and revokes the token.
-  await accounts(`DELETE FROM users WHERE email = 'admin@localhost'`);
-  const [{ id }] = (await accounts('SELECT id FROM api_tokens')) as [{ id: string }];
-  t.is((await runSpotcheck(['token', 'revoke', '--id', id], { DATA_DIR: dataDir })).status, 0);
-  t.is(await first.program.stop('SIGKILL'), null);
+test.serial(
+  'the first start is over for good: who it made stays gone, what was revoked stays revoked, and the next start ' +
+    'says that it ignores the rest',
+  async (t) => {
+    const dataDir = await newPreparedDataDir(t);
+    const env = {
+      DATA_DIR: dataDir,
+      BOOTSTRAP_TOKEN: 'spk_of-the-first-start',
+      BOOTSTRAP_PASSWORD: 'of the first start',
+    };
+    const first = await startService(t, env, env.BOOTSTRAP_TOKEN);
+    const accounts = async (sql: string) =>
+      (await withClient((await findEmbeddedPostgres(dataDir)) ?? '', (client) => client.query(sql))).rows;
+    // As another owner removes the first one, and revokes the token.
+    await accounts(`DELETE FROM users WHERE email = 'admin@localhost'`);
+    const [{ id }] = (await accounts('SELECT id FROM api_tokens')) as [{ id: string }];
+    t.is((await runSpotcheck(['token', 'revoke', '--id', id], { DATA_DIR: dataDir })).status, 0);
+    t.is(await first.program.stop('SIGKILL'), null);
 
-  const second = await startService(t, env, env.BOOTSTRAP_TOKEN);
-  t.is((await second.call('GET', '/monitors')).status, 401);
-  t.deepEqual(await accounts('SELECT email FROM users'), []);
-  t.is((await accounts('SELECT 1 FROM api_tokens')).length, 1);
-  t.regex(second.program.output(), /"variables":\["BOOTSTRAP_TOKEN","BOOTSTRAP_PASSWORD"\],"msg":"bootstrap.ignored"/);
-  t.notRegex(second.program.output(), /API token|of-the-first-start|of the first start/);
-});
+    const second = await startService(t, env, env.BOOTSTRAP_TOKEN);
+    t.is((await second.call('GET', '/monitors')).status, 401);
+    t.deepEqual(await accounts('SELECT email FROM users'), []);
+    t.is((await accounts('SELECT 1 FROM api_tokens')).length, 1);
+    t.regex(
+      second.program.output(),
+      /"variables":\["BOOTSTRAP_TOKEN","BOOTSTRAP_PASSWORD"\],"msg":"bootstrap.ignored"/,
+    );
+    t.notRegex(second.program.output(), /API token|of-the-first-start|of the first start/);
+  },
+);
 
-test.serial('the first token and password can be given, and each of several regions is an agent that checks', async (t) => {
-  const target = await startTarget(t);
-  const [token, password] = ['spk_given-for-unattended-set-up', 'given by the operator'];
-  const env = { DATA_DIR: await newPreparedDataDir(t), BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password, AGENT_REGIONS: 'hanoi,oslo' };
-  const { program, url, call } = await startService(t, env, token);
-  const board = async (credentials: string) => (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
-  t.is(await board(`admin@localhost:${password}`), 401, 'a password of a person is for the sign-in');
-  const signedIn = await fetch(`${url}/v1/session`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email: 'admin@localhost', password }) });
-  t.is(signedIn.status, 201);
-  const headers = { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' };
-  for (const path of ['/v1/monitors', '/queues']) t.is((await fetch(`${url}${path}`, { headers })).status, 200, path);
+test.serial(
+  'the first token and password can be given, and each of several regions is an agent that checks',
+  async (t) => {
+    const target = await startTarget(t);
+    const [token, password] = ['spk_given-for-unattended-set-up', 'given by the operator'];
+    const env = {
+      DATA_DIR: await newPreparedDataDir(t),
+      BOOTSTRAP_TOKEN: token,
+      BOOTSTRAP_PASSWORD: password,
+      AGENT_REGIONS: 'hanoi,oslo',
+    };
+    const { program, url, call } = await startService(t, env, token);
+    const board = async (credentials: string) =>
+      (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
+    t.is(await board(`admin@localhost:${password}`), 401, 'a password of a person is for the sign-in');
+    const signedIn = await fetch(`${url}/v1/session`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email: 'admin@localhost', password }),
+    });
+    t.is(signedIn.status, 201);
+    const headers = { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' };
+    for (const path of ['/v1/monitors', '/queues']) t.is((await fetch(`${url}${path}`, { headers })).status, 200, path);
 
-  const agents = listOf(await call('GET', '/agents'));
-  t.deepEqual(agents.map(({ region }) => region).toSorted(), ['hanoi', 'oslo']);
-  const { json } = await call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1, down_min_sources: 2 });
-  const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;
-  t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
-  await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 60_000 });
-  for (const given of [token, password]) t.false(program.output().includes(given), 'what the operator gave is in no log');
-  t.regex(program.output(), /the one of BOOTSTRAP_TOKEN[^]*the password of BOOTSTRAP_PASSWORD/);
-  t.is(await program.stop(), 0, program.output());
-});
+    const agents = listOf(await call('GET', '/agents'));
+    t.deepEqual(agents.map(({ region }) => region).toSorted(), ['hanoi', 'oslo']);
+    const { json } = await call('POST', '/monitors', {
+      name: 'Shop',
+      target: target.url(),
+      interval_seconds: 1,
+      down_min_sources: 2,
+    });
+    const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;
+    t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
+    await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 60_000 });
+    for (const given of [token, password])
+      t.false(program.output().includes(given), 'what the operator gave is in no log');
+    t.regex(program.output(), /the one of BOOTSTRAP_TOKEN[^]*the password of BOOTSTRAP_PASSWORD/);
+    t.is(await program.stop(), 0, program.output());
+  },
+);

@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
@@ -11,40 +11,64 @@ import { until } from '../helpers/until.ts';
 async function startWeb(t: ExecutionContext, env: Record<string, string>) {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
-  const program = startProgram(t, ['api/main.ts'], { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, PORT: '0', ...env });
+  const program = startProgram(t, ['api/main.ts'], {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    PORT: '0',
+    ...env,
+  });
   const [, port = ''] = await outputMatching(program, /"port":(\d+)/);
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   const get = async (path: string, headers = {}) => {
     const sent = request({ host: '127.0.0.1', port, path, headers, agent }).end();
-    const [response]: IncomingMessage[] = await once(sent, 'response') as [IncomingMessage];
-    return { status: response?.statusCode, connection: response?.headers.connection, body: response === undefined ? '' : await text(response) };
+    const [response]: IncomingMessage[] = (await once(sent, 'response')) as [IncomingMessage];
+    return {
+      status: response?.statusCode,
+      connection: response?.headers.connection,
+      body: response === undefined ? '' : await text(response),
+    };
   };
   return { program, databaseUrl, get };
 }
 
-test('a web process that is told to stop says so at /readyz at once, serves on for its grace, and parts with its clients by an answer', async (t) => {
-  const { program, get } = await startWeb(t, { STOP_GRACE_SECONDS: '3' });
-  t.like(await get('/readyz'), { status: 200, connection: 'keep-alive', body: '{"status":"ready","database":true,"queue":true}' });
-  program.child.kill('SIGTERM');
-  const toldAtMs = performance.now();
-  const unready = await until(async () => {
-    const answer = await get('/readyz');
-    return answer.status === 503 && answer;
-  }, { timeoutMs: 2500 });
-  t.like(unready, { connection: 'close', body: '{"status":"stopping","database":true,"queue":true}' });
-  t.like(await get('/healthz'), { status: 200, connection: 'close' });
-  t.like(await get('/v1/monitors'), { status: 401, connection: 'close' });
-  t.is(await program.exited, 0, program.output());
-  t.true(performance.now() - toldAtMs >= 3000);
-});
+test(
+  'a web process that is told to stop says so at /readyz at once, serves on for its grace, and parts with its ' +
+    'clients by an answer',
+  async (t) => {
+    const { program, get } = await startWeb(t, { STOP_GRACE_SECONDS: '3' });
+    t.like(await get('/readyz'), {
+      status: 200,
+      connection: 'keep-alive',
+      body: '{"status":"ready","database":true,"queue":true}',
+    });
+    program.child.kill('SIGTERM');
+    const toldAtMs = performance.now();
+    const unready = await until(
+      async () => {
+        const answer = await get('/readyz');
+        return answer.status === 503 && answer;
+      },
+      { timeoutMs: 2500 },
+    );
+    t.like(unready, { connection: 'close', body: '{"status":"stopping","database":true,"queue":true}' });
+    t.like(await get('/healthz'), { status: 200, connection: 'close' });
+    t.like(await get('/v1/monitors'), { status: 401, connection: 'close' });
+    t.is(await program.exited, 0, program.output());
+    t.true(performance.now() - toldAtMs >= 3000);
+  },
+);
 
 test('a request that is under way when the stop begins parts with its client by its answer too', async (t) => {
   const { program, databaseUrl, get } = await startWeb(t, { STOP_GRACE_SECONDS: '30' });
   await withClient(databaseUrl, async (client) => {
     await client.query('BEGIN; LOCK TABLE api_tokens');
     const slow = get('/v1/monitors', { Authorization: `Bearer spk_${'x'.repeat(32)}` });
-    await until(async () => (await client.query("SELECT FROM pg_locks WHERE relation = 'api_tokens'::regclass AND NOT granted")).rowCount === 1);
+    await until(
+      async () =>
+        (await client.query("SELECT FROM pg_locks WHERE relation = 'api_tokens'::regclass AND NOT granted"))
+          .rowCount === 1,
+    );
     program.child.kill('SIGTERM');
     await until(async () => (await get('/readyz')).status === 503);
     await client.query('COMMIT');

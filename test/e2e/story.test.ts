@@ -23,8 +23,15 @@ async function startTarget(t: ExecutionContext) {
   return { url: `http://127.0.0.1:${port}/`, health };
 }
 
-/** The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says that too. */
-async function tellStory(t: ExecutionContext, { url, token }: { url: string; token: string }, receiver: Receiver): Promise<void> {
+/**
+ * The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says
+ * that too.
+ */
+async function tellStory(
+  t: ExecutionContext,
+  { url, token }: { url: string; token: string },
+  receiver: Receiver,
+): Promise<void> {
   const call = apiClient(url, token);
   const target = await startTarget(t);
   const live = await openLiveStream(t, url, { Authorization: `Bearer ${token}` });
@@ -36,12 +43,20 @@ async function tellStory(t: ExecutionContext, { url, token }: { url: string; tok
   const monitor = await call('POST', '/monitors', { name: 'Shop', target: target.url, interval_seconds: 1 });
   t.is(monitor.status, 201, JSON.stringify(monitor.json));
   const id = String(monitor.json['id']);
-  const arrived = (event: string) => until(() => receiver.received.find((message) => message.event === event && message.json['test'] !== true), { timeoutMs: 20_000 });
+  const arrived = (event: string) =>
+    until(() => receiver.received.find((message) => message.event === event && message.json['test'] !== true), {
+      timeoutMs: 20_000,
+    });
 
   await arrived('monitor.up');
   target.health.status = 503;
   const down = await arrived('monitor.down');
-  t.like(down.json, { version: '1', state: 'down', reason: 'HTTP 503 instead of 2xx', monitor: { id, name: 'Shop', type: 'http', target: target.url } });
+  t.like(down.json, {
+    version: '1',
+    state: 'down',
+    reason: 'HTTP 503 instead of 2xx',
+    monitor: { id, name: 'Shop', type: 'http', target: target.url },
+  });
   t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down');
   await live.next('monitor', { id, status: 'down' });
   await live.next('incident', { monitor_id: id, status: 'open' });
@@ -49,7 +64,11 @@ async function tellStory(t: ExecutionContext, { url, token }: { url: string; tok
     const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Record<string, unknown>[];
     return incidents.length > 0 && incidents;
   });
-  t.like(incident, { status: 'open', state: 'down', id: (down.json['detail'] as Record<string, unknown>)['incident_id'] });
+  t.like(incident, {
+    status: 'open',
+    state: 'down',
+    id: (down.json['detail'] as Record<string, unknown>)['incident_id'],
+  });
 
   receiver.received.splice(0, receiver.received.length, down);
   target.health.status = 200;

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { randomBytes } from 'node:crypto';
-import { readStatsWindow } from '../../api/stats-window.ts';
 import { ApiError } from '../../api/api-error.ts';
+import { isValidPattern } from '../../api/pattern.ts';
+import { readStatsWindow } from '../../api/stats-window.ts';
 import { readIngest } from '../../core/agent/read-ingest.ts';
 import { readPull } from '../../core/agent/read-pull.ts';
 import { splitDnsTarget } from '../../core/dns/target.ts';
@@ -21,7 +22,6 @@ import { parseExpiryDate } from '../../probes/domain/expiry-date.ts';
 import { readRdapDomain } from '../../probes/domain/rdap-answer.ts';
 import { readRootReferral, readWhoisAnswer } from '../../probes/domain/whois-answer.ts';
 import { parseVendorDocument } from '../../probes/vendors/parse-document.ts';
-import { isValidPattern } from '../../api/pattern.ts';
 import { breakBody, nasty } from './schema-values.ts';
 
 /** A thousand times what anything takes to read on an idle machine, in milliseconds: what is over it hangs. */
@@ -31,16 +31,41 @@ const RUNS = { numRuns: 1500 };
 
 /** Text of the pieces that a parser knows, put together as nobody would, and of any characters between. */
 const textOf = (...pieces: readonly string[]) =>
-  fc.array(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...pieces) }, { weight: 1, arbitrary: fc.string({ maxLength: 4, unit: 'binary-ascii' }) }), { maxLength: 24 }).map((parts) => parts.join(''));
+  fc
+    .array(
+      fc.oneof(
+        { weight: 5, arbitrary: fc.constantFrom(...pieces) },
+        { weight: 1, arbitrary: fc.string({ maxLength: 4, unit: 'binary-ascii' }) },
+      ),
+      { maxLength: 24 },
+    )
+    .map((parts) => parts.join(''));
 
 /** A good document with bad things done to it. */
 const brokenOf = (good: readonly unknown[]) =>
   fc
-    .tuple(fc.constantFrom(...good), fc.array(fc.record({ at: fc.nat(2000), how: fc.constantFrom('replace' as const, 'remove' as const, 'add' as const), value: nasty }), { maxLength: 3 }))
+    .tuple(
+      fc.constantFrom(...good),
+      fc.array(
+        fc.record({
+          at: fc.nat(2000),
+          how: fc.constantFrom('replace' as const, 'remove' as const, 'add' as const),
+          value: nasty,
+        }),
+        { maxLength: 3 },
+      ),
+    )
     .map(([document, flaws]) => flaws.reduce<unknown>((broken, flaw) => breakBody(broken, flaw), document));
 
 /** That a parser gives an answer of its own to everything, in time. */
-function isTotal<T>(t: ExecutionContext, { inputs, parse, isAnswer }: { inputs: fc.Arbitrary<T>; parse: (input: T) => unknown; isAnswer: (answer: unknown, input: T) => boolean }): void {
+function isTotal<T>(
+  t: ExecutionContext,
+  {
+    inputs,
+    parse,
+    isAnswer,
+  }: { inputs: fc.Arbitrary<T>; parse: (input: T) => unknown; isAnswer: (answer: unknown, input: T) => boolean },
+): void {
   fc.assert(
     fc.property(inputs, (input) => {
       const before = performance.now();
@@ -62,29 +87,111 @@ const isRead = (answer: unknown) => {
 };
 
 test('any text is a moment of a registry or none', (t) => {
-  const dates = textOf('2026', '0000', '31', '12', '-', '/', '.', ' ', 'T', ':', '24', '60', 'Feb', 'February', 'Z', '+', '+99', 'UTC', 'pm', ',', 'Tue', 'st', 'of', '\u00a0', '9'.repeat(30));
-  isTotal(t, { inputs: dates, parse: parseExpiryDate, isAnswer: (seconds) => seconds === null || Number.isSafeInteger(seconds) });
+  const dates = textOf(
+    '2026',
+    '0000',
+    '31',
+    '12',
+    '-',
+    '/',
+    '.',
+    ' ',
+    'T',
+    ':',
+    '24',
+    '60',
+    'Feb',
+    'February',
+    'Z',
+    '+',
+    '+99',
+    'UTC',
+    'pm',
+    ',',
+    'Tue',
+    'st',
+    'of',
+    '\u00a0',
+    '9'.repeat(30),
+  );
+  isTotal(t, {
+    inputs: dates,
+    parse: parseExpiryDate,
+    isAnswer: (seconds) => seconds === null || Number.isSafeInteger(seconds),
+  });
 });
 
 test('a moment is read back from every form in which registries write it', (t) => {
-  const moments = fc.date({ min: new Date('1985-01-01'), max: new Date('2200-01-01'), noInvalidDate: true }).map((date) => Math.floor(date.getTime() / 1000));
-  fc.assert(fc.property(moments, (seconds) => {
-    const date = new Date(seconds * 1000);
-    const iso = date.toISOString();
-    const [, weekday = '', day = '', month = '', year = '', clock = ''] = /^(\w+), (\d+) (\w+) (\d+) ([\d:]+)/.exec(date.toUTCString()) ?? [];
-    const forms = [iso, iso.replace('T', ' ').replace('Z', ''), iso.replaceAll(/[-:T]/g, '').slice(0, 14), `${day}-${month}-${year} ${clock} UTC`, `${weekday} ${month} ${day} ${clock} UTC ${year}`, `${month} ${day}, ${year} ${clock}`];
-    for (const form of forms) t.is(parseExpiryDate(form), seconds, form);
-  }), { numRuns: 300 });
+  const moments = fc
+    .date({ min: new Date('1985-01-01'), max: new Date('2200-01-01'), noInvalidDate: true })
+    .map((date) => Math.floor(date.getTime() / 1000));
+  fc.assert(
+    fc.property(moments, (seconds) => {
+      const date = new Date(seconds * 1000);
+      const iso = date.toISOString();
+      const [, weekday = '', day = '', month = '', year = '', clock = ''] =
+        /^(\w+), (\d+) (\w+) (\d+) ([\d:]+)/.exec(date.toUTCString()) ?? [];
+      const forms = [
+        iso,
+        iso.replace('T', ' ').replace('Z', ''),
+        iso.replaceAll(/[-:T]/g, '').slice(0, 14),
+        `${day}-${month}-${year} ${clock} UTC`,
+        `${weekday} ${month} ${day} ${clock} UTC ${year}`,
+        `${month} ${day}, ${year} ${clock}`,
+      ];
+      for (const form of forms) t.is(parseExpiryDate(form), seconds, form);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test('any text is an answer of WHOIS: registered, free, too many questions, or nothing that can be read', (t) => {
-  const answers = textOf('Domain Name: ', 'shop.example', '\r\n', '\n', 'Registry Expiry Date: ', '2027-01-01T00:00:00Z', 'No match for ', 'Status: free', 'Registrar: ', 'refer: ', 'whois.example:99999', 'http://[::1', 'limit exceeded', '%', '>>>', ':', ' '.repeat(200), 'xn--', '\0');
-  isTotal(t, { inputs: answers, parse: (text) => readWhoisAnswer(text, 'shop.example').outcome, isAnswer: (outcome) => ['registered', 'not_found', 'limited', 'unreadable'].includes(String(outcome)) });
-  isTotal(t, { inputs: answers, parse: readRootReferral, isAnswer: (server) => server === null || typeof (server as { host: string }).host === 'string' });
+  const answers = textOf(
+    'Domain Name: ',
+    'shop.example',
+    '\r\n',
+    '\n',
+    'Registry Expiry Date: ',
+    '2027-01-01T00:00:00Z',
+    'No match for ',
+    'Status: free',
+    'Registrar: ',
+    'refer: ',
+    'whois.example:99999',
+    'http://[::1',
+    'limit exceeded',
+    '%',
+    '>>>',
+    ':',
+    ' '.repeat(200),
+    'xn--',
+    '\0',
+  );
+  isTotal(t, {
+    inputs: answers,
+    parse: (text) => readWhoisAnswer(text, 'shop.example').outcome,
+    isAnswer: (outcome) => ['registered', 'not_found', 'limited', 'unreadable'].includes(String(outcome)),
+  });
+  isTotal(t, {
+    inputs: answers,
+    parse: readRootReferral,
+    isAnswer: (server) => server === null || typeof (server as { host: string }).host === 'string',
+  });
 });
 
 test('of no WHOIS answer can be made one that takes long to read', (t) => {
-  for (const piece of ['limit ', 'Domain Name: ', 'no ', '<', '\t', 'Registrar: x\n', 'exceeded ', 'a: ', '-', 'not ']) {
+  for (const piece of [
+    'limit ',
+    'Domain Name: ',
+    'no ',
+    '<',
+    '\t',
+    'Registrar: x\n',
+    'exceeded ',
+    'a: ',
+    '-',
+    'not ',
+  ]) {
     const before = performance.now();
     readWhoisAnswer(piece.repeat(60_000), 'shop.example');
     parseExpiryDate(piece.repeat(60_000));
@@ -92,57 +199,188 @@ test('of no WHOIS answer can be made one that takes long to read', (t) => {
   }
 });
 
-const RDAP = { objectClassName: 'domain', ldhName: 'shop.example', events: [{ eventAction: 'expiration', eventDate: '2027-01-01T00:00:00Z' }], entities: [{ roles: ['registrar'], vcardArray: ['vcard', [['fn', {}, 'text', 'Registrar']]] }] };
+const RDAP = {
+  objectClassName: 'domain',
+  ldhName: 'shop.example',
+  events: [{ eventAction: 'expiration', eventDate: '2027-01-01T00:00:00Z' }],
+  entities: [{ roles: ['registrar'], vcardArray: ['vcard', [['fn', {}, 'text', 'Registrar']]] }],
+};
 
 test('any JSON, and any text, is an RDAP domain or none', (t) => {
-  const texts = fc.oneof(brokenOf([RDAP]).map((value) => JSON.stringify(value) ?? ''), textOf('{', '}', '"ldhName"', ':', 'null', '[', ']'));
-  isTotal(t, { inputs: texts, parse: (text) => readRdapDomain(text, 'shop.example'), isAnswer: (found) => found === null || [null, 'number'].includes((found as { expiresAt: number | null }).expiresAt === null ? null : typeof (found as { expiresAt: unknown }).expiresAt) });
+  const texts = fc.oneof(
+    brokenOf([RDAP]).map((value) => JSON.stringify(value) ?? ''),
+    textOf('{', '}', '"ldhName"', ':', 'null', '[', ']'),
+  );
+  isTotal(t, {
+    inputs: texts,
+    parse: (text) => readRdapDomain(text, 'shop.example'),
+    isAnswer: (found) =>
+      found === null ||
+      [null, 'number'].includes(
+        (found as { expiresAt: number | null }).expiresAt === null
+          ? null
+          : typeof (found as { expiresAt: unknown }).expiresAt,
+      ),
+  });
 });
 
 const VENDOR_DOCUMENTS: Readonly<Record<VendorFormat, unknown>> = {
-  'statuspage-summary': { page: { id: 'x', name: 'Shop', url: 'https://s.example' }, status: { indicator: 'minor', description: 'x' }, components: [{ id: 'c', name: 'API', status: 'operational', group: false }], incidents: [{ id: 'i', name: 'n', status: 'investigating', impact: 'major', components: [{ id: 'c' }] }], scheduled_maintenances: [] },
-  'instatus-summary': { page: { name: 'Shop', url: 'https://s.example', status: 'UP' }, activeIncidents: [{ name: 'n', started: '2026-01-01', status: 'INVESTIGATING', impact: 'MAJOROUTAGE' }], activeMaintenances: [] },
+  'statuspage-summary': {
+    page: { id: 'x', name: 'Shop', url: 'https://s.example' },
+    status: { indicator: 'minor', description: 'x' },
+    components: [{ id: 'c', name: 'API', status: 'operational', group: false }],
+    incidents: [{ id: 'i', name: 'n', status: 'investigating', impact: 'major', components: [{ id: 'c' }] }],
+    scheduled_maintenances: [],
+  },
+  'instatus-summary': {
+    page: { name: 'Shop', url: 'https://s.example', status: 'UP' },
+    activeIncidents: [{ name: 'n', started: '2026-01-01', status: 'INVESTIGATING', impact: 'MAJOROUTAGE' }],
+    activeMaintenances: [],
+  },
   'instatus-components': { components: [{ id: 'c', name: 'API', status: 'OPERATIONAL', children: [] }] },
-  'aws-events': [{ date: '1700000000', arn: 'arn:aws:health:us-east-1::event/EC2/x', region_name: 'N. Virginia', status: '3', service: 'ec2-us-east-1', service_name: 'EC2', summary: 'x', event_log: [{ summary: 'x', message: 'y', status: 1, timestamp: 1_700_000_000 }], impacted_services: {} }],
-  'aws-feed': '<?xml version="1.0"?><rss version="2.0"><channel><title>EC2</title><item><title>Service is operating normally: [RESOLVED]</title><pubDate>Mon, 01 Jan 2024 00:00:00 GMT</pubDate></item></channel></rss>',
-  'google-incidents': [{ id: 'i', external_desc: '# t\nx', status_impact: 'SERVICE_OUTAGE', severity: 'high', begin: '2026-01-01T00:00:00+00:00', end: null, most_recent_update: { status: 'SERVICE_OUTAGE' }, affected_products: [{ id: 'p', title: 'P' }], currently_affected_locations: [{ id: 'l', title: 'L' }] }],
+  'aws-events': [
+    {
+      date: '1700000000',
+      arn: 'arn:aws:health:us-east-1::event/EC2/x',
+      region_name: 'N. Virginia',
+      status: '3',
+      service: 'ec2-us-east-1',
+      service_name: 'EC2',
+      summary: 'x',
+      event_log: [{ summary: 'x', message: 'y', status: 1, timestamp: 1_700_000_000 }],
+      impacted_services: {},
+    },
+  ],
+  'aws-feed':
+    '<?xml version="1.0"?><rss version="2.0"><channel><title>EC2</title><item><title>Service is operating ' +
+    'normally: [RESOLVED]</title><pubDate>Mon, 01 Jan 2024 00:00:00 GMT</pubDate></item></channel></rss>',
+  'google-incidents': [
+    {
+      id: 'i',
+      external_desc: '# t\nx',
+      status_impact: 'SERVICE_OUTAGE',
+      severity: 'high',
+      begin: '2026-01-01T00:00:00+00:00',
+      end: null,
+      most_recent_update: { status: 'SERVICE_OUTAGE' },
+      affected_products: [{ id: 'p', title: 'P' }],
+      currently_affected_locations: [{ id: 'l', title: 'L' }],
+    },
+  ],
   'google-products': { products: [{ id: 'p', title: 'P' }] },
   'azure-feed': '<rss version="2.0"><channel><title>Azure Status</title></channel></rss>',
 };
 
 for (const [format, good] of Object.entries(VENDOR_DOCUMENTS) as [VendorFormat, unknown][]) {
   test(`any bytes in place of ${format} are read or refused`, (t) => {
-    const pieces = typeof good === 'string' ? (good.match(/<[^>]*>|[^<]+/g) ?? []) : ['{', '}', '[', ']', '"', ':', ',', 'null', '9'.repeat(400), '"a"'];
+    const pieces =
+      typeof good === 'string'
+        ? (good.match(/<[^>]*>|[^<]+/g) ?? [])
+        : ['{', '}', '[', ']', '"', ':', ',', 'null', '9'.repeat(400), '"a"'];
     const documents = fc.oneof(
-      { weight: 4, arbitrary: typeof good === 'string' ? textOf(...pieces, '&amp;', '&#x110000;', '<![CDATA[', ']]>', '<!--').map((text) => Buffer.from(text)) : brokenOf([good]).map((value) => Buffer.from(JSON.stringify(value) ?? '')) },
+      {
+        weight: 4,
+        arbitrary:
+          typeof good === 'string'
+            ? textOf(...pieces, '&amp;', '&#x110000;', '<![CDATA[', ']]>', '<!--').map((text) => Buffer.from(text))
+            : brokenOf([good]).map((value) => Buffer.from(JSON.stringify(value) ?? '')),
+      },
       { weight: 1, arbitrary: textOf(...pieces).map((text) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16()) },
       { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
     );
-    isTotal(t, { inputs: documents, parse: (body) => parseVendorDocument(body, { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288, component: 'ec2:us-east-1' }, Date.now()), isAnswer: isParsed });
-    const whole = parseVendorDocument(Buffer.from(typeof good === 'string' ? good : JSON.stringify(good)), { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288, component: 'ec2:us-east-1' }, Date.now());
+    isTotal(t, {
+      inputs: documents,
+      parse: (body) =>
+        parseVendorDocument(
+          body,
+          { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288, component: 'ec2:us-east-1' },
+          Date.now(),
+        ),
+      isAnswer: isParsed,
+    });
+    const whole = parseVendorDocument(
+      Buffer.from(typeof good === 'string' ? good : JSON.stringify(good)),
+      { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288, component: 'ec2:us-east-1' },
+      Date.now(),
+    );
     t.true(whole.ok, JSON.stringify(whole));
-    t.true(parseVendorDocument(Buffer.from(`${'['.repeat(200_000)}`), { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288 }, 0).ok === false);
+    t.true(
+      parseVendorDocument(
+        Buffer.from(`${'['.repeat(200_000)}`),
+        { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288 },
+        0,
+      ).ok === false,
+    );
   });
 }
 
 test('any text is a target of a type or is refused, and what is taken can be split into what it names', (t) => {
-  const targets = textOf('http://', 'https://', 'dns://', 'shop.example', '[::1]', ':', '443', '99999', '/', '@', '%00', '..', '.', '-', 'xn--', '\u202e', 'ec2:us-east-1', '192.0.2.1', '0x7f.1', '?', '#', '\\', ' ');
+  const targets = textOf(
+    'http://',
+    'https://',
+    'dns://',
+    'shop.example',
+    '[::1]',
+    ':',
+    '443',
+    '99999',
+    '/',
+    '@',
+    '%00',
+    '..',
+    '.',
+    '-',
+    'xn--',
+    '\u202e',
+    'ec2:us-east-1',
+    '192.0.2.1',
+    '0x7f.1',
+    '?',
+    '#',
+    '\\',
+    ' ',
+  );
   for (const type of MONITOR_TYPES) {
     isTotal(t, {
       inputs: targets,
       parse: (target) => parseTarget(type, target),
-      isAnswer: (answer, target) => isParsed(answer) && (!(answer as { ok: boolean }).ok || target === '' || type !== 'tcp' || parseHostPort(target) !== null) && (!(answer as { ok: boolean }).ok || target === '' || type !== 'dns' || splitDnsTarget(target) !== null),
+      isAnswer: (answer, target) =>
+        isParsed(answer) &&
+        (!(answer as { ok: boolean }).ok || target === '' || type !== 'tcp' || parseHostPort(target) !== null) &&
+        (!(answer as { ok: boolean }).ok || target === '' || type !== 'dns' || splitDnsTarget(target) !== null),
     });
   }
 });
 
 test('any text is a pattern or is refused, and refusing takes no time', (t) => {
-  const patterns = textOf('(', ')', '(a+)+', '(?=', '(?<n>', '\\1', '[^', ']', '{9999}', '{2,1}', '\\pL', '\\Q', '*', '|', '(?i)', '.', '\\', '$');
+  const patterns = textOf(
+    '(',
+    ')',
+    '(a+)+',
+    '(?=',
+    '(?<n>',
+    '\\1',
+    '[^',
+    ']',
+    '{9999}',
+    '{2,1}',
+    '\\pL',
+    '\\Q',
+    '*',
+    '|',
+    '(?i)',
+    '.',
+    '\\',
+    '$',
+  );
   isTotal(t, { inputs: patterns, parse: (pattern) => parsePattern(pattern, isValidPattern), isAnswer: isParsed });
 });
 
 test('any path finds a value in any document or nothing, and its text is a text', (t) => {
-  const asked = fc.tuple(textOf('$', '.', '[', ']', '0', "'", '"', '\\', 'a', '__proto__', 'constructor', 'length'), fc.jsonValue({ maxDepth: 3 }));
+  const asked = fc.tuple(
+    textOf('$', '.', '[', ']', '0', "'", '"', '\\', 'a', '__proto__', 'constructor', 'length'),
+    fc.jsonValue({ maxDepth: 3 }),
+  );
   isTotal(t, {
     inputs: asked,
     parse: ([text, document]) => {
@@ -156,60 +394,124 @@ test('any path finds a value in any document or nothing, and its text is a text'
 
 test('any text is a payload or is refused', (t) => {
   const payloads = textOf('\\x', '\\r', '\\n', '\\', '0', 'f', 'g', 'é', '\\\\');
-  for (const encoding of ['utf8', 'hex'] as const) isTotal(t, { inputs: payloads, parse: (payload) => decodePayload(payload, encoding), isAnswer: isParsed });
+  for (const encoding of ['utf8', 'hex'] as const)
+    isTotal(t, { inputs: payloads, parse: (payload) => decodePayload(payload, encoding), isAnswer: isParsed });
 });
 
 test('a payload of bytes is read back from its hexadecimal digits, and from its escapes', (t) => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-    const digits = Buffer.from(bytes).toString('hex');
-    t.deepEqual(decodePayload(digits, 'hex'), { ok: true, value: bytes });
-    t.deepEqual(decodePayload(digits.replaceAll(/../g, '\\x$&'), 'utf8'), { ok: true, value: bytes });
-  }), { numRuns: 200 });
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      const digits = Buffer.from(bytes).toString('hex');
+      t.deepEqual(decodePayload(digits, 'hex'), { ok: true, value: bytes });
+      t.deepEqual(decodePayload(digits.replaceAll(/../g, '\\x$&'), 'utf8'), { ok: true, value: bytes });
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test('any JSON of an agent is read or refused by field, and what it saw is cleaned or left out', (t) => {
   const pull = { capabilities: ['http'], version: '1', arch: 'x64', publicKey: Buffer.alloc(32, 9).toString('base64') };
-  const ingest = { results: [{ monitorId: 'mon_1', ok: false, cause: 'timeout', reason: 'x', latencyMs: 1.5, httpStatus: 200, degraded: false, ts: 1_800_000_000, detail: { notAfter: '2027-01-01', timing: {}, answer: { status: 200, headers: { a: 'b' }, body: 'x' } } }] };
+  const ingest = {
+    results: [
+      {
+        monitorId: 'mon_1',
+        ok: false,
+        cause: 'timeout',
+        reason: 'x',
+        latencyMs: 1.5,
+        httpStatus: 200,
+        degraded: false,
+        ts: 1_800_000_000,
+        detail: { notAfter: '2027-01-01', timing: {}, answer: { status: 200, headers: { a: 'b' }, body: 'x' } },
+      },
+    ],
+  };
   isTotal(t, { inputs: brokenOf([pull]), parse: readPull, isAnswer: isRead });
   isTotal(t, { inputs: brokenOf([ingest]), parse: readIngest, isAnswer: isRead });
-  isTotal(t, { inputs: brokenOf([ingest.results[0]?.detail.answer]), parse: (answer) => cleanAnswer(answer, { status: 200, hasSecrets: false }), isAnswer: (answer) => answer === null || typeof answer === 'object' });
+  isTotal(t, {
+    inputs: brokenOf([ingest.results[0]?.detail.answer]),
+    parse: (answer) => cleanAnswer(answer, { status: 200, hasSecrets: false }),
+    isAnswer: (answer) => answer === null || typeof answer === 'object',
+  });
 });
 
-test('any JSON is an update of Telegram\'s of some kind', (t) => {
+test("any JSON is an update of Telegram's of some kind", (t) => {
   const updates = [
-    { update_id: 1, message: { message_id: 1, from: { id: 5, is_bot: false }, chat: { id: 5, type: 'private' }, date: 1, text: '/start abc' } },
+    {
+      update_id: 1,
+      message: {
+        message_id: 1,
+        from: { id: 5, is_bot: false },
+        chat: { id: 5, type: 'private' },
+        date: 1,
+        text: '/start abc',
+      },
+    },
     { update_id: 2, my_chat_member: { chat: { id: -5 }, new_chat_member: { status: 'kicked' } } },
     { update_id: 3, message: { chat: { id: 1 }, migrate_to_chat_id: -100 } },
   ];
-  isTotal(t, { inputs: brokenOf(updates), parse: (json) => readUpdate(json, 'spotcheck_bot').update, isAnswer: (update) => typeof (update as { kind: string }).kind === 'string' });
+  isTotal(t, {
+    inputs: brokenOf(updates),
+    parse: (json) => readUpdate(json, 'spotcheck_bot').update,
+    isAnswer: (update) => typeof (update as { kind: string }).kind === 'string',
+  });
 });
 
-test('a state of Slack\'s way is read back whole, and nothing else is one', (t) => {
+test("a state of Slack's way is read back whole, and nothing else is one", (t) => {
   const box = createSecretBox([{ id: 'one', key: randomBytes(32) }]);
-  fc.assert(fc.property(fc.string({ minLength: 1, maxLength: 40 }), fc.nat(2_000_000_000), fc.nat(500), (code, expiresAtSeconds, at) => {
-    const state = sealState({ code, expiresAtSeconds }, box.seal);
-    const good = openState(state, { open: box.open, nowMs: 0 });
-    t.like(good, expiresAtSeconds > 0 ? { outcome: 'good', code } : { outcome: 'expired' });
-    const place = at % state.length;
-    const changed = `${state.slice(0, place)}${state[place] === 'A' ? 'B' : 'A'}${state.slice(place + 1)}`;
-    // The last character of base64 may have bits that nobody reads.
-    if (place < state.length - 1) t.is(openState(changed, { open: box.open, nowMs: 0 }).outcome, 'foreign');
-  }), { numRuns: 300 });
-  isTotal(t, { inputs: textOf('v1.', 'one', '.', 'AAAA', '=', '%00', '\0'), parse: (state) => openState(state, { open: box.open, nowMs: 0 }).outcome, isAnswer: (outcome) => outcome === 'foreign' });
+  fc.assert(
+    fc.property(
+      fc.string({ minLength: 1, maxLength: 40 }),
+      fc.nat(2_000_000_000),
+      fc.nat(500),
+      (code, expiresAtSeconds, at) => {
+        const state = sealState({ code, expiresAtSeconds }, box.seal);
+        const good = openState(state, { open: box.open, nowMs: 0 });
+        t.like(good, expiresAtSeconds > 0 ? { outcome: 'good', code } : { outcome: 'expired' });
+        const place = at % state.length;
+        const changed = `${state.slice(0, place)}${state[place] === 'A' ? 'B' : 'A'}${state.slice(place + 1)}`;
+        // The last character of base64 may have bits that nobody reads.
+        if (place < state.length - 1) t.is(openState(changed, { open: box.open, nowMs: 0 }).outcome, 'foreign');
+      },
+    ),
+    { numRuns: 300 },
+  );
+  isTotal(t, {
+    inputs: textOf('v1.', 'one', '.', 'AAAA', '=', '%00', '\0'),
+    parse: (state) => openState(state, { open: box.open, nowMs: 0 }).outcome,
+    isAnswer: (outcome) => outcome === 'foreign',
+  });
 });
 
 test('any window of statistics is cut into at most 1,500 steps or refused with a 400', (t) => {
-  const seconds = fc.option(fc.oneof(fc.integer({ min: 0, max: 99_999_999_999 }), fc.integer({ min: 1_699_000_000, max: 1_700_000_000 })), { nil: undefined });
-  const asked = fc.record({ from: seconds, to: seconds, resolution: fc.constantFrom(undefined, 'auto' as const, 'minute' as const, 'hour' as const, 'day' as const) });
+  const seconds = fc.option(
+    fc.oneof(fc.integer({ min: 0, max: 99_999_999_999 }), fc.integer({ min: 1_699_000_000, max: 1_700_000_000 })),
+    { nil: undefined },
+  );
+  const asked = fc.record({
+    from: seconds,
+    to: seconds,
+    resolution: fc.constantFrom(undefined, 'auto' as const, 'minute' as const, 'hour' as const, 'day' as const),
+  });
   isTotal(t, {
     inputs: asked,
     parse: ({ from, to, resolution }) => {
       try {
-        return readStatsWindow({ ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(resolution !== undefined && { resolution }) }, { nowMs: 1_700_000_000_000, resultDays: 90 });
+        return readStatsWindow(
+          {
+            ...(from !== undefined && { from }),
+            ...(to !== undefined && { to }),
+            ...(resolution !== undefined && { resolution }),
+          },
+          { nowMs: 1_700_000_000_000, resultDays: 90 },
+        );
       } catch (error) {
         return error;
       }
     },
-    isAnswer: (window) => (window instanceof ApiError ? window.status === 400 : (window as { to: number; from: number }).to > (window as { from: number }).from),
+    isAnswer: (window) =>
+      window instanceof ApiError
+        ? window.status === 400
+        : (window as { to: number; from: number }).to > (window as { from: number }).from,
   });
 });

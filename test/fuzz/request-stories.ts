@@ -3,31 +3,110 @@ import type { DescribedOperation, Document } from '../helpers/described-operatio
 import { breakBody, idOf, nasty, valuesOf } from './schema-values.ts';
 
 /** A request before it is known who sends it: ids are marks. */
-export type DraftRequest = { operation: DescribedOperation; method: string; path: string; query: string; body: string | undefined; contentType: string; bearer: 'own' | 'reader' | 'other' | 'none' };
+export type DraftRequest = {
+  operation: DescribedOperation;
+  method: string;
+  path: string;
+  query: string;
+  body: string | undefined;
+  contentType: string;
+  bearer: 'own' | 'reader' | 'other' | 'none';
+};
 
 /** Requests that one account sends one after the other. */
 export type Story = DraftRequest[];
 
 /** How often an operation is asked for, beside 4: what ends things must not end them all. */
-const WEIGHTS: Readonly<Record<string, number>> = { createMonitor: 12, createChannel: 8, updateMonitor: 12, updateChannel: 8, addIncidentNote: 6, deleteAgent: 1, deleteMonitor: 1, deleteChannel: 1, getDescription: 1, signIn: 2, changePassword: 2, startTotp: 3, confirmTotp: 8, removeTotp: 4, renewRecoveryCodes: 6, signOut: 1, endSession: 2, endOtherSessions: 2, rotateAgentToken: 1, createInvitation: 6, findInvitation: 6, acceptInvitation: 6, removeMember: 1 };
+const WEIGHTS: Readonly<Record<string, number>> = {
+  createMonitor: 12,
+  createChannel: 8,
+  updateMonitor: 12,
+  updateChannel: 8,
+  addIncidentNote: 6,
+  deleteAgent: 1,
+  deleteMonitor: 1,
+  deleteChannel: 1,
+  getDescription: 1,
+  signIn: 2,
+  changePassword: 2,
+  startTotp: 3,
+  confirmTotp: 8,
+  removeTotp: 4,
+  renewRecoveryCodes: 6,
+  signOut: 1,
+  endSession: 2,
+  endOtherSessions: 2,
+  rotateAgentToken: 1,
+  createInvitation: 6,
+  findInvitation: 6,
+  acceptInvitation: 6,
+  removeMember: 1,
+};
 
 /** Bodies that are no JSON, or hide what they are. */
-const RAW = ['{', '{"name":}', '[1,', '\0', '{"__proto__":{"name":"x"}}', '{"name":"a","name":"b"}', `${'['.repeat(3000)}`, '"', 'null', '[]', '1', `{"name":"${'x'.repeat(1000)}"}`, '\uFEFF{"name":"x"}'];
+const RAW = [
+  '{',
+  '{"name":}',
+  '[1,',
+  '\0',
+  '{"__proto__":{"name":"x"}}',
+  '{"name":"a","name":"b"}',
+  `${'['.repeat(3000)}`,
+  '"',
+  'null',
+  '[]',
+  '1',
+  `{"name":"${'x'.repeat(1000)}"}`,
+  '\uFEFF{"name":"x"}',
+];
 
-const CONTENT_TYPES = ['application/json', 'application/json; charset=utf-16', 'text/plain', 'application/x-www-form-urlencoded', 'application/JSON;x="', ''];
+const CONTENT_TYPES = [
+  'application/json',
+  'application/json; charset=utf-16',
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'application/JSON;x="',
+  '',
+];
 
 /** Stories of requests of the description, some of them broken on purpose. */
-export function storiesOf(document: Document, operations: readonly DescribedOperation[], length: number): fc.Arbitrary<Story> {
-  const drafts = operations.map((operation) => ({ weight: WEIGHTS[operation.id] ?? 4, arbitrary: draftsOf(document, operation) }));
+export function storiesOf(
+  document: Document,
+  operations: readonly DescribedOperation[],
+  length: number,
+): fc.Arbitrary<Story> {
+  const drafts = operations.map((operation) => ({
+    weight: WEIGHTS[operation.id] ?? 4,
+    arbitrary: draftsOf(document, operation),
+  }));
   return fc.array(fc.oneof(...drafts), { minLength: length, maxLength: length });
 }
 
 type Parts = { path: string[]; query: [string, unknown][]; body: unknown; flaw: Flaw };
 
-type Flaw = { kind: 'none' | 'body' | 'raw' | 'type' | 'query' | 'method' | 'path' | 'bearer'; at: number; how: 'replace' | 'remove' | 'add'; value: unknown };
+type Flaw = {
+  kind: 'none' | 'body' | 'raw' | 'type' | 'query' | 'method' | 'path' | 'bearer';
+  at: number;
+  how: 'replace' | 'remove' | 'add';
+  value: unknown;
+};
 
 const flaws: fc.Arbitrary<Flaw> = fc.record({
-  kind: fc.oneof({ weight: 5, arbitrary: fc.constant('none' as const) }, { weight: 3, arbitrary: fc.constant('body' as const) }, { weight: 2, arbitrary: fc.constantFrom('raw' as const, 'type' as const, 'query' as const, 'method' as const, 'path' as const, 'bearer' as const) }),
+  kind: fc.oneof(
+    { weight: 5, arbitrary: fc.constant('none' as const) },
+    { weight: 3, arbitrary: fc.constant('body' as const) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(
+        'raw' as const,
+        'type' as const,
+        'query' as const,
+        'method' as const,
+        'path' as const,
+        'bearer' as const,
+      ),
+    },
+  ),
   at: fc.nat(1000),
   how: fc.constantFrom('replace' as const, 'remove' as const, 'add' as const),
   value: nasty,
@@ -35,31 +114,56 @@ const flaws: fc.Arbitrary<Flaw> = fc.record({
 
 function draftsOf(document: Document, operation: DescribedOperation): fc.Arbitrary<DraftRequest> {
   const { parameters, body } = operation;
-  const inPath = parameters.filter(({ in: where }) => where === 'path').map(({ name, schema }) => fc.tuple(fc.constant(name), pathValues(document, name, schema)));
-  const inQuery = parameters.filter(({ in: where }) => where === 'query').map(({ name, schema }): fc.Arbitrary<[string, unknown]> => fc.tuple(fc.constant(name), valuesOf(document, schema, name)));
+  const inPath = parameters
+    .filter(({ in: where }) => where === 'path')
+    .map(({ name, schema }) => fc.tuple(fc.constant(name), pathValues(document, name, schema)));
+  const inQuery = parameters
+    .filter(({ in: where }) => where === 'query')
+    .map(({ name, schema }): fc.Arbitrary<[string, unknown]> =>
+      fc.tuple(fc.constant(name), valuesOf(document, schema, name)),
+    );
   return fc
     .record({
       path: fc.tuple(...inPath).map((values) => values.map(([, value]) => String(value))),
-      query: inQuery.length === 0 ? fc.constant<[string, unknown][]>([]) : fc.array(fc.oneof(...inQuery), { maxLength: 2 }),
+      query:
+        inQuery.length === 0 ? fc.constant<[string, unknown][]>([]) : fc.array(fc.oneof(...inQuery), { maxLength: 2 }),
       body: body === null ? fc.constant(undefined) : valuesOf(document, body.schema),
       flaw: flaws,
     })
     .map((parts) => draftOf(operation, parts));
 }
 
-function pathValues(document: Document, name: string, schema: DescribedOperation['parameters'][number]['schema']): fc.Arbitrary<unknown> {
+function pathValues(
+  document: Document,
+  name: string,
+  schema: DescribedOperation['parameters'][number]['schema'],
+): fc.Arbitrary<unknown> {
   return name === 'token' ? idOf('token') : valuesOf(document, schema, name);
 }
 
 function draftOf(operation: DescribedOperation, { path, query, body, flaw }: Parts): DraftRequest {
   const names = operation.parameters.filter(({ in: where }) => where === 'path');
-  const whole = names.reduce((filled, { name }, index) => filled.replace(`{${name}}`, encodePart(path[index] ?? '')), operation.path);
-  const asked: [string, unknown][] = flaw.kind === 'query' ? [...query, [['no_such', 'limit', 'cursor', 'limit[]', '__proto__'][flaw.at % 5] ?? '', flaw.value]] : query;
+  const whole = names.reduce(
+    (filled, { name }, index) => filled.replace(`{${name}}`, encodePart(path[index] ?? '')),
+    operation.path,
+  );
+  const asked: [string, unknown][] =
+    flaw.kind === 'query'
+      ? [...query, [['no_such', 'limit', 'cursor', 'limit[]', '__proto__'][flaw.at % 5] ?? '', flaw.value]]
+      : query;
   return {
     operation,
-    method: flaw.kind === 'method' ? (['PUT', 'PATCH', 'DELETE', 'POST', 'GET', 'HEAD', 'OPTIONS', 'PROPFIND'][flaw.at % 8] ?? 'PUT') : operation.method,
+    method:
+      flaw.kind === 'method'
+        ? (['PUT', 'PATCH', 'DELETE', 'POST', 'GET', 'HEAD', 'OPTIONS', 'PROPFIND'][flaw.at % 8] ?? 'PUT')
+        : operation.method,
     path: flaw.kind === 'path' ? bend(whole, flaw.at) : whole,
-    query: asked.map(([name, value]) => `${encodePart(name)}=${encodePart(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))}`).join('&'),
+    query: asked
+      .map(
+        ([name, value]) =>
+          `${encodePart(name)}=${encodePart(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))}`,
+      )
+      .join('&'),
     body: bodyOf(body, flaw),
     contentType: flaw.kind === 'type' ? (CONTENT_TYPES[flaw.at % CONTENT_TYPES.length] ?? '') : 'application/json',
     bearer: flaw.kind === 'bearer' ? ((['reader', 'other', 'none'] as const)[flaw.at % 3] ?? 'none') : 'own',
@@ -74,11 +178,26 @@ function bodyOf(body: unknown, flaw: Flaw): string | undefined {
 
 /** Another path than the description's that ends up at the same place, or at none. */
 function bend(path: string, at: number): string {
-  const bends = [`${path}/`, path.toUpperCase(), `/${path}`, path.replace('/', '/./'), `${path}/..`, `${path}%2f`, `${path}%00`, `${path}%ff`, path.replace('/v1', '/v1/../v1'), `${path};a=b`, path.replace('/v1/', '/V1/'), `${path}/extra`];
+  const bends = [
+    `${path}/`,
+    path.toUpperCase(),
+    `/${path}`,
+    path.replace('/', '/./'),
+    `${path}/..`,
+    `${path}%2f`,
+    `${path}%00`,
+    `${path}%ff`,
+    path.replace('/v1', '/v1/../v1'),
+    `${path};a=b`,
+    path.replace('/v1/', '/V1/'),
+    `${path}/extra`,
+  ];
   return bends[at % bends.length] ?? path;
 }
 
 /** As `encodeURIComponent`, but marks stay and half a pair of surrogates is no error. */
 function encodePart(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replaceAll('%40%40', '@@').replaceAll(/(@@\w+)%3A(\d+@@)/g, '$1:$2');
+  return encodeURIComponent(text.toWellFormed())
+    .replaceAll('%40%40', '@@')
+    .replaceAll(/(@@\w+)%3A(\d+@@)/g, '$1:$2');
 }

@@ -1,14 +1,14 @@
+import { randomInt } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { randomInt } from 'node:crypto';
 import { pino } from 'pino';
 import { readDescription } from '../../api/description.ts';
 import { totpCode } from '../../api/session/totp.ts';
 import { createApiToken, generateToken } from '../../models/api-tokens.ts';
 import { findUserByEmail } from '../../models/users.ts';
-import { addSession } from '../api/person.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { addSession } from '../api/person.ts';
 import { furnishAccount, type Furnished } from '../attackers/furnished-account.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
@@ -34,7 +34,10 @@ const STORY = 25;
 /** Accounts that are busy at a time: each waits for PostgreSQL, and what they ask goes out together. */
 const AT_ONCE = 16;
 
-/** Stories of a test: one that takes all of them would look like one that hangs. Accounts come with each with a new token, as one is good for 600 requests a minute. */
+/**
+ * Stories of a test: one that takes all of them would look like one that hangs. Accounts come with each with a new
+ * token, as one is good for 600 requests a minute.
+ */
 const STORIES_PER_PART = 100;
 
 /** After as many parts accounts are new: what cannot be made by a request has been deleted in the old ones by then. */
@@ -44,8 +47,19 @@ const PARTS_PER_ACCOUNT = 4;
 const ENOUGH = 10_000;
 
 /** `session` is what the account's person sends; `secret` is what their second factor's codes are made from. */
-type Teller = { furnished: Furnished; token: string; session: Record<string, string>; secret: string | null; pools: Record<string, string[]> };
-type Fuzz = { operations: DescribedOperation[]; stories: Story[]; problemOf: Awaited<ReturnType<typeof createAnswerCheck>>; answered: Map<string, number> };
+type Teller = {
+  furnished: Furnished;
+  token: string;
+  session: Record<string, string>;
+  secret: string | null;
+  pools: Record<string, string[]>;
+};
+type Fuzz = {
+  operations: DescribedOperation[];
+  stories: Story[];
+  problemOf: Awaited<ReturnType<typeof createAnswerCheck>>;
+  answered: Map<string, number>;
+};
 
 let fuzz: Fuzz | null = null;
 let tellers: Teller[] = [];
@@ -53,52 +67,105 @@ let tellers: Teller[] = [];
 test.before(async () => {
   const document = (await readDescription()) as unknown as Document;
   const operations = listOperations(document);
-  const stories = fc.sample(storiesOf(document, operations, STORY), { seed: SEED, numRuns: Math.ceil(REQUESTS / STORY) });
+  const stories = fc.sample(storiesOf(document, operations, STORY), {
+    seed: SEED,
+    numRuns: Math.ceil(REQUESTS / STORY),
+  });
   fuzz = { operations, stories, problemOf: await createAnswerCheck(), answered: new Map() };
 });
 
 for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
-  test.serial(`no request made from the description, good or broken, has a fault for an answer, and each answer is as described: from ${start * STORY} of FUZZ_SEED=${SEED}`, async (t) => {
-    t.timeout(110_000);
-    const { api } = t.context;
-    // Wrong passwords are counted by address too: each account has one of its own, another one in each part.
-    const connections = Array.from({ length: AT_ONCE }, (_, lane) => connectInProcess(api.server, `10.${(start / STORIES_PER_PART) % 256}.${lane}.1`));
-    t.teardown(() => connections.forEach(({ close }) => close()));
-    const faults: string[] = [];
-    const shares = (fuzz?.stories ?? []).slice(start, start + STORIES_PER_PART).map((story, index) => ({ story, number: start + index }));
-    if ((start / STORIES_PER_PART) % PARTS_PER_ACCOUNT === 0) tellers = await Promise.all(Array.from({ length: AT_ONCE }, (_, lane) => makeTeller(api, `fuzz-${start}-${lane}`)));
-    await Promise.all(
-      tellers.map(async (teller, lane) => {
-        const connection = connections[lane];
-        if (connection === undefined) throw new Error('A lane without a connection');
-        await renewToken(api, teller);
-        for (const { story, number } of shares.filter((_, index) => index % AT_ONCE === lane)) faults.push(...(await tell(teller, { story, number, send: connection.send, api })));
-      }),
-    );
-    t.deepEqual(faults.slice(0, 10), [], `again with FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}`);
-  });
+  test.serial(
+    'no request made from the description, good or broken, has a fault for an answer, and each answer is as ' +
+      `described: from ${start * STORY} of FUZZ_SEED=${SEED}`,
+    async (t) => {
+      t.timeout(110_000);
+      const { api } = t.context;
+      // Wrong passwords are counted by address too: each account has one of its own, another one in each part.
+      const connections = Array.from({ length: AT_ONCE }, (_, lane) =>
+        connectInProcess(api.server, `10.${(start / STORIES_PER_PART) % 256}.${lane}.1`),
+      );
+      t.teardown(() => connections.forEach(({ close }) => close()));
+      const faults: string[] = [];
+      const shares = (fuzz?.stories ?? [])
+        .slice(start, start + STORIES_PER_PART)
+        .map((story, index) => ({ story, number: start + index }));
+      if ((start / STORIES_PER_PART) % PARTS_PER_ACCOUNT === 0)
+        tellers = await Promise.all(
+          Array.from({ length: AT_ONCE }, (_, lane) => makeTeller(api, `fuzz-${start}-${lane}`)),
+        );
+      await Promise.all(
+        tellers.map(async (teller, lane) => {
+          const connection = connections[lane];
+          if (connection === undefined) throw new Error('A lane without a connection');
+          await renewToken(api, teller);
+          for (const { story, number } of shares.filter((_, index) => index % AT_ONCE === lane))
+            faults.push(...(await tell(teller, { story, number, send: connection.send, api })));
+        }),
+      );
+      t.deepEqual(faults.slice(0, 10), [], `again with FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}`);
+    },
+  );
 }
 
-test.serial('every operation was asked for well at least once: requests that never get past the door would prove little', (t) => {
-  const { operations = [], answered = new Map<string, number>() } = fuzz ?? {};
-  const good = new Set([...answered.keys()].filter((key) => / 2\d\d$/.test(key)).map((key) => key.split(' ')[0]));
-  t.log([...answered].toSorted().map(([key, count]) => `${key}: ${count}`).join(', '));
-  t.deepEqual(REQUESTS < ENOUGH ? [] : operations.filter(({ id }) => !good.has(id)).map(({ id }) => id), []);
-});
+test.serial(
+  'every operation was asked for well at least once: requests that never get past the door would prove little',
+  (t) => {
+    const { operations = [], answered = new Map<string, number>() } = fuzz ?? {};
+    const good = new Set([...answered.keys()].filter((key) => / 2\d\d$/.test(key)).map((key) => key.split(' ')[0]));
+    t.log(
+      [...answered]
+        .toSorted()
+        .map(([key, count]) => `${key}: ${count}`)
+        .join(', '),
+    );
+    t.deepEqual(REQUESTS < ENOUGH ? [] : operations.filter(({ id }) => !good.has(id)).map(({ id }) => id), []);
+  },
+);
 
 async function makeTeller(api: ApiServer, mark: string): Promise<Teller> {
   const furnished = await furnishAccount(api, mark);
   const { person, account, ids } = furnished;
   await api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]);
-  return { furnished, token: account.ownerToken, session: person.headers, secret: null, pools: { ...ids, token: [], link: ['none'], email: [person.email], password: [person.password, 'another-good-password'], code: ['000000', '000000'] } };
+  return {
+    furnished,
+    token: account.ownerToken,
+    session: person.headers,
+    secret: null,
+    pools: {
+      ...ids,
+      token: [],
+      link: ['none'],
+      email: [person.email],
+      password: [person.password, 'another-good-password'],
+      code: ['000000', '000000'],
+    },
+  };
 }
 
 async function renewToken({ database, makeId }: ApiServer, teller: Teller): Promise<void> {
   teller.token = generateToken('spk');
-  await createApiToken(database, { id: makeId('tok'), tenantId: teller.furnished.account.tenantId, name: 'fuzz', token: teller.token, scopes: ['read', 'write'], expiresAt: null, nowMs: Date.now() }, 100);
+  await createApiToken(
+    database,
+    {
+      id: makeId('tok'),
+      tenantId: teller.furnished.account.tenantId,
+      name: 'fuzz',
+      token: teller.token,
+      scopes: ['read', 'write'],
+      expiresAt: null,
+      nowMs: Date.now(),
+    },
+    100,
+  );
 }
 
-type Told = { story: Story; number: number; send: (request: InProcessRequest) => Promise<InProcessAnswer>; api: ApiServer };
+type Told = {
+  story: Story;
+  number: number;
+  send: (request: InProcessRequest) => Promise<InProcessAnswer>;
+  api: ApiServer;
+};
 
 /** Sends the requests of a story; what was wrong with the answers. */
 async function tell(teller: Teller, { story, number, send, api }: Told): Promise<string[]> {
@@ -106,8 +173,21 @@ async function tell(teller: Teller, { story, number, send, api }: Told): Promise
   for (const draft of story) {
     const request = addressed(draft, teller);
     const answer = await send(request);
-    const problem = faultOf(answer) ?? fuzz?.problemOf({ method: request.method, path: request.path.split('?')[0] ?? '', status: answer.status, contentType: answer.headers['content-type'] ?? null, body: answer.text }) ?? null;
-    if (problem !== null) faults.push(`story ${number}: ${JSON.stringify(request)} was answered ${answer.status}: ${problem}: ${answer.text.slice(0, 500)} ${errors.at(-1)?.slice(0, 1000) ?? ''}`);
+    const problem =
+      faultOf(answer) ??
+      fuzz?.problemOf({
+        method: request.method,
+        path: request.path.split('?')[0] ?? '',
+        status: answer.status,
+        contentType: answer.headers['content-type'] ?? null,
+        body: answer.text,
+      }) ??
+      null;
+    if (problem !== null)
+      faults.push(
+        `story ${number}: ${JSON.stringify(request)} was answered ${answer.status}: ${problem}: ` +
+          `${answer.text.slice(0, 500)} ${errors.at(-1)?.slice(0, 1000) ?? ''}`,
+      );
     const key = `${draft.operation.id} ${answer.status}`;
     if (request.method === draft.operation.method) fuzz?.answered.set(key, (fuzz.answered.get(key) ?? 0) + 1);
     learn(teller, request, { operationId: draft.operation.id, ...answer });
@@ -116,14 +196,30 @@ async function tell(teller: Teller, { story, number, send, api }: Told): Promise
   return faults;
 }
 
-function addressed({ operation, method, path, query, body, contentType, bearer }: DraftRequest, { furnished: { account, agent }, token, session, secret, pools }: Teller): InProcessRequest {
-  if (secret !== null) pools['code'] = [totpCode(secret, Math.floor(Date.now() / 30_000)), ...(pools['code'] ?? []).slice(1)];
-  const filled = (text: string) => text.replaceAll(ID_MARK, (_, kind: string, index: string) => pools[kind]?.[Number(index) % Math.max(1, pools[kind].length)] ?? 'mon_none');
-  const tokens = operation.token === 'agent' ? { own: agent.token, reader: account.readerToken, other: token } : { own: token, reader: account.readerToken, other: agent.token };
+function addressed(
+  { operation, method, path, query, body, contentType, bearer }: DraftRequest,
+  { furnished: { account, agent }, token, session, secret, pools }: Teller,
+): InProcessRequest {
+  if (secret !== null)
+    pools['code'] = [totpCode(secret, Math.floor(Date.now() / 30_000)), ...(pools['code'] ?? []).slice(1)];
+  const filled = (text: string) =>
+    text.replaceAll(
+      ID_MARK,
+      (_, kind: string, index: string) => pools[kind]?.[Number(index) % Math.max(1, pools[kind].length)] ?? 'mon_none',
+    );
+  const tokens =
+    operation.token === 'agent'
+      ? { own: agent.token, reader: account.readerToken, other: token }
+      : { own: token, reader: account.readerToken, other: agent.token };
   return {
     method,
     path: filled(query === '' ? path : `${path}?${query}`),
-    headers: { ...(operation.token === 'session' && bearer === 'own' ? session : bearer !== 'none' && { Authorization: `Bearer ${tokens[bearer]}` }), ...(body !== undefined && contentType !== '' && { 'Content-Type': contentType }) },
+    headers: {
+      ...(operation.token === 'session' && bearer === 'own'
+        ? session
+        : bearer !== 'none' && { Authorization: `Bearer ${tokens[bearer]}` }),
+      ...(body !== undefined && contentType !== '' && { 'Content-Type': contentType }),
+    },
     ...(body !== undefined && { body: filled(body) }),
   };
 }
@@ -137,24 +233,49 @@ async function signInAnew(api: ApiServer, teller: Teller): Promise<void> {
 /** What no answer may be, described or not. */
 function faultOf({ status, headers, text }: InProcessAnswer): string | null {
   if (status >= 500) return 'a fault of ours';
-  if (status >= 400 && text !== '' && !(headers['content-type'] ?? '').startsWith('application/json')) return 'an error that is no JSON';
-  if (status >= 400 && text !== '' && !/^\{"error":".+","request_id":"req_\w+"(?:,"code_required":true)?\}$/s.test(text)) return 'an error of another form';
+  if (status >= 400 && text !== '' && !(headers['content-type'] ?? '').startsWith('application/json'))
+    return 'an error that is no JSON';
+  if (
+    status >= 400 &&
+    text !== '' &&
+    !/^\{"error":".+","request_id":"req_\w+"(?:,"code_required":true)?\}$/s.test(text)
+  )
+    return 'an error of another form';
   return null;
 }
 
-/** Things that were made can be asked for, changed and deleted by what follows; passwords and codes are those that are good now. */
-function learn(teller: Teller, { body }: InProcessRequest, { operationId, status, text }: { operationId: string; status: number; text: string }): void {
+/**
+ * Things that were made can be asked for, changed and deleted by what follows; passwords and codes are those that are
+ * good now.
+ */
+function learn(
+  teller: Teller,
+  { body }: InProcessRequest,
+  { operationId, status, text }: { operationId: string; status: number; text: string },
+): void {
   const { pools } = teller;
   if (status === 201) {
     const { id, session_id: session } = JSON.parse(text) as { id?: string; session_id?: string };
-    const kind = { createMonitor: 'monitor', createChannel: 'channel', addIncidentNote: 'note', signIn: 'session', createToken: 'api_token', createAgent: 'agent', createInvitation: 'invitation' }[operationId];
+    const kind = {
+      createMonitor: 'monitor',
+      createChannel: 'channel',
+      addIncidentNote: 'note',
+      signIn: 'session',
+      createToken: 'api_token',
+      createAgent: 'agent',
+      createInvitation: 'invitation',
+    }[operationId];
     if (kind !== undefined) pools[kind]?.push(id ?? session ?? '');
-    if (operationId === 'createInvitation') pools['link'] = [(JSON.parse(text) as { url: string }).url.split('/').at(-1) ?? ''];
+    if (operationId === 'createInvitation')
+      pools['link'] = [(JSON.parse(text) as { url: string }).url.split('/').at(-1) ?? ''];
   }
-  const token = operationId === 'getMonitor' && status === 200 ? /"heartbeat":\{"token":"([^"]+)"/.exec(text)?.[1] : undefined;
+  const token =
+    operationId === 'getMonitor' && status === 200 ? /"heartbeat":\{"token":"([^"]+)"/.exec(text)?.[1] : undefined;
   if (token !== undefined) pools['token']?.push(token);
   if (status !== 200) return;
-  if (operationId === 'changePassword') pools['password'] = [(JSON.parse(body ?? '{}') as { new: string }).new, ...(pools['password'] ?? [])];
+  if (operationId === 'changePassword')
+    pools['password'] = [(JSON.parse(body ?? '{}') as { new: string }).new, ...(pools['password'] ?? [])];
   if (operationId === 'startTotp') teller.secret = (JSON.parse(text) as { secret: string }).secret;
-  if (operationId === 'confirmTotp' || operationId === 'renewRecoveryCodes') pools['code'] = ['000000', ...(JSON.parse(text) as { recovery_codes: string[] }).recovery_codes];
+  if (operationId === 'confirmTotp' || operationId === 'renewRecoveryCodes')
+    pools['code'] = ['000000', ...(JSON.parse(text) as { recovery_codes: string[] }).recovery_codes];
 }

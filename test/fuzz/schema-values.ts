@@ -7,11 +7,50 @@ export const ID_MARK = /@@(\w+):(\d+)@@/g;
 
 const anyText = fc.string({ maxLength: 12, unit: anyCharacter });
 
-/** Values that break parsers, databases and schemas: wrong types, bounds, NUL, half surrogate pairs, prototypes, long and deep ones. */
+/**
+ * Values that break parsers, databases and schemas: wrong types, bounds, NUL, half surrogate pairs, prototypes, long
+ * and deep ones.
+ */
 export const nasty: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
-    null, true, -1, 0, 1.5, 1e308, 2 ** 53, 2 ** 31, '', ' ', '\0', 'a\0b', '\ud800', '\u202e', 'x'.repeat(300), [], [[]], {}, [null], ['\0'], { '': 1 }, { constructor: 1 }, { toString: {} },
-    "'; DROP TABLE monitors; --", '%00', '%s%n', '99999999999999999999', 'NaN', '(?=x)', '(a+)+$', '$[', 'http://', 'javascript:1', '-1', '1e3', '0x10', '../..', '=1+1',
+    null,
+    true,
+    -1,
+    0,
+    1.5,
+    1e308,
+    2 ** 53,
+    2 ** 31,
+    '',
+    ' ',
+    '\0',
+    'a\0b',
+    '\ud800',
+    '\u202e',
+    'x'.repeat(300),
+    [],
+    [[]],
+    {},
+    [null],
+    ['\0'],
+    { '': 1 },
+    { constructor: 1 },
+    { toString: {} },
+    "'; DROP TABLE monitors; --",
+    '%00',
+    '%s%n',
+    '99999999999999999999',
+    'NaN',
+    '(?=x)',
+    '(a+)+$',
+    '$[',
+    'http://',
+    'javascript:1',
+    '-1',
+    '1e3',
+    '0x10',
+    '../..',
+    '=1+1',
   ),
   fc.jsonValue({ maxDepth: 2 }),
   anyText,
@@ -19,7 +58,19 @@ export const nasty: fc.Arbitrary<unknown> = fc.oneof(
 
 /** What a field of this name holds in requests that mean something: a schema alone says "a text". */
 const MEANT: Readonly<Record<string, readonly unknown[]>> = {
-  target: ['https://shop.example/health', 'http://a.example:8080/?q=%20#x', 'a.example:53', '[::1]:25', '192.0.2.1', 'example.com', 'dns://192.0.2.53/example.com', 'github', 'ec2:us-east-1', 'xn--bcher-kva.example', ''],
+  target: [
+    'https://shop.example/health',
+    'http://a.example:8080/?q=%20#x',
+    'a.example:53',
+    '[::1]:25',
+    '192.0.2.1',
+    'example.com',
+    'dns://192.0.2.53/example.com',
+    'github',
+    'ec2:us-east-1',
+    'xn--bcher-kva.example',
+    '',
+  ],
   method: ['get', 'POST', 'oPtIoNs'],
   email: ['@@email:0@@', '@@email:0@@', 'nobody@example.org'],
   password: ['@@password:0@@', '@@password:0@@', '@@password:0@@', 'not the password'],
@@ -34,13 +85,21 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   assertions: [
     [],
     [{ source: 'text_body', op: 'matches', value: '^a+$' }],
-    [{ source: 'json_body', op: 'gt', path: "$.items[0]['n']", value: '1' }, { source: 'header', op: 'exists', name: 'ETag' }],
+    [
+      { source: 'json_body', op: 'gt', path: "$.items[0]['n']", value: '1' },
+      { source: 'header', op: 'exists', name: 'ETag' },
+    ],
     [{ source: 'response_time', op: 'lt', value: '500' }],
   ],
   auth: [{ type: 'bearer', token: 'abc' }, { type: 'basic', username: 'a', password: 'b' }, { type: 'basic' }],
   publicKey: [Buffer.alloc(32, 9).toString('base64'), Buffer.alloc(32).toString('base64')],
   capabilities: [['http', 'cert', 'tcp', 'icmp', 'udp'], ['http'], []],
-  ts: [Math.floor(Date.now() / 1000), Date.now() / 1000, Math.floor(Date.now() / 1000) - 200_000, Math.floor(Date.now() / 1000) + 300],
+  ts: [
+    Math.floor(Date.now() / 1000),
+    Date.now() / 1000,
+    Math.floor(Date.now() / 1000) - 200_000,
+    Math.floor(Date.now() / 1000) + 300,
+  ],
   since: [0, Math.floor(Date.now() / 1000) - 7200],
   // The one parameter of this name that is no id, and the one text: the link of the newest invitation.
   id: ['@@link:0@@'],
@@ -52,7 +111,10 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   exit_status: [0, 1, 255, 256],
 };
 
-/** Makes values that a schema of the description allows, or nearly: what its keywords do not say is up to the server to refuse. */
+/**
+ * Makes values that a schema of the description allows, or nearly: what its keywords do not say is up to the server to
+ * refuse.
+ */
 export function valuesOf(document: Document, given: DescribedSchema, name = ''): fc.Arbitrary<unknown> {
   const schema = resolveIn(document, given);
   const meant = MEANT[name];
@@ -68,7 +130,10 @@ export function valuesOf(document: Document, given: DescribedSchema, name = ''):
 export function idOf(kind: string): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 12, arbitrary: fc.nat(40).map((index) => `@@${kind}:${index}@@`) },
-    { weight: 2, arbitrary: fc.constantFrom('mon_00000000000000000000000000', '-', 'agt_service', '@@agent:0@@', '@@monitor:0@@') },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('mon_00000000000000000000000000', '-', 'agt_service', '@@agent:0@@', '@@monitor:0@@'),
+    },
     { weight: 1, arbitrary: anyText },
   );
 }
@@ -78,26 +143,49 @@ type Maker = (document: Document, schema: DescribedSchema) => fc.Arbitrary<unkno
 const OF_TYPE: Readonly<Record<string, Maker>> = {
   null: () => fc.constant(null),
   boolean: () => fc.boolean(),
-  integer: (_, { minimum = -5, maximum = 1_000_000 }) => fc.oneof(fc.constantFrom(minimum, maximum, Math.min(60, maximum)), fc.integer({ min: minimum, max: maximum })),
-  number: (_, { exclusiveMinimum = -5, maximum = 1000 }) => fc.oneof(fc.constant(maximum), fc.double({ min: exclusiveMinimum, max: maximum, minExcluded: true, noNaN: true })),
-  string: (_, { minLength = 0, maxLength = 40 }) => fc.oneof(fc.constantFrom('shop', 'Größe & <b>', 'a b'), fc.string({ minLength, maxLength: Math.min(maxLength, 40) })),
-  array: (document, { items = {}, maxItems = 3 }) => fc.array(valuesOf(document, items), { maxLength: Math.min(maxItems, 3) }),
+  integer: (_, { minimum = -5, maximum = 1_000_000 }) =>
+    fc.oneof(fc.constantFrom(minimum, maximum, Math.min(60, maximum)), fc.integer({ min: minimum, max: maximum })),
+  number: (_, { exclusiveMinimum = -5, maximum = 1000 }) =>
+    fc.oneof(fc.constant(maximum), fc.double({ min: exclusiveMinimum, max: maximum, minExcluded: true, noNaN: true })),
+  string: (_, { minLength = 0, maxLength = 40 }) =>
+    fc.oneof(
+      fc.constantFrom('shop', 'Größe & <b>', 'a b'),
+      fc.string({ minLength, maxLength: Math.min(maxLength, 40) }),
+    ),
+  array: (document, { items = {}, maxItems = 3 }) =>
+    fc.array(valuesOf(document, items), { maxLength: Math.min(maxItems, 3) }),
   object: (document, { properties = {}, required = [], additionalProperties }) => {
     const names = Object.keys(properties);
-    if (names.length === 0) return typeof additionalProperties === 'object' ? fc.dictionary(fc.constantFrom('X-A', 'X-B', 'Host'), valuesOf(document, additionalProperties), { maxKeys: 2 }) : fc.constant({});
+    if (names.length === 0)
+      return typeof additionalProperties === 'object'
+        ? fc.dictionary(fc.constantFrom('X-A', 'X-B', 'Host'), valuesOf(document, additionalProperties), { maxKeys: 2 })
+        : fc.constant({});
     const values = new Map(names.map((name) => [name, valuesOf(document, properties[name] ?? {}, name)]));
     const optional = names.filter((name) => !required.includes(name));
-    return fc.subarray(optional, { maxLength: Math.min(4, optional.length) }).chain((chosen) => fc.record(Object.fromEntries([...required, ...chosen].map((name) => [name, values.get(name) ?? nasty]))));
+    return fc
+      .subarray(optional, { maxLength: Math.min(4, optional.length) })
+      .chain((chosen) =>
+        fc.record(Object.fromEntries([...required, ...chosen].map((name) => [name, values.get(name) ?? nasty]))),
+      );
   },
 };
 
 /** One bad thing done to a good body: a field or an item replaced by something nasty, left out, or added. */
-export function breakBody(body: unknown, { at, how, value }: { at: number; how: 'replace' | 'remove' | 'add'; value: unknown }): unknown {
+export function breakBody(
+  body: unknown,
+  { at, how, value }: { at: number; how: 'replace' | 'remove' | 'add'; value: unknown },
+): unknown {
   if (typeof body !== 'object' || body === null) return value;
   const entries = Object.entries(body);
   const [key, inner] = entries[at % Math.max(1, entries.length)] ?? ['x', undefined];
   if (how === 'add') return Array.isArray(body) ? [...body, value] : { ...body, [`x${at % 3}`]: value };
-  if (how === 'remove') return Array.isArray(body) ? body.slice(1) : Object.fromEntries(entries.filter(([name]) => name !== key));
-  const replaced = typeof inner === 'object' && inner !== null && at % 2 === 1 ? breakBody(inner, { at: Math.floor(at / 7), how, value }) : value;
-  return Array.isArray(body) ? body.map((item, index) => (String(index) === key ? replaced : item)) : { ...body, [key]: replaced };
+  if (how === 'remove')
+    return Array.isArray(body) ? body.slice(1) : Object.fromEntries(entries.filter(([name]) => name !== key));
+  const replaced =
+    typeof inner === 'object' && inner !== null && at % 2 === 1
+      ? breakBody(inner, { at: Math.floor(at / 7), how, value })
+      : value;
+  return Array.isArray(body)
+    ? body.map((item, index) => (String(index) === key ? replaced : item))
+    : { ...body, [key]: replaced };
 }

@@ -5,21 +5,28 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 const MILLISECONDS_FROM = 100_000_000_000;
 
 /**
- * Makes a database nobody is connected to as old as a backup of that age: every moment in it moves back by as many days, and there are no
- * partitions of these days, nor what was in them.
+ * Makes a database nobody is connected to as old as a backup of that age: every moment in it moves back by as many
+ * days, and there are no partitions of these days, nor what was in them.
  */
 export async function ageDatabase(databaseUrl: string, days: number): Promise<void> {
   const ms = days * 86_400_000;
   await withClient(databaseUrl, async (client) => {
-    const { rows: partitions } = await client.query<{ name: string }>(`SELECT c.relname AS name FROM pg_class c WHERE c.relispartition AND c.relkind = 'r'`);
+    const { rows: partitions } = await client.query<{ name: string }>(
+      `SELECT c.relname AS name FROM pg_class c WHERE c.relispartition AND c.relkind = 'r'`,
+    );
     for (const { name } of partitions) await client.query(`DROP TABLE ${name}`);
     const { rows: columns } = await client.query<{ table_name: string; column_name: string }>(
-      `SELECT c.table_name, c.column_name FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
-       WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.data_type = 'bigint' AND c.is_generated = 'NEVER' AND c.is_identity = 'NO'
+      `SELECT c.table_name, c.column_name FROM information_schema.columns c JOIN information_schema.tables t
+       USING (table_schema, table_name)
+       WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.data_type = 'bigint'
+         AND c.is_generated = 'NEVER' AND c.is_identity = 'NO'
          AND c.column_name ~ '(^at|_at|_since|_until)$'`,
     );
     for (const [table, names] of Map.groupBy(columns, (column) => column.table_name)) {
-      const moves = names.map(({ column_name: name }) => `${name} = ${name} - CASE WHEN ${name} > ${MILLISECONDS_FROM} THEN ${ms} ELSE ${ms / 1000} END`);
+      const moves = names.map(
+        ({ column_name: name }) =>
+          `${name} = ${name} - CASE WHEN ${name} > ${MILLISECONDS_FROM} THEN ${ms} ELSE ${ms / 1000} END`,
+      );
       await client.query(`UPDATE ${table} SET ${moves.join(', ')}`);
     }
     await ageStates(client, ms);
@@ -28,9 +35,17 @@ export async function ageDatabase(databaseUrl: string, days: number): Promise<vo
 
 /** What sources said last, and when, is one document each. */
 async function ageStates(client: Client, ms: number): Promise<void> {
-  const { rows } = await client.query<{ monitor_no: number; agent_no: number; state: unknown }>('SELECT monitor_no, agent_no, state FROM monitor_sources WHERE state IS NOT NULL');
+  const { rows } = await client.query<{ monitor_no: number; agent_no: number; state: unknown }>(
+    'SELECT monitor_no, agent_no, state FROM monitor_sources WHERE state IS NOT NULL',
+  );
   for (const { monitor_no: monitorNo, agent_no: agentNo, state } of rows) {
-    const aged = JSON.stringify(state, (_key, value: unknown) => (typeof value === 'number' && value > MILLISECONDS_FROM ? value - ms : value));
-    await client.query('UPDATE monitor_sources SET state = $3 WHERE monitor_no = $1 AND agent_no = $2', [monitorNo, agentNo, aged]);
+    const aged = JSON.stringify(state, (_key, value: unknown) =>
+      typeof value === 'number' && value > MILLISECONDS_FROM ? value - ms : value,
+    );
+    await client.query('UPDATE monitor_sources SET state = $3 WHERE monitor_no = $1 AND agent_no = $2', [
+      monitorNo,
+      agentNo,
+      aged,
+    ]);
   }
 }

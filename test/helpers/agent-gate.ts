@@ -6,7 +6,10 @@ import { until } from './until.ts';
 /** One request that went through, and what came back for it. */
 export type Passage = { path: string; body: string; status: number; answer: string };
 
-/** The only way from an agent to the service: it keeps all that passes, can be shut, and may show the agent another world. */
+/**
+ * The only way from an agent to the service: it keeps all that passes, can be shut, and may show the agent another
+ * world.
+ */
 export type AgentGate = {
   url: string;
   passages: readonly Passage[];
@@ -28,13 +31,19 @@ type Answered = { status: number; headers: http.IncomingHttpHeaders; text: strin
 const SHUT: Answered = { status: 0, headers: {}, text: '' };
 
 /** Opens a gate on a free port. */
-export async function openGate(t: ExecutionContext, { serviceUrl, distort = (text) => text }: GateOptions): Promise<AgentGate> {
+export async function openGate(
+  t: ExecutionContext,
+  { serviceUrl, distort = (text) => text }: GateOptions,
+): Promise<AgentGate> {
   const passages: Passage[] = [];
   const state = { isShut: false };
   const { port } = await startHttpServer(t, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => void answer(request, response, Buffer.concat(chunks).toString('utf8')).catch(() => request.destroy()));
+    request.on(
+      'end',
+      () => void answer(request, response, Buffer.concat(chunks).toString('utf8')).catch(() => request.destroy()),
+    );
   });
 
   async function answer(request: http.IncomingMessage, response: http.ServerResponse, body: string): Promise<void> {
@@ -43,7 +52,9 @@ export async function openGate(t: ExecutionContext, { serviceUrl, distort = (tex
     passages.push({ path: request.url ?? '', body, status, answer: text });
     const shown = distort(text);
     const { 'content-length': _length, 'transfer-encoding': _encoding, connection: _connection, ...kept } = headers;
-    response.writeHead(status, { ...kept, ...(status !== 304 && { 'content-length': Buffer.byteLength(shown) }) }).end(shown);
+    response
+      .writeHead(status, { ...kept, ...(status !== 304 && { 'content-length': Buffer.byteLength(shown) }) })
+      .end(shown);
   }
 
   function pass({ method, url, headers }: http.IncomingMessage, body: string): Promise<Answered> {
@@ -52,7 +63,13 @@ export async function openGate(t: ExecutionContext, { serviceUrl, distort = (tex
       const onward = http.request(`${serviceUrl()}${url}`, { method, headers: rest, agent: false }, (answered) => {
         const chunks: Buffer[] = [];
         answered.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
-        answered.on('end', () => resolve({ status: answered.statusCode ?? 0, headers: answered.headers, text: Buffer.concat(chunks).toString('utf8') }));
+        answered.on('end', () =>
+          resolve({
+            status: answered.statusCode ?? 0,
+            headers: answered.headers,
+            text: Buffer.concat(chunks).toString('utf8'),
+          }),
+        );
       });
       onward.on('error', reject).end(body);
     });

@@ -16,7 +16,8 @@ export type AgentStand = {
 };
 
 /** What was compiled for one of the agents of a test run need not be compiled for the next. */
-const COMPILED: Record<string, string> = process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
+const COMPILED: Record<string, string> =
+  process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
 
 /** Several agents that start at once on a busy machine take their time. */
 const START_WITHIN_MS = 60_000;
@@ -27,7 +28,13 @@ const TOKEN = 'spa_of-this-test';
 export async function agentStand(t: ExecutionContext): Promise<AgentStand> {
   const server = await startAgentServer(t);
   const dataDir = await temporaryFolder(t);
-  const settings = { SPOTCHECK_URL: server.url, SPOTCHECK_AGENT_TOKEN: TOKEN, DATA_DIR: dataDir, AGENT_PULL_SECONDS: '1', ...COMPILED };
+  const settings = {
+    SPOTCHECK_URL: server.url,
+    SPOTCHECK_AGENT_TOKEN: TOKEN,
+    DATA_DIR: dataDir,
+    AGENT_PULL_SECONDS: '1',
+    ...COMPILED,
+  };
   const start = (env: Record<string, string> = {}) => startProgram(t, ['agent/main.ts'], { ...settings, ...env });
   return {
     server,

@@ -37,28 +37,54 @@ export type AgentServer = {
 export async function startAgentServer(t: ExecutionContext): Promise<AgentServer> {
   const pulls: AgentServer['pulls'] = [];
   const ingests: AgentServer['ingests'] = [];
-  const state: AgentServer['state'] = { work: [], etag: '"1"', isCut: false, pull: null, ingest: null, isMalformed: () => false, recheck: () => null, date: null };
+  const state: AgentServer['state'] = {
+    work: [],
+    etag: '"1"',
+    isCut: false,
+    pull: null,
+    ingest: null,
+    isMalformed: () => false,
+    recheck: () => null,
+    date: null,
+  };
 
-  const answer = (response: ServerResponse, { status, headers = {}, error = `refused with ${status}` }: Refusal, body: Json = { error }) =>
-    response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+  const answer = (
+    response: ServerResponse,
+    { status, headers = {}, error = `refused with ${status}` }: Refusal,
+    body: Json = { error },
+  ) => response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
 
   const pull = (request: IncomingMessage, response: ServerResponse, body: Json): void => {
     pulls.push({ headers: request.headers, body });
     if (state.pull !== null) return void answer(response, state.pull);
     const headers = { ETag: state.etag, ...(state.date !== null && { Date: state.date }) };
     if (request.headers['if-none-match'] === state.etag) return void response.writeHead(304, headers).end();
-    answer(response, { status: 200, headers }, { agentId: 'agt_1', agentKind: 'tenant', capabilities: body['capabilities'], work: state.work });
+    answer(
+      response,
+      { status: 200, headers },
+      { agentId: 'agt_1', agentKind: 'tenant', capabilities: body['capabilities'], work: state.work },
+    );
   };
 
   const ingest = (request: IncomingMessage, response: ServerResponse, body: { results: Json[] }): void => {
-    const refusal = state.ingest ?? (body.results.some(state.isMalformed) ? { status: 400, error: 'results[0] is malformed' } : null);
+    const refusal =
+      state.ingest ?? (body.results.some(state.isMalformed) ? { status: 400, error: 'results[0] is malformed' } : null);
     ingests.push({ headers: request.headers, body, status: refusal?.status ?? 200 });
     if (refusal !== null) return void answer(response, refusal);
     const recheck = body.results.flatMap((result) => {
       const afterMs = state.recheck(result);
       return afterMs === null ? [] : [{ monitorId: result['monitorId'], afterMs }];
     });
-    answer(response, { status: 200 }, { accepted: body.results.length, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 }, recheck });
+    answer(
+      response,
+      { status: 200 },
+      {
+        accepted: body.results.length,
+        dropped: 0,
+        droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 },
+        recheck,
+      },
+    );
   };
 
   const { port } = await startHttpServer(t, (request, response) => {

@@ -4,7 +4,10 @@ const SURROGATES_START = 0xd8_00;
 const SURROGATES = 0x8_00;
 const LAST = 0x10_ff_ff;
 
-/** Any character at all, for texts of them: what `unit: 'binary'` draws, without the table of a million characters that fast-check makes of it in a second. */
+/**
+ * Any character at all, for texts of them: what `unit: 'binary'` draws, without the table of a million characters that
+ * fast-check makes of it in a second.
+ */
 export const anyCharacter = integer({ min: 0, max: LAST - SURROGATES }).map(characterAt, placeOf);
 
 function characterAt(place: number): string {
@@ -15,6 +18,7 @@ function characterAt(place: number): string {
 function placeOf(text: unknown): number {
   const [character, ...more] = typeof text === 'string' ? text : '';
   const point = character?.codePointAt(0);
-  if (point === undefined || more.length > 0 || character?.isWellFormed() !== true) throw new TypeError('Not one character');
+  if (point === undefined || more.length > 0 || character?.isWellFormed() !== true)
+    throw new TypeError('Not one character');
   return point < SURROGATES_START ? point : point - SURROGATES;
 }

@@ -20,7 +20,10 @@ const run = promisify(execFile);
 const MIB = 1024 * 1024;
 const BLOCK = 4096;
 
-/** Mounts a disk of so many MiB on a folder, which is made; null where this machine does not let us, as where we are not root. */
+/**
+ * Mounts a disk of so many MiB on a folder, which is made; null where this machine does not let us, as where we are not
+ * root.
+ */
 export async function mountBoundedDisk(path: string, mebibytes: number): Promise<BoundedDisk | null> {
   await mkdir(path, { recursive: true });
   try {

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Ending } from './program.ts';
 
-/** A page of a person of its own, with all that went wrong in it: errors, refusals of its Content-Security-Policy, and requests to other hosts. */
+/**
+ * A page of a person of its own, with all that went wrong in it: errors, refusals of its Content-Security-Policy, and
+ * requests to other hosts.
+ */
 export type OpenPage = { page: Page; complaints: readonly string[] };
 
 export type PageOptions = {
@@ -20,8 +23,19 @@ const SIZES = {
   phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
 } as const;
 
-/** As few processes as will do, nothing of its own over the network, and no sandbox: tests run as root too, and open our own page alone. */
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+/**
+ * As few processes as will do, nothing of its own over the network, and no sandbox: tests run as root too, and open our
+ * own page alone.
+ */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 /** Debian's place; others say theirs. */
 const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
@@ -33,15 +47,30 @@ const OF_ANSWERS = /^Failed to load resource/;
 
 /** Starts a browser for a test, or for those of a file together. */
 export async function startBrowser(t: Ending): Promise<Browser> {
-  if (!existsSync(CHROMIUM)) throw new Error(`There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium; elsewhere set CHROMIUM_PATH)`);
+  if (!existsSync(CHROMIUM))
+    throw new Error(
+      `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium; ` +
+        'elsewhere set CHROMIUM_PATH)',
+    );
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
   t.teardown(() => browser.close());
   return browser;
 }
 
 /** Opens an empty page as somebody who was never there; paths then lead to the console. */
-export async function openPage(t: Ending, browser: Browser, { url, size = 'desktop', colorScheme = 'light' }: PageOptions): Promise<OpenPage> {
-  const context = await browser.newContext({ ...SIZES[size], colorScheme, baseURL: url, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC' });
+export async function openPage(
+  t: Ending,
+  browser: Browser,
+  { url, size = 'desktop', colorScheme = 'light' }: PageOptions,
+): Promise<OpenPage> {
+  const context = await browser.newContext({
+    ...SIZES[size],
+    colorScheme,
+    baseURL: url,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  });
   t.teardown(() => context.close());
   const complaints: string[] = [];
   const page = await context.newPage();
@@ -49,7 +78,10 @@ export async function openPage(t: Ending, browser: Browser, { url, size = 'deskt
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   // What the policy refuses is told as an error too.
-  page.on('console', (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()));
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()),
+  );
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
     if (protocol !== 'data:' && origin !== new URL(url).origin) complaints.push(`asks another host: ${request.url()}`);
@@ -65,12 +97,20 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
 }
 
-/** What keeps people from using the page as it is now, or a part of it: axe-core's serious and critical findings, one line each. */
+/**
+ * What keeps people from using the page as it is now, or a part of it: axe-core's serious and critical findings, one
+ * line each.
+ */
 export async function findBarriers(page: Page, part?: string): Promise<string[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(await readFile(AXE, 'utf8'));
   // In the page, where types of this side do not reach.
-  const violations = (await page.evaluate(`axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, { resultTypes: ["violations"] }).then(({ violations }) => violations)`)) as { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+  const violations = (await page.evaluate(
+    `axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, { resultTypes: ["violations"] }).then(({ ` +
+      'violations }) => violations)',
+  )) as { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, help, nodes }) => nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}: ${failureSummary}`));
+    .flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}: ${failureSummary}`),
+    );
 }

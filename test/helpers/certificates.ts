@@ -5,12 +5,22 @@ import { generate } from 'selfsigned';
 /** A key and its certificate as PEM texts, in the words of `https.createServer`. */
 export type KeyPair = { key: string; cert: string };
 
-/** What a certificate says: the host names and addresses it is for, how long it holds (from now, negative for the past), and whether who connects may show it as well. */
-export type CertificateOrder = { hosts: string[]; validFromDays?: number; validForDays?: number; isForClients?: boolean };
+/**
+ * What a certificate says: the host names and addresses it is for, how long it holds (from now, negative for the past),
+ * and whether who connects may show it as well.
+ */
+export type CertificateOrder = {
+  hosts: string[];
+  validFromDays?: number;
+  validForDays?: number;
+  isForClients?: boolean;
+};
 
 const MS_PER_DAY = 86_400_000;
 
-/** A certificate authority of a test's own. `pem` is what a program must trust, e.g. as a file in NODE_EXTRA_CA_CERTS. */
+/**
+ * A certificate authority of a test's own. `pem` is what a program must trust, e.g. as a file in NODE_EXTRA_CA_CERTS.
+ */
 export class TestAuthority {
   readonly pem: string;
   readonly #keys: KeyPair;
@@ -39,8 +49,16 @@ export class TestAuthority {
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), this.pem]);
   }
 
-  /** Issues a certificate whose common name is the first of its hosts; good from yesterday for 30 days unless said otherwise. */
-  async issue({ hosts, validFromDays = -1, validForDays = 30, isForClients = false }: CertificateOrder): Promise<KeyPair> {
+  /**
+   * Issues a certificate whose common name is the first of its hosts; good from yesterday for 30 days unless said
+   * otherwise.
+   */
+  async issue({
+    hosts,
+    validFromDays = -1,
+    validForDays = 30,
+    isForClients = false,
+  }: CertificateOrder): Promise<KeyPair> {
     const { private: key, cert } = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
       keyType: 'ec',
       algorithm: 'sha256',
@@ -50,7 +68,10 @@ export class TestAuthority {
         { name: 'basicConstraints', cA: false, critical: true },
         { name: 'keyUsage', digitalSignature: true, critical: true },
         { name: 'extKeyUsage', serverAuth: true, clientAuth: isForClients },
-        { name: 'subjectAltName', altNames: hosts.map((host) => isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }) },
+        {
+          name: 'subjectAltName',
+          altNames: hosts.map((host) => (isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host })),
+        },
       ],
     });
     return { key, cert };

@@ -13,7 +13,11 @@ export function runSpotcheck(args: readonly string[], env: Record<string, string
 }
 
 /** Runs a command to its end, in the project's root unless told otherwise. */
-export async function runCommand([command = '', ...args]: readonly string[], env: Record<string, string>, cwd = ROOT): Promise<CommandResult> {
+export async function runCommand(
+  [command = '', ...args]: readonly string[],
+  env: Record<string, string>,
+  cwd = ROOT,
+): Promise<CommandResult> {
   const child = spawn(command, args, { cwd, env: { ...ownEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

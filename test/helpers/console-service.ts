@@ -7,9 +7,17 @@ import type { Ending } from './program.ts';
 import { startService, type Service } from './running-service.ts';
 
 /** A running service with the first start's person, its database, and a browser. */
-export type ConsoleService = { service: Service; databaseUrl: string; person: { email: string; password: string }; browser: Browser };
+export type ConsoleService = {
+  service: Service;
+  databaseUrl: string;
+  person: { email: string; password: string };
+  browser: Browser;
+};
 
-/** Starts one service and one browser before the tests of a file and ends both after them; tests open pages of their own. */
+/**
+ * Starts one service and one browser before the tests of a file and ends both after them; tests open pages of their
+ * own.
+ */
 export function withConsole(test: TestFn<ConsoleService>): void {
   const endings: (() => unknown)[] = [];
   const file = { teardown: (end: () => unknown) => void endings.push(end) } as Ending;
@@ -18,7 +26,14 @@ export function withConsole(test: TestFn<ConsoleService>): void {
     const { databaseUrl, drop } = await createTestDatabase();
     endings.push(drop);
     const password = randomBytes(12).toString('base64url');
-    const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_PASSWORD: password, PLAN_COUNT_LIMITS: 'false', ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'warn' };
+    const env = {
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_PASSWORD: password,
+      PLAN_COUNT_LIMITS: 'false',
+      ALLOW_PRIVATE_NETWORK: 'true',
+      LOG_LEVEL: 'warn',
+    };
     const [service, browser] = await Promise.all([startService(file, env), startBrowser(file)]);
     running = { service, databaseUrl, browser, person: { email: 'admin@localhost', password } };
   });

@@ -15,26 +15,43 @@ const DRAFT = 'spotcheck_template_draft';
 /** Any number that nothing else in the maintenance database locks. */
 const TEMPLATE_LOCK = 4_071;
 
-/** How long tests wait for a connection, in milliseconds: on a machine that is slow for a while they are to take longer, not to fail. */
+/**
+ * How long tests wait for a connection, in milliseconds: on a machine that is slow for a while they are to take longer,
+ * not to fail.
+ */
 const PATIENCE_MS = 60_000;
 
-/** Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws out whoever is still connected. */
+/**
+ * Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws
+ * out whoever is still connected.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const maintenance = urlOf('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const copy = async (client: Client): Promise<void> => {
     await ensureTemplate(client);
-    // Half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing without fsync.
+    // Half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing without
+    // fsync.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`);
   };
   await withClient(maintenance, copy, PATIENCE_MS);
-  const drop = () => withClient(maintenance, async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)), PATIENCE_MS);
+  const drop = () =>
+    withClient(
+      maintenance,
+      async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+      PATIENCE_MS,
+    );
   return { databaseUrl: urlOf(name), drop };
 }
 
 /** Opens a database under a key of its own unless told otherwise. */
 export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseOptions> = {}): Database {
-  return openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]), acquireTimeoutMs: PATIENCE_MS, ...options });
+  return openDatabase({
+    databaseUrl,
+    secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]),
+    acquireTimeoutMs: PATIENCE_MS,
+    ...options,
+  });
 }
 
 /** Migrates once per run: the first test file makes the template under its draft name, the others wait for the lock. */
@@ -54,7 +71,10 @@ async function ensureTemplate(client: Client): Promise<void> {
   }
 }
 
-/** Of the days around this one, which nearly every test writes to: made here once, they cost a copy half of what making them costs. */
+/**
+ * Of the days around this one, which nearly every test writes to: made here once, they cost a copy half of what making
+ * them costs.
+ */
 async function makePartitions(databaseUrl: string): Promise<void> {
   const database = openTestDatabase(databaseUrl);
   await createPartitions(database, Date.now());

@@ -6,8 +6,8 @@ import { chooseAccount, type Account } from '../../cli/embedded-postgres/account
 import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
 import { withConnection } from '../../postgres/client.ts';
 import { findDataPlace } from '../../tools/data-place.ts';
-import { isInstalled } from './command.ts';
 import type { KeyPair } from './certificates.ts';
+import { isInstalled } from './command.ts';
 import { until } from './until.ts';
 
 const PROGRAMS = '/usr/lib/postgresql';
@@ -15,13 +15,18 @@ const PROGRAMS = '/usr/lib/postgresql';
 /** The role that Spotcheck signs in as: the owner of its database and nothing more, as on servers that others run. */
 const OWNER = 'spotcheck';
 
-/** A PostgreSQL of Debian's packages, as fleets have it: with a role that is no superuser, replication, and TLS where asked for. */
+/**
+ * A PostgreSQL of Debian's packages, as fleets have it: with a role that is no superuser, replication, and TLS where
+ * asked for.
+ */
 export type Server = { port: number; folder: string; stop: () => void; promote: () => void };
 
 /** The folder of the newest programs that are installed; null where there are none. */
 export function debianPrograms(): string | null {
   const [newest] = existsSync(PROGRAMS) ? readdirSync(PROGRAMS).toSorted((a, b) => Number(b) - Number(a)) : [];
-  return newest !== undefined && existsSync(join(PROGRAMS, newest, 'bin', 'postgres')) ? join(PROGRAMS, newest, 'bin') : null;
+  return newest !== undefined && existsSync(join(PROGRAMS, newest, 'bin', 'postgres'))
+    ? join(PROGRAMS, newest, 'bin')
+    : null;
 }
 
 export function isPgBouncerInstalled(): boolean {
@@ -36,9 +41,23 @@ export function urlOf(servers: readonly { port: number }[], query = '', host = '
 /** Starts a primary with an empty database `spotcheck`; with a key pair it takes TLS alone. */
 export async function startPrimary(t: ExecutionContext, tls?: KeyPair): Promise<Server> {
   const { folder, account } = await newFolder(t);
-  run(account, 'initdb', ['--pgdata', join(folder, 'data'), '--auth', 'trust', '--username', 'postgres', '--no-sync', '--encoding', 'UTF8']);
+  run(account, 'initdb', [
+    '--pgdata',
+    join(folder, 'data'),
+    '--auth',
+    'trust',
+    '--username',
+    'postgres',
+    '--no-sync',
+    '--encoding',
+    'UTF8',
+  ]);
   const server = await startServer(t, { folder, account, tls });
-  if (tls !== undefined) writeFileSync(join(folder, 'data', 'pg_hba.conf'), `hostssl all all 127.0.0.1/32 trust\nhostnossl all postgres 127.0.0.1/32 trust\n`);
+  if (tls !== undefined)
+    writeFileSync(
+      join(folder, 'data', 'pg_hba.conf'),
+      `hostssl all all 127.0.0.1/32 trust\nhostnossl all postgres 127.0.0.1/32 trust\n`,
+    );
   const admin = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
   await withConnection(admin, async (client) => {
     await client.query(`CREATE ROLE ${OWNER} LOGIN`);
@@ -51,19 +70,43 @@ export async function startPrimary(t: ExecutionContext, tls?: KeyPair): Promise<
 /** Starts a standby that follows a primary. */
 export async function startStandby(t: ExecutionContext, primary: Server): Promise<Server> {
   const { folder, account } = await newFolder(t);
-  run(account, 'pg_basebackup', ['--host', '127.0.0.1', '--port', String(primary.port), '--username', 'postgres', '--pgdata', join(folder, 'data'), '--write-recovery-conf', '--checkpoint', 'fast', '--no-sync']);
+  run(account, 'pg_basebackup', [
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(primary.port),
+    '--username',
+    'postgres',
+    '--pgdata',
+    join(folder, 'data'),
+    '--write-recovery-conf',
+    '--checkpoint',
+    'fast',
+    '--no-sync',
+  ]);
   return await startServer(t, { folder, account });
 }
 
 /** Starts a PgBouncer in front of a server. */
-export async function startPgBouncer(t: ExecutionContext, server: Server, poolMode: 'session' | 'transaction'): Promise<{ port: number }> {
+export async function startPgBouncer(
+  t: ExecutionContext,
+  server: Server,
+  poolMode: 'session' | 'transaction',
+): Promise<{ port: number }> {
   const { folder, account } = await newFolder(t);
   const port = await findFreePort();
   writeFileSync(
     join(folder, 'pgbouncer.ini'),
-    `[databases]\nspotcheck = host=127.0.0.1 port=${server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${poolMode}\ndefault_pool_size = 90\n`.replace('port=', `user=${OWNER} port=`),
+    `[databases]\nspotcheck = host=127.0.0.1 port=${server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${poolMode}\ndefault_pool_size = 90\n`.replace(
+      'port=',
+      `user=${OWNER} port=`,
+    ),
   );
-  const bouncer = spawn(isInstalled('pgbouncer') ? 'pgbouncer' : '/usr/sbin/pgbouncer', [join(folder, 'pgbouncer.ini')], { ...account, stdio: 'ignore' });
+  const bouncer = spawn(
+    isInstalled('pgbouncer') ? 'pgbouncer' : '/usr/sbin/pgbouncer',
+    [join(folder, 'pgbouncer.ini')],
+    { ...account, stdio: 'ignore' },
+  );
   t.teardown(() => void bouncer.kill('SIGKILL'));
   await answering(`postgres://${OWNER}@127.0.0.1:${port}/spotcheck`);
   return { port };
@@ -77,28 +120,66 @@ async function newFolder(t: ExecutionContext): Promise<{ folder: string; account
   return { folder, account };
 }
 
-async function startServer(t: ExecutionContext, { folder, account, tls }: { folder: string; account: Account | null; tls?: KeyPair | undefined }): Promise<Server> {
+async function startServer(
+  t: ExecutionContext,
+  { folder, account, tls }: { folder: string; account: Account | null; tls?: KeyPair | undefined },
+): Promise<Server> {
   const data = join(folder, 'data');
   const port = await findFreePort();
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'max_connections=150', 'wal_level=replica', 'hot_standby=on'];
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'fsync=off',
+    'max_connections=150',
+    'wal_level=replica',
+    'hot_standby=on',
+  ];
   if (tls !== undefined) {
-    for (const [name, text] of [['server.key', tls.key], ['server.crt', tls.cert]] as const) {
+    for (const [name, text] of [
+      ['server.key', tls.key],
+      ['server.crt', tls.cert],
+    ] as const) {
       writeFileSync(join(data, name), text, { mode: 0o600 });
       if (account !== null) chownSync(join(data, name), account.uid, account.gid);
     }
     settings.push('ssl=on');
   }
-  const control = (action: string, ...more: string[]) => run(account, 'pg_ctl', [action, '--pgdata', data, '--silent', ...more]);
+  const control = (action: string, ...more: string[]) =>
+    run(account, 'pg_ctl', [action, '--pgdata', data, '--silent', ...more]);
   t.teardown(() => existsSync(join(data, 'postmaster.pid')) && control('stop', '--mode', 'immediate'));
-  control('start', '--wait', '--log', join(folder, 'log'), '--options', settings.map((setting) => `-c ${setting}`).join(' '));
-  return { port, folder, stop: () => control('stop', '--mode', 'immediate'), promote: () => control('promote', '--wait') };
+  control(
+    'start',
+    '--wait',
+    '--log',
+    join(folder, 'log'),
+    '--options',
+    settings.map((setting) => `-c ${setting}`).join(' '),
+  );
+  return {
+    port,
+    folder,
+    stop: () => control('stop', '--mode', 'immediate'),
+    promote: () => control('promote', '--wait'),
+  };
 }
 
 async function answering(databaseUrl: string): Promise<void> {
-  await until(() => withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(() => true, () => false), { timeoutMs: 30_000 });
+  await until(
+    () =>
+      withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(
+        () => true,
+        () => false,
+      ),
+    { timeoutMs: 30_000 },
+  );
 }
 
 function run(account: Account | null, program: string, args: readonly string[]): void {
-  const { status, stderr, stdout } = spawnSync(join(debianPrograms() ?? '', program), args, { ...account, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
+  const { status, stderr, stdout } = spawnSync(join(debianPrograms() ?? '', program), args, {
+    ...account,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
 }

@@ -2,7 +2,11 @@ import type { Database } from '../../models/database.ts';
 import { claimDeliveries, recordAttempts, type ClaimedAttempt, type RecordedAttempt } from '../../models/deliveries.ts';
 
 /** Claims one attempt of one channel; null where none is to be had. */
-export async function claimNextDelivery(database: Database, channelId: string, when: { nowMs: number; claimMs: number }): Promise<ClaimedAttempt | null> {
+export async function claimNextDelivery(
+  database: Database,
+  channelId: string,
+  when: { nowMs: number; claimMs: number },
+): Promise<ClaimedAttempt | null> {
   const [claim] = await claimDeliveries(database, [channelId], when);
   return claim?.claimed ?? null;
 }

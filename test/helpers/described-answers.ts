@@ -1,5 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { BASE_PATH, readDescription } from '../../api/description.ts';
 
 /** An answer as it arrived, and what it is an answer to. */
@@ -11,7 +11,10 @@ type PathItem = { servers?: { url: string }[] } & Record<string, { responses?: R
 
 const DOCUMENT = 'description';
 
-/** Makes what says how an answer differs from the description: null where it does not, or where nothing is described at its path. */
+/**
+ * Makes what says how an answer differs from the description: null where it does not, or where nothing is described at
+ * its path.
+ */
 export async function createAnswerCheck(): Promise<(answer: ReceivedAnswer) => string | null> {
   const description = await readDescription();
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -19,14 +22,21 @@ export async function createAnswerCheck(): Promise<(answer: ReceivedAnswer) => s
   ajv.addSchema({ $id: DOCUMENT, components: description.components });
   const compiled = new Map<object, ValidateFunction>();
   const compile = (schema: object): ValidateFunction => {
-    const known = compiled.get(schema) ?? ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', `"${DOCUMENT}#/components/`)));
+    const known =
+      compiled.get(schema) ??
+      ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', `"${DOCUMENT}#/components/`)));
     compiled.set(schema, known);
     return known;
   };
   const components = description.components as unknown as { responses: Record<string, Described> };
-  const resolve = (described: Described): Described => components.responses[described.$ref?.replace('#/components/responses/', '') ?? ''] ?? described;
+  const resolve = (described: Described): Described =>
+    components.responses[described.$ref?.replace('#/components/responses/', '') ?? ''] ?? described;
   const routes = Object.entries(description.paths as unknown as Record<string, PathItem>)
-    .map(([path, item]) => ({ item, pattern: new RegExp(`^${baseOf(item)}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), isFixed: !path.includes('{') }))
+    .map(([path, item]) => ({
+      item,
+      pattern: new RegExp(`^${baseOf(item)}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      isFixed: !path.includes('{'),
+    }))
     .toSorted((a, b) => Number(b.isFixed) - Number(a.isFixed));
 
   return ({ method, path, status, contentType, body }) => {
@@ -48,5 +58,7 @@ export async function createAnswerCheck(): Promise<(answer: ReceivedAnswer) => s
 
 /** Below which path the operations of a path are served. */
 function baseOf({ servers }: PathItem): string {
-  return servers === undefined ? BASE_PATH : new URL(servers[0]?.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '');
+  return servers === undefined
+    ? BASE_PATH
+    : new URL(servers[0]?.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '');
 }

@@ -23,7 +23,12 @@ export type DescribedSchema = {
   'x-id'?: string;
 };
 
-export type DescribedParameter = { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: DescribedSchema };
+export type DescribedParameter = {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  schema: DescribedSchema;
+};
 
 /** One operation of the description. */
 export type DescribedOperation = {
@@ -45,13 +50,24 @@ type Operation = {
   operationId: string;
   security?: Record<string, unknown>[];
   parameters?: (Referring & DescribedParameter)[];
-  requestBody?: Referring & { required?: boolean; content: Record<string, { schema: DescribedSchema; examples?: Record<string, { value: unknown }> }> };
+  requestBody?: Referring & {
+    required?: boolean;
+    content: Record<string, { schema: DescribedSchema; examples?: Record<string, { value: unknown }> }>;
+  };
   responses: Record<string, unknown>;
 };
-type PathItem = { servers?: { url: string }[]; parameters?: (Referring & DescribedParameter)[] } & Record<string, Operation>;
+type PathItem = { servers?: { url: string }[]; parameters?: (Referring & DescribedParameter)[] } & Record<
+  string,
+  Operation
+>;
 
 /** An OpenAPI document, as it is served or as it is read. */
-export type Document = { servers: { url: string }[]; security: Record<string, unknown>[]; paths: Record<string, PathItem>; components: Record<string, Record<string, unknown>> };
+export type Document = {
+  servers: { url: string }[];
+  security: Record<string, unknown>[];
+  paths: Record<string, PathItem>;
+  components: Record<string, Record<string, unknown>>;
+};
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -65,27 +81,54 @@ export function listOperations(document: Document): DescribedOperation[] {
   );
 }
 
-/** What a reference of the document refers to; anything else as it is. Of what stands beside a reference the marks are kept. */
+/**
+ * What a reference of the document refers to; anything else as it is. Of what stands beside a reference the marks are
+ * kept.
+ */
 export function resolveIn<T extends Referring>(document: Document, value: T): T {
   if (value.$ref === undefined) return value;
-  const found = value.$ref.split('/').slice(1).reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], document);
+  const found = value.$ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], document);
   const { $ref: _, ...beside } = value;
   return { ...resolveIn(document, found as T), ...beside } as T;
 }
 
-function operationOf(document: Document, { path, item, method, operation }: { path: string; item: PathItem; method: string; operation: Operation }): DescribedOperation {
-  const base = new URL((item.servers ?? document.servers)[0]?.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '');
+function operationOf(
+  document: Document,
+  { path, item, method, operation }: { path: string; item: PathItem; method: string; operation: Operation },
+): DescribedOperation {
+  const base = new URL((item.servers ?? document.servers)[0]?.url ?? '/', 'http://localhost').pathname.replace(
+    /\/$/,
+    '',
+  );
   const [security] = operation.security ?? document.security;
-  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((parameter) => resolveIn(document, parameter));
+  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((parameter) =>
+    resolveIn(document, parameter),
+  );
   const requestBody = operation.requestBody && resolveIn(document, operation.requestBody);
   const content = requestBody?.content['application/json'];
   return {
     id: operation.operationId,
     method: method.toUpperCase(),
     path: `${base}${path}`,
-    token: security === undefined ? null : 'agentToken' in security ? 'agent' : 'session' in security ? 'session' : 'api',
-    parameters: parameters.map((parameter) => ({ name: parameter.name, in: parameter.in, required: parameter.required ?? false, schema: resolveIn(document, parameter.schema) })),
-    body: content === undefined ? null : { schema: resolveIn(document, content.schema), isRequired: requestBody?.required ?? false, example: exampleOf(document, content.examples) },
+    token:
+      security === undefined ? null : 'agentToken' in security ? 'agent' : 'session' in security ? 'session' : 'api',
+    parameters: parameters.map((parameter) => ({
+      name: parameter.name,
+      in: parameter.in,
+      required: parameter.required ?? false,
+      schema: resolveIn(document, parameter.schema),
+    })),
+    body:
+      content === undefined
+        ? null
+        : {
+            schema: resolveIn(document, content.schema),
+            isRequired: requestBody?.required ?? false,
+            example: exampleOf(document, content.examples),
+          },
     statuses: Object.keys(operation.responses),
   };
 }

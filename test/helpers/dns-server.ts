@@ -1,13 +1,19 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import net from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
-import dnsPacket from 'dns-packet';
-import type { Answer, Packet } from 'dns-packet';
+import dnsPacket, { type Answer, type Packet } from 'dns-packet';
 
-/** How a server answers a question. Over UDP a truncated answer is an empty one that sends its reader to TCP (RFC 7766). */
-export type DnsReply = { rcode?: number; answers?: Answer[]; isTruncated?: boolean; isSilent?: boolean; delayMs?: number };
+/**
+ * How a server answers a question. Over UDP a truncated answer is an empty one that sends its reader to TCP (RFC 7766).
+ */
+export type DnsReply = {
+  rcode?: number;
+  answers?: Answer[];
+  isTruncated?: boolean;
+  isSilent?: boolean;
+  delayMs?: number;
+};
 
 export const RCODES = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
 
@@ -26,10 +32,17 @@ export type DnsServer = {
 const RESPONSE_FLAGS = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
 
 /** Starts a server on a free port; closed when the test ends. */
-export async function startDnsServer(t: ExecutionContext, zone: Record<string, DnsReply> = {}, host = '127.0.0.1'): Promise<DnsServer> {
+export async function startDnsServer(
+  t: ExecutionContext,
+  zone: Record<string, DnsReply> = {},
+  host = '127.0.0.1',
+): Promise<DnsServer> {
   const replies = new Map(Object.entries(zone));
   const seen: DnsSeen[] = [];
-  const serve = (packet: Buffer, { transport, send }: { transport: DnsSeen['transport']; send: (answer: Buffer) => void }) => {
+  const serve = (
+    packet: Buffer,
+    { transport, send }: { transport: DnsSeen['transport']; send: (answer: Buffer) => void },
+  ) => {
     const query = dnsPacket.decode(packet);
     const [question] = query.questions ?? [];
     if (question === undefined) return;
@@ -47,10 +60,14 @@ export async function startDnsServer(t: ExecutionContext, zone: Record<string, D
     tcp.close();
     for (const socket of sockets) socket.destroy();
   });
-  udp.on('message', (packet, from) => serve(packet, { transport: 'udp', send: (answer) => udp.send(answer, from.port, from.address) }));
+  udp.on('message', (packet, from) =>
+    serve(packet, { transport: 'udp', send: (answer) => udp.send(answer, from.port, from.address) }),
+  );
   tcp.on('connection', (socket: Socket) => {
     sockets.add(socket.on('error', () => {}));
-    receive(socket, (packet) => serve(packet, { transport: 'tcp', send: (answer) => socket.write(withLength(answer)) }));
+    receive(socket, (packet) =>
+      serve(packet, { transport: 'tcp', send: (answer) => socket.write(withLength(answer)) }),
+    );
   });
   return { address, zone: replies, seen };
 }
@@ -80,10 +97,19 @@ function replyTo(replies: ReadonlyMap<string, DnsReply>, question: string): DnsR
   return replies.get(question) ?? (hasOthers ? {} : { rcode: RCODES.NXDOMAIN });
 }
 
-function encode({ id, questions }: Packet, { reply, transport }: { reply: DnsReply; transport: DnsSeen['transport'] }): Buffer {
+function encode(
+  { id, questions }: Packet,
+  { reply, transport }: { reply: DnsReply; transport: DnsSeen['transport'] },
+): Buffer {
   const isTruncated = reply.isTruncated === true && transport === 'udp';
   const flags = RESPONSE_FLAGS | (reply.rcode ?? 0) | (isTruncated ? dnsPacket.TRUNCATED_RESPONSE : 0);
-  return dnsPacket.encode({ type: 'response', ...(id !== undefined && { id }), flags, questions: questions ?? [], answers: isTruncated ? [] : reply.answers ?? [] });
+  return dnsPacket.encode({
+    type: 'response',
+    ...(id !== undefined && { id }),
+    flags,
+    questions: questions ?? [],
+    answers: isTruncated ? [] : (reply.answers ?? []),
+  });
 }
 
 /** Over TCP two bytes of length stand before each message. */

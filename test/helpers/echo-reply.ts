@@ -1,4 +1,7 @@
-/** What a host answers to an echo request (RFC 792, RFC 4443): the same message under the type of a reply; over IPv6 the checksum is left to the kernel. */
+/**
+ * What a host answers to an echo request (RFC 792, RFC 4443): the same message under the type of a reply; over IPv6 the
+ * checksum is left to the kernel.
+ */
 export function echoReplyTo(request: Buffer): Buffer {
   const reply = Buffer.from(request);
   const isIpv4 = request.readUInt8(0) === 8;

@@ -1,5 +1,4 @@
-import dgram from 'node:dgram';
-import type { Socket } from 'node:dgram';
+import dgram, { type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 
@@ -15,12 +14,17 @@ const TARGET = '127.0.0.2';
 const STRANGER = '127.0.0.3';
 
 /**
- * Starts a host that answers the nth request (from 0) as it is told. Loopback answers every echo request, once and rightly: to see some of
- * them lost, late or forged, the messages go over UDP between real sockets, whose sender has only the port of its datagrams put right.
+ * Starts a host that answers the nth request (from 0) as it is told. Loopback answers every echo request, once and
+ * rightly: to see some of them lost, late or forged, the messages go over UDP between real sockets, whose sender has
+ * only the port of its datagrams put right.
  */
-export async function startEchoTarget(t: ExecutionContext, answer: (request: Buffer, index: number) => readonly EchoAnswer[]): Promise<EchoTarget> {
+export async function startEchoTarget(
+  t: ExecutionContext,
+  answer: (request: Buffer, index: number) => readonly EchoAnswer[],
+): Promise<EchoTarget> {
   const [socket, target, stranger] = await Promise.all(['127.0.0.1', TARGET, STRANGER].map(bind));
-  if (socket === undefined || target === undefined || stranger === undefined) throw new Error('three sockets were asked for');
+  if (socket === undefined || target === undefined || stranger === undefined)
+    throw new Error('three sockets were asked for');
   t.teardown(() => {
     target.close();
     stranger.close();
@@ -28,7 +32,8 @@ export async function startEchoTarget(t: ExecutionContext, answer: (request: Buf
   const requests: Buffer[] = [];
   target.on('message', (request, { port, address }) => {
     const index = requests.push(request) - 1;
-    for (const { message, isStranger } of answer(request, index)) (isStranger ? stranger : target).send(message, port, address);
+    for (const { message, isStranger } of answer(request, index))
+      (isStranger ? stranger : target).send(message, port, address);
   });
   const { port } = target.address();
   const send = socket.send.bind(socket);

@@ -2,8 +2,7 @@ import type { Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import type { FailureCause } from '../../net/failure.ts';
 import type { HttpExchange, HttpRequest } from '../../net/http-client.ts';
-import { startRawServer } from './http-server.ts';
-import type { TestServer } from './http-server.ts';
+import { startRawServer, type TestServer } from './http-server.ts';
 
 export const KILOBYTE = 1024;
 
@@ -19,14 +18,22 @@ export function bodyOf(exchange: HttpExchange): string {
 }
 
 /** Fails the test unless the exchange failed for the cause and with the reason expected. */
-export function expectFailure(t: ExecutionContext, exchange: HttpExchange, expected: { cause: FailureCause; reason: RegExp }): void {
+export function expectFailure(
+  t: ExecutionContext,
+  exchange: HttpExchange,
+  expected: { cause: FailureCause; reason: RegExp },
+): void {
   if (exchange.outcome !== 'failed') return t.fail(`answered ${exchange.status}`);
   t.is(exchange.cause, expected.cause);
   t.regex(exchange.reason, expected.reason);
 }
 
 /** Starts a server that answers the first bytes it gets with a text, byte for byte, and then does what `after` says. */
-export function startCannedServer(t: ExecutionContext, text: string, after: (socket: Socket) => void = (socket) => socket.end()): Promise<TestServer> {
+export function startCannedServer(
+  t: ExecutionContext,
+  text: string,
+  after: (socket: Socket) => void = (socket) => socket.end(),
+): Promise<TestServer> {
   return startRawServer(t, (socket) => {
     socket.once('data', () => {
       socket.write(text, 'latin1');

@@ -24,7 +24,10 @@ export type FleetProcess = 'web' | (typeof WORKERS)[number];
 const WORKERS = ['check', 'evaluate', 'deliver', 'maintain', 'clock'] as const;
 
 /** Prepares a database and starts one process of each kind on it, with Redis where its URL is given. */
-export async function startFleet(t: ExecutionContext, given: Record<string, string> & { DATABASE_URL: string }): Promise<Fleet> {
+export async function startFleet(
+  t: ExecutionContext,
+  given: Record<string, string> & { DATABASE_URL: string },
+): Promise<Fleet> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const env = {
     SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,

@@ -15,7 +15,10 @@ export const FAIL: Ping = { kind: 'fail', exitStatus: null, body: null };
 export async function addHeartbeat(
   runtime: TestRuntime,
   nowMs: number,
-  { heartbeat, ...settings }: Partial<MonitorSettings> & { heartbeat?: { failEnabled?: boolean; maxDurationSeconds?: number } } = {},
+  {
+    heartbeat,
+    ...settings
+  }: Partial<MonitorSettings> & { heartbeat?: { failEnabled?: boolean; maxDurationSeconds?: number } } = {},
 ): Promise<TestHeartbeat> {
   const id = runtime.newId('mon');
   const token = `${id}.${randomBytes(18).toString('base64url')}`;
@@ -24,7 +27,15 @@ export async function addHeartbeat(
     {
       id,
       tenantId: runtime.tenantId,
-      settings: { ...SETTINGS, name: 'Backup', type: 'heartbeat', target: '', heartbeatGraceSeconds: 30, ...settings, checkSpec: { heartbeat: { ...heartbeat, token } } },
+      settings: {
+        ...SETTINGS,
+        name: 'Backup',
+        type: 'heartbeat',
+        target: '',
+        heartbeatGraceSeconds: 30,
+        ...settings,
+        checkSpec: { heartbeat: { ...heartbeat, token } },
+      },
       secrets: {},
       agentIds: [],
       nowMs,

@@ -3,29 +3,54 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { eventsAt } from './story.ts';
 import type { Receiver } from './webhook-receiver.ts';
 
-type TransitionRow = { monitor_id: string; sequence: number; from_state: string; to_state: string; deliveries: string[] };
+type TransitionRow = {
+  monitor_id: string;
+  sequence: number;
+  from_state: string;
+  to_state: string;
+  deliveries: string[];
+};
 
 /** How many deliveries are not finished. */
 export async function pendingDeliveries(databaseUrl: string): Promise<number> {
-  return await withClient(databaseUrl, async (client) => Number((await client.query(`SELECT count(*) FROM deliveries WHERE outcome = 'pending'`)).rows[0].count));
+  return await withClient(databaseUrl, async (client) =>
+    Number((await client.query(`SELECT count(*) FROM deliveries WHERE outcome = 'pending'`)).rows[0].count),
+  );
 }
 
 /**
- * Checks what no crash may break: each monitor's transitions are a gapless chain that begins with pending, each of them has one delivery,
- * each delivery arrived, and nothing arrived that is not one of them. Returns how many transitions there were.
+ * Checks what no crash may break: each monitor's transitions are a gapless chain that begins with pending, each of them
+ * has one delivery, each delivery arrived, and nothing arrived that is not one of them. Returns how many transitions
+ * there were.
  */
 export async function isWholeHistory(t: ExecutionContext, databaseUrl: string, receiver: Receiver): Promise<number> {
-  const transitions = await withClient(databaseUrl, async (client) => (await client.query<TransitionRow>(
-    `SELECT t.monitor_id, t.sequence, t.from_state, t.to_state, array_remove(array_agg(d.id), NULL) AS deliveries
-     FROM transitions t LEFT JOIN deliveries d ON d.monitor_id = t.monitor_id AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence
+  const transitions = await withClient(
+    databaseUrl,
+    async (client) =>
+      (
+        await client.query<TransitionRow>(
+          `SELECT t.monitor_id, t.sequence, t.from_state, t.to_state, array_remove(array_agg(d.id), NULL) AS deliveries
+     FROM transitions t LEFT JOIN deliveries d ON d.monitor_id = t.monitor_id
+       AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence
      GROUP BY t.monitor_id, t.sequence ORDER BY t.monitor_id, t.sequence`,
-  )).rows);
+        )
+      ).rows,
+  );
   for (const chain of Map.groupBy(transitions, (transition) => transition.monitor_id).values()) {
-    t.deepEqual(chain.map(({ sequence }) => sequence), chain.map((_, index) => index + 1));
-    t.deepEqual(chain.map(({ from_state }) => from_state), ['pending', ...chain.map(({ to_state }) => to_state)].slice(0, -1));
+    t.deepEqual(
+      chain.map(({ sequence }) => sequence),
+      chain.map((_, index) => index + 1),
+    );
+    t.deepEqual(
+      chain.map(({ from_state }) => from_state),
+      ['pending', ...chain.map(({ to_state }) => to_state)].slice(0, -1),
+    );
     t.true(chain.every(({ from_state, to_state }) => from_state !== to_state));
   }
-  t.deepEqual(transitions.filter(({ deliveries }) => deliveries.length !== 1), []);
+  t.deepEqual(
+    transitions.filter(({ deliveries }) => deliveries.length !== 1),
+    [],
+  );
   const arrived = new Set(eventsAt(receiver).map(({ json }) => String(json['delivery_id'])));
   t.deepEqual([...arrived].toSorted(), transitions.flatMap(({ deliveries }) => deliveries).toSorted());
   return transitions.length;

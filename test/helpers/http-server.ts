@@ -1,9 +1,7 @@
 import { once } from 'node:events';
-import http from 'node:http';
-import type { RequestListener } from 'node:http';
+import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
-import net from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import net, { type AddressInfo, type Server, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import type { KeyPair } from './certificates.ts';
 

@@ -6,15 +6,27 @@ export type InProcessRequest = { method: string; path: string; headers?: Record<
 export type InProcessAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
 
 /**
- * Speaks HTTP to a server of this process by way of memory: the same parser, the same application, and none of the system calls that sockets cost,
- * which are most of what a small request takes. Connections are kept. `address` is where the server takes them to come from.
+ * Speaks HTTP to a server of this process by way of memory: the same parser, the same application, and none of the
+ * system calls that sockets cost, which are most of what a small request takes. Connections are kept. `address` is
+ * where the server takes them to come from.
  */
-export function connectInProcess(server: Server, address?: string): { send: (request: InProcessRequest) => Promise<InProcessAnswer>; close: () => void } {
+export function connectInProcess(
+  server: Server,
+  address?: string,
+): { send: (request: InProcessRequest) => Promise<InProcessAnswer>; close: () => void } {
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = () => {
     const [ours, theirs] = duplexPair();
     // What servers and agents ask of sockets and plain streams do not have.
-    for (const side of [ours, theirs]) Object.assign(side, { setTimeout: () => side, setNoDelay: () => side, setKeepAlive: () => side, ref: () => side, unref: () => side, remoteAddress: address });
+    for (const side of [ours, theirs])
+      Object.assign(side, {
+        setTimeout: () => side,
+        setNoDelay: () => side,
+        setKeepAlive: () => side,
+        ref: () => side,
+        unref: () => side,
+        remoteAddress: address,
+      });
     // A pair does not know that one of its sides is gone, as sockets do.
     ours.once('close', () => theirs.destroy());
     server.emit('connection', theirs);

@@ -1,6 +1,5 @@
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { ExecutionContext } from 'ava';
-import { request } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { until } from './until.ts';
 
 /** An event as it came, and when (milliseconds of `performance.now`). */
@@ -19,7 +18,11 @@ export type LiveStream = {
 };
 
 /** Opens the stream of an installation and waits until nothing is missed any more; it ends with the test. */
-export async function openLiveStream(t: ExecutionContext, url: string, headers: Record<string, string>): Promise<LiveStream> {
+export async function openLiveStream(
+  t: ExecutionContext,
+  url: string,
+  headers: Record<string, string>,
+): Promise<LiveStream> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const asking = request(`${url}/v1/live`, { headers, agent: false }, resolve);
     asking.once('error', reject);
@@ -42,10 +45,20 @@ function readEvents(answer: IncomingMessage): LiveStream {
     const blocks = (rest + text).split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
-      const fields = new Map(block.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
+      const fields = new Map(
+        block
+          .split('\n')
+          .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      );
       const [event, data, id] = [fields.get('event'), fields.get('data'), fields.get('id')];
       if (event === undefined || data === undefined) asides.push(block);
-      else events.push({ event, data: JSON.parse(data) as Record<string, unknown>, id: id ?? '', atMs: performance.now() });
+      else
+        events.push({
+          event,
+          data: JSON.parse(data) as Record<string, unknown>,
+          id: id ?? '',
+          atMs: performance.now(),
+        });
     }
   });
   answer.once('error', () => (isEnded = true));
@@ -55,7 +68,12 @@ function readEvents(answer: IncomingMessage): LiveStream {
     events,
     asides,
     isEnded: () => isEnded,
-    next: (event, data = {}) => until(() => events.find((one) => one.event === event && Object.entries(data).every(([name, value]) => one.data[name] === value))),
+    next: (event, data = {}) =>
+      until(() =>
+        events.find(
+          (one) => one.event === event && Object.entries(data).every(([name, value]) => one.data[name] === value),
+        ),
+      ),
     close: () => answer.destroy(),
   };
 }

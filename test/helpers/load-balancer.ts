@@ -23,10 +23,14 @@ const SEND_EVERY_MS = 120;
 const DEADLINE_MS = 30_000;
 
 /**
- * Sends one call after the other, in a steady rhythm, to the web processes that were ready when they were asked last, over connections that
- * are kept; to all that are there while none says so, for on a busy machine the answer may take long. It repeats nothing: what fails has failed.
+ * Sends one call after the other, in a steady rhythm, to the web processes that were ready when they were asked last,
+ * over connections that are kept; to all that are there while none says so, for on a busy machine the answer may take
+ * long. It repeats nothing: what fails has failed.
  */
-export function startLoadBalancer(t: ExecutionContext, { token, nextCall }: { token: string; nextCall: (sent: number) => Call }): LoadBalancer {
+export function startLoadBalancer(
+  t: ExecutionContext,
+  { token, nextCall }: { token: string; nextCall: (sent: number) => Call },
+): LoadBalancer {
   const backends = new Set<Backend>();
   const failures: string[] = [];
   const underWay = new Set<Promise<unknown>>();
@@ -35,16 +39,29 @@ export function startLoadBalancer(t: ExecutionContext, { token, nextCall }: { to
 
   const send = async ({ url, agent }: Backend, { method, path, body }: Call): Promise<number> => {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const headers = { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) };
-    const call = request(`${url}${path}`, { method, agent, headers, timeout: DEADLINE_MS }, (response) => void text(response).then(() => resolve(response.statusCode ?? 0), reject));
-    call.on('timeout', () => call.destroy(new Error('no answer'))).on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    };
+    const call = request(
+      `${url}${path}`,
+      { method, agent, headers, timeout: DEADLINE_MS },
+      (response) => void text(response).then(() => resolve(response.statusCode ?? 0), reject),
+    );
+    call
+      .on('timeout', () => call.destroy(new Error('no answer')))
+      .on('error', reject)
+      .end(body === undefined ? undefined : JSON.stringify(body));
     return await promise;
   };
   const ask = async (backend: Backend) => {
-    backend.isReady = await send(backend, { method: 'GET', path: '/readyz' }).then((status) => status === 200, (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED') backends.delete(backend);
-      return false;
-    });
+    backend.isReady = await send(backend, { method: 'GET', path: '/readyz' }).then(
+      (status) => status === 200,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ECONNREFUSED') backends.delete(backend);
+        return false;
+      },
+    );
   };
   const sendNext = async () => {
     const ready = [...backends].filter(({ isReady }) => isReady);
@@ -52,7 +69,8 @@ export function startLoadBalancer(t: ExecutionContext, { token, nextCall }: { to
     const call = nextCall(sent);
     const backend = choice[sent % choice.length];
     sent += 1;
-    const outcome = backend === undefined ? 'nobody was there' : await send(backend, call).catch((error: Error) => error.message);
+    const outcome =
+      backend === undefined ? 'nobody was there' : await send(backend, call).catch((error: Error) => error.message);
     if (typeof outcome === 'number' && outcome < 500) answered += 1;
     else failures.push(`${call.method} ${call.path}: ${outcome}`);
   };

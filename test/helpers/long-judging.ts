@@ -4,7 +4,11 @@ import type { Assertion } from '../../core/monitor.ts';
 export const HOSTILE_BODY = withoutOrder(54_000);
 
 /** Patterns that take a second each on `HOSTILE_BODY`. */
-export const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) => ({ source: 'text_body', op: 'matches', value: `a[ab]{${300 + index}}[cd]` }));
+export const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) => ({
+  source: 'text_body',
+  op: 'matches',
+  value: `a[ab]{${300 + index}}[cd]`,
+}));
 
 function withoutOrder(length: number): string {
   let state = 1;

@@ -6,7 +6,10 @@ type Timer = { atMs: number; call: () => void };
 export type ManualTime = {
   now: () => number;
   wake: (afterMs: number, call: () => void) => () => void;
-  /** Moves on by so much: whatever is due on the way is called at its own moment, and what follows from it gets its turn. */
+  /**
+   * Moves on by so much: whatever is due on the way is called at its own moment, and what follows from it gets its
+   * turn.
+   */
   pass: (ms: number) => Promise<void>;
   /** The wall clock is set, or the machine slept: timers stay as far ahead as they were. */
   jump: (ms: number) => void;

@@ -6,18 +6,32 @@ import { createTestDatabase } from './database.ts';
 import { startProgram, type Program } from './program.ts';
 import { newDataDir, startService, type Service } from './running-service.ts';
 
-/** The whole service on a database that outlives it, so that it can be killed and started again; customers' agents reach it wherever it is. */
+/**
+ * The whole service on a database that outlives it, so that it can be killed and started again; customers' agents reach
+ * it wherever it is.
+ */
 export type Installation = {
   databaseUrl: string;
   service: Service;
   /** Starts it again, on another port, with some of its variables changed. */
   restart: (changed?: Record<string, string>) => Promise<void>;
   /** Makes an agent of the first tenant and starts the program with its token. */
-  startAgent: (name: string, options?: { distort?: GateOptions['distort']; env?: Record<string, string> }) => Promise<OwnAgent>;
+  startAgent: (
+    name: string,
+    options?: { distort?: GateOptions['distort']; env?: Record<string, string> },
+  ) => Promise<OwnAgent>;
 };
 
 /** A customer's agent while it runs. */
-export type OwnAgent = { id: string; name: string; token: string; dataDir: string; gate: AgentGate; program: Program; start: () => Program };
+export type OwnAgent = {
+  id: string;
+  name: string;
+  token: string;
+  dataDir: string;
+  gate: AgentGate;
+  program: Program;
+  start: () => Program;
+};
 
 /** Starts an installation without any shared agent's help being needed. */
 export async function startInstallation(t: ExecutionContext, env: Record<string, string> = {}): Promise<Installation> {
@@ -46,9 +60,19 @@ export async function startInstallation(t: ExecutionContext, env: Record<string,
     async startAgent(name, { distort, env: agentEnv = {} } = {}) {
       const [tenant] = await administer('tenant', 'list');
       const made = await administer('agent', 'create', '--tenant', tenant.id, '--name', name);
-      const gate = await openGate(t, { serviceUrl: () => installation.service.url, ...(distort !== undefined && { distort }) });
+      const gate = await openGate(t, {
+        serviceUrl: () => installation.service.url,
+        ...(distort !== undefined && { distort }),
+      });
       const dataDir = await newDataDir(t);
-      const start = () => startProgram(t, ['agent/main.ts'], { SPOTCHECK_URL: gate.url, SPOTCHECK_AGENT_TOKEN: made.token, DATA_DIR: dataDir, AGENT_PULL_SECONDS: '1', ...agentEnv });
+      const start = () =>
+        startProgram(t, ['agent/main.ts'], {
+          SPOTCHECK_URL: gate.url,
+          SPOTCHECK_AGENT_TOKEN: made.token,
+          DATA_DIR: dataDir,
+          AGENT_PULL_SECONDS: '1',
+          ...agentEnv,
+        });
       const agent = { id: String(made.id), name, token: String(made.token), dataDir, gate, program: start(), start };
       await gate.nextPull();
       return agent;

@@ -14,8 +14,8 @@ const PREPARED_LOCK = 4_072;
 const run = promisify(execFile);
 
 /**
- * Fills a data directory as a first start leaves it that was cut short before it made any account: the database is there and migrated. For
- * tests of what comes after; preparing it takes as long as all the rest of a start.
+ * Fills a data directory as a first start leaves it that was cut short before it made any account: the database is
+ * there and migrated. For tests of what comes after; preparing it takes as long as all the rest of a start.
  */
 export async function prepareDataDir(dataDir: string): Promise<void> {
   const prepared = await ensurePrepared();
@@ -29,7 +29,13 @@ async function ensurePrepared(): Promise<string> {
   const prepared = join(testDataPlace(), 'prepared-data-dir');
   await withClient(testServers().databaseUrl, async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [PREPARED_LOCK]);
-    if (await stat(prepared).then(() => true, () => false)) return;
+    if (
+      await stat(prepared).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
     const draft = await mkdtemp(`${prepared}-`);
     await makeIn(draft).catch(async (error: unknown) => {
       await rm(draft, { recursive: true, force: true });

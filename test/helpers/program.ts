@@ -34,16 +34,24 @@ export type Circumstances = { uid?: number; gid?: number; cwd?: string };
 /** What every program gets of our environment: how programs and what Node has compiled before are found. */
 export function ownEnvironment(): Record<string, string> {
   const names = ['PATH', 'HOME', 'NODE_COMPILE_CACHE'];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
 }
 
-/** Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end of the test. */
+/**
+ * Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end
+ * of the test.
+ */
 export function startProgram(t: Ending, args: readonly string[], env: Record<string, string>): Program {
   return startProgramAs(t, { args, env });
 }
 
 /** Starts `node <args>` under other circumstances. */
-export function startProgramAs(t: Ending, { args, env, ...circumstances }: Circumstances & { args: readonly string[]; env: Record<string, string> }): Program {
+export function startProgramAs(
+  t: Ending,
+  { args, env, ...circumstances }: Circumstances & { args: readonly string[]; env: Record<string, string> },
+): Program {
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     ...circumstances,
@@ -52,7 +60,8 @@ export function startProgramAs(t: Ending, { args, env, ...circumstances }: Circu
   });
   const chunks: string[] = [];
   const complaints: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
   child.stderr.on('data', (text: string) => complaints.push(text));
   const exited = once(child, 'close').then(([status]: (number | null)[]) => status ?? null);
   t.teardown(async () => {
@@ -70,7 +79,8 @@ export function startProgramAs(t: Ending, { args, env, ...circumstances }: Circu
       const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       const status = await exited;
       clearTimeout(kill);
-      if (status === null && child.signalCode === 'SIGKILL' && signal !== 'SIGKILL') throw new Error(`did not stop: ${chunks.join('').slice(-4000)}`);
+      if (status === null && child.signalCode === 'SIGKILL' && signal !== 'SIGKILL')
+        throw new Error(`did not stop: ${chunks.join('').slice(-4000)}`);
       return status;
     },
   };

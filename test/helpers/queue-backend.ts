@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { testServers } from './test-servers.ts';
 
 /** One place that queues can live in; null as `redisUrl` = in the test's own PostgreSQL database. */
-export type QueueBackend = { name: 'postgres'; redisUrl: null; prefix: string } | { name: 'redis'; redisUrl: string; prefix: string };
+export type QueueBackend =
+  | { name: 'postgres'; redisUrl: null; prefix: string }
+  | { name: 'redis'; redisUrl: string; prefix: string };
 
 /** Lists the backends of this run, to be tested one by one; the prefix is the caller's own. */
 export function listQueueBackends(): readonly QueueBackend[] {

@@ -7,7 +7,16 @@ import { until } from './until.ts';
 export const AT_WORK_MS = 30_000;
 
 /** Enough for each of three masters of a Cluster to hold some. */
-export const NAMES = ['evaluate', 'deliver', 'maintain', 'look-up', 'check-hanoi', 'check-lima', 'check-oslo', 'check-service'];
+export const NAMES = [
+  'evaluate',
+  'deliver',
+  'maintain',
+  'look-up',
+  'check-hanoi',
+  'check-lima',
+  'check-oslo',
+  'check-service',
+];
 
 const PREFIX = 'spotcheck';
 
@@ -18,9 +27,20 @@ export const keyOf = (name: string) => `{${PREFIX}:${name}}`;
 export function openQueuesAtWork(t: ExecutionContext, redisUrl: string) {
   const done = new Map<string, Set<string>>(NAMES.map((name) => [name, new Set()]));
   const errors: string[] = [];
-  const backend = openQueueBackend({ databaseUrl: '', redisUrl, prefix: PREFIX, onError: ({ message }) => errors.push(message) });
+  const backend = openQueueBackend({
+    databaseUrl: '',
+    redisUrl,
+    prefix: PREFIX,
+    onError: ({ message }) => errors.push(message),
+  });
   const queues = NAMES.map((name) => backend.createQueue<{ mark: string }>(name));
-  const workers = NAMES.map((name) => backend.createWorker<{ mark: string }>(name, async ({ data }) => done.get(name)?.add(data.mark), { concurrency: 5, lockDurationMs: 15_000, onFailed: () => undefined }));
+  const workers = NAMES.map((name) =>
+    backend.createWorker<{ mark: string }>(name, async ({ data }) => done.get(name)?.add(data.mark), {
+      concurrency: 5,
+      lockDurationMs: 15_000,
+      onFailed: () => undefined,
+    }),
+  );
   t.teardown(async () => {
     await Promise.all(workers.map((worker) => worker.close()));
     await Promise.all(queues.map((queue) => queue.close()));
@@ -35,7 +55,9 @@ export function openQueuesAtWork(t: ExecutionContext, redisUrl: string) {
         await queue.add('job', { mark }, { removeOnComplete: true }).catch(() => undefined);
         return done.get(queue.name)?.has(mark) ?? false;
       };
-      const wasDone = await until(isDone, { timeoutMs: deadline - performance.now(), intervalMs: 250 }).catch(() => false);
+      const wasDone = await until(isDone, { timeoutMs: deadline - performance.now(), intervalMs: 250 }).catch(
+        () => false,
+      );
       return wasDone ? [] : [queue.name];
     });
     return (await Promise.all(work)).flat();

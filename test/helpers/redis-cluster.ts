@@ -2,9 +2,20 @@ import type { ExecutionContext } from 'ava';
 import { startRedisCluster, type ClusterSize, type RedisCluster } from '../../tools/redis-cluster.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Starts a Cluster that ends with the test. A node counts as dead after two seconds, and a replica takes its place a second or two later. Throws where redis-server is not installed. */
-export async function startOwnCluster(t: ExecutionContext, { masters = 3, replicas = 3, nodeTimeoutMs = 2000, tls }: Partial<ClusterSize> = {}): Promise<RedisCluster> {
-  const cluster = await startRedisCluster(await temporaryFolder(t), { masters, replicas, nodeTimeoutMs, ...(tls !== undefined && { tls }) });
+/**
+ * Starts a Cluster that ends with the test. A node counts as dead after two seconds, and a replica takes its place a
+ * second or two later. Throws where redis-server is not installed.
+ */
+export async function startOwnCluster(
+  t: ExecutionContext,
+  { masters = 3, replicas = 3, nodeTimeoutMs = 2000, tls }: Partial<ClusterSize> = {},
+): Promise<RedisCluster> {
+  const cluster = await startRedisCluster(await temporaryFolder(t), {
+    masters,
+    replicas,
+    nodeTimeoutMs,
+    ...(tls !== undefined && { tls }),
+  });
   if (cluster === null) throw new Error('redis-server is not installed');
   t.teardown(cluster.stop);
   return cluster;

@@ -4,7 +4,15 @@ import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 
 /** A Redis of the test's own, which keeps nothing over a stop. */
-export type OwnRedis = { url: string; stop: () => Promise<void>; start: () => Promise<void>; freeze: () => void; thaw: () => void; flush: () => Promise<void>; disconnectAll: () => Promise<void> };
+export type OwnRedis = {
+  url: string;
+  stop: () => Promise<void>;
+  start: () => Promise<void>;
+  freeze: () => void;
+  thaw: () => void;
+  flush: () => Promise<void>;
+  disconnectAll: () => Promise<void>;
+};
 
 /** Starts a Redis that ends with the test; null where redis-server is not installed. */
 export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | null> {

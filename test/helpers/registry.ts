@@ -6,7 +6,10 @@ import { startHttpServer, startRawServer } from './http-server.ts';
 export type WhoisTestServer = { host: string; port: number; queries: string[] };
 
 /** Starts a WHOIS server: reads one line, says what `answer` makes of it (null = nothing, and never closes), closes. */
-export async function startWhoisServer(t: ExecutionContext, answer: (query: string) => string | Buffer | null): Promise<WhoisTestServer> {
+export async function startWhoisServer(
+  t: ExecutionContext,
+  answer: (query: string) => string | Buffer | null,
+): Promise<WhoisTestServer> {
   const queries: string[] = [];
   const { port } = await startRawServer(t, (socket) => {
     let asked = '';
@@ -36,20 +39,46 @@ export async function startRdapServer(t: ExecutionContext, listener: RequestList
 
 /** A domain object in the shape of a gTLD registry's answer; `expiry` is its eventDate, null = it publishes none. */
 export function rdapDomain(name: string, expiry: string | null): string {
-  const events = [{ eventAction: 'registration', eventDate: '1997-09-15T04:00:00Z' }, { eventAction: 'last update of RDAP database', eventDate: '2026-11-20T10:00:00Z' }];
+  const events = [
+    { eventAction: 'registration', eventDate: '1997-09-15T04:00:00Z' },
+    { eventAction: 'last update of RDAP database', eventDate: '2026-11-20T10:00:00Z' },
+  ];
   return JSON.stringify({
     objectClassName: 'domain',
     handle: '2138514_DOMAIN_COM-VRSN',
     ldhName: name.toUpperCase(),
     status: ['client delete prohibited', 'client transfer prohibited'],
-    entities: [{
-      objectClassName: 'entity',
-      handle: '292',
-      roles: ['registrar'],
-      vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', 'Example Registrar Inc.']]],
-      entities: [{ objectClassName: 'entity', roles: ['abuse'], vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', '']]] }],
-    }],
-    events: expiry === null ? events : [...events.slice(0, 1), { eventAction: 'expiration', eventDate: expiry }, ...events.slice(1)],
+    entities: [
+      {
+        objectClassName: 'entity',
+        handle: '292',
+        roles: ['registrar'],
+        vcardArray: [
+          'vcard',
+          [
+            ['version', {}, 'text', '4.0'],
+            ['fn', {}, 'text', 'Example Registrar Inc.'],
+          ],
+        ],
+        entities: [
+          {
+            objectClassName: 'entity',
+            roles: ['abuse'],
+            vcardArray: [
+              'vcard',
+              [
+                ['version', {}, 'text', '4.0'],
+                ['fn', {}, 'text', ''],
+              ],
+            ],
+          },
+        ],
+      },
+    ],
+    events:
+      expiry === null
+        ? events
+        : [...events.slice(0, 1), { eventAction: 'expiration', eventDate: expiry }, ...events.slice(1)],
     rdapConformance: ['rdap_level_0', 'icann_rdap_response_profile_0'],
   });
 }

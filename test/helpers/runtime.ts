@@ -5,8 +5,8 @@ import { Registry } from 'prom-client';
 import type { Monitor, MonitorSettings } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { listCheckRegions, registerSharedAgent, type Agent } from '../../models/agents.ts';
-import { createMonitor } from '../../models/monitor-changes.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
+import { createMonitor } from '../../models/monitor-changes.ts';
 import { createTenant } from '../../models/tenants.ts';
 import { openRuntime } from '../../workers/open-runtime.ts';
 import type { Runtime } from '../../workers/runtime.ts';
@@ -61,7 +61,14 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
     logLines,
     scheduleChanges,
     listRegions: () => listCheckRegions(runtime.database),
-    addAgent: (region) => registerSharedAgent(runtime.database, { newId: runtime.newId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: runtime.now() }),
+    addAgent: (region) =>
+      registerSharedAgent(runtime.database, {
+        newId: runtime.newId('agt'),
+        region,
+        version: '0.1.0',
+        arch: 'x64',
+        nowMs: runtime.now(),
+      }),
     async addMonitor(agents, settings = {}) {
       const created = await createMonitor(
         runtime.database,
@@ -103,7 +110,11 @@ export const SETTINGS: MonitorSettings = {
 };
 
 /** A result of one source as the check worker would measure it. */
-export function resultOf(monitor: Pick<Monitor, 'no'>, agent: Pick<Agent, 'no'>, given: Pick<MeasuredResult, 'dueAtMs' | 'verdict'> & Partial<MeasuredResult>): MeasuredResult {
+export function resultOf(
+  monitor: Pick<Monitor, 'no'>,
+  agent: Pick<Agent, 'no'>,
+  given: Pick<MeasuredResult, 'dueAtMs' | 'verdict'> & Partial<MeasuredResult>,
+): MeasuredResult {
   const isUp = given.verdict === 'up';
   return {
     monitorNo: monitor.no,

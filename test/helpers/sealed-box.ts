@@ -2,7 +2,9 @@
 export async function sealFor(publicKey: string, secrets: unknown): Promise<string> {
   const { default: sodium } = await import('libsodium-wrappers');
   await sodium.ready;
-  return Buffer.from(sodium.crypto_box_seal(JSON.stringify(secrets), Buffer.from(publicKey, 'base64'))).toString('base64');
+  return Buffer.from(sodium.crypto_box_seal(JSON.stringify(secrets), Buffer.from(publicKey, 'base64'))).toString(
+    'base64',
+  );
 }
 
 /** The public key (base64) that libsodium finds to a private one. */

@@ -2,16 +2,26 @@ import * as fc from 'fast-check';
 import { bucketOf, mergeHistograms } from '../../core/latency-histogram.ts';
 import type { Phases, Vote } from '../../core/verdict.ts';
 import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
-import { noteLateHours } from '../../models/late-hours.ts';
 import type { Database } from '../../models/database.ts';
+import { noteLateHours } from '../../models/late-hours.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import type { Tally } from '../../models/statistics.ts';
 
 /** A check as far as statistics go. */
-export type SeenCheck = { monitorNo: number; agentNo: number; atMs: number; verdict: Vote; latencyMs: number | null; phases: Phases | null };
+export type SeenCheck = {
+  monitorNo: number;
+  agentNo: number;
+  atMs: number;
+  verdict: Vote;
+  latencyMs: number | null;
+  phases: Phases | null;
+};
 
 const phase = fc.option(fc.integer({ min: 0, max: 900 }), { nil: null });
-const phases = fc.option(fc.record({ dnsMs: phase, connectMs: phase, tlsMs: phase, firstByteMs: phase, downloadMs: phase }), { nil: null });
+const phases = fc.option(
+  fc.record({ dnsMs: phase, connectMs: phase, tlsMs: phase, firstByteMs: phase, downloadMs: phase }),
+  { nil: null },
+);
 
 /** Checks of three monitors by two agents, at these moments. */
 export function seenCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<SeenCheck> {
@@ -20,18 +30,29 @@ export function seenCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<SeenCheck> {
     agentNo: fc.integer({ min: 1, max: 2 }),
     atMs,
     verdict: fc.constantFrom<Vote>('up', 'up', 'up', 'degraded', 'down', 'none'),
-    latencyMs: fc.option(fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 20_000 })), { nil: null, freq: 5 }),
+    latencyMs: fc.option(fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 20_000 })), {
+      nil: null,
+      freq: 5,
+    }),
     phases,
   });
 }
 
 /** A check is known by monitor, agent and time: of several the first one counts. */
 export function withoutRepeats(checks: readonly SeenCheck[]): SeenCheck[] {
-  return [...new Map(checks.toReversed().map((check) => [`${check.monitorNo}/${check.agentNo}/${check.atMs}`, check])).values()].toReversed();
+  return [
+    ...new Map(
+      checks.toReversed().map((check) => [`${check.monitorNo}/${check.agentNo}/${check.atMs}`, check]),
+    ).values(),
+  ].toReversed();
 }
 
 /** Stores checks as the evaluator does at `nowMs`. */
-export async function storeChecks(database: Pick<Database, 'pool'>, checks: readonly SeenCheck[], nowMs: number): Promise<void> {
+export async function storeChecks(
+  database: Pick<Database, 'pool'>,
+  checks: readonly SeenCheck[],
+  nowMs: number,
+): Promise<void> {
   const results = checks.map(resultOf);
   await inPoolTransaction(database, async (run) => {
     await storeResults(run, results);
@@ -40,7 +61,15 @@ export async function storeChecks(database: Pick<Database, 'pool'>, checks: read
 }
 
 function resultOf({ atMs, ...check }: SeenCheck): MeasuredResult {
-  return { ...check, dueAtMs: atMs, checksVersion: 1, cause: check.verdict === 'up' ? null : 'timeout', reason: null, httpStatus: null, answer: null };
+  return {
+    ...check,
+    dueAtMs: atMs,
+    checksVersion: 1,
+    cause: check.verdict === 'up' ? null : 'timeout',
+    reason: null,
+    httpStatus: null,
+    answer: null,
+  };
 }
 
 /** What statistics must say of these checks, counted one by one. */
@@ -60,31 +89,70 @@ export function tallyOfChecks(checks: readonly SeenCheck[]): Tally {
     none: count('none'),
     latency: mergeHistograms(latencies.map((ms) => ({ buckets: [bucketOf(ms)], counts: [1] }))),
     phases: Object.fromEntries(means),
-    phaseChecks: Object.fromEntries(means.map(([name]) => [name, timed.flatMap((check) => check.phases?.[name] ?? []).length])),
+    phaseChecks: Object.fromEntries(
+      means.map(([name]) => [name, timed.flatMap((check) => check.phases?.[name] ?? []).length]),
+    ),
   };
 }
 
 /** Means are doubles in whatever order they were summed: with those of equal tallies made equal. */
 export function roundedTally(tally: Tally): Tally {
-  return { ...tally, phases: Object.fromEntries(Object.entries(tally.phases).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])) };
+  return {
+    ...tally,
+    phases: Object.fromEntries(Object.entries(tally.phases).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])),
+  };
 }
 
 /** What is stored as roll-ups, each as a tally, by `monitor/agent/time` in its order. */
-export async function readRollups(database: Pick<Database, 'pool'>, table: 'hourly_rollups' | 'daily_rollups'): Promise<[string, Tally][]> {
-  type Row = { at: number; monitor_no: number; agent_no: number; up: number; degraded: number; down: number; none: number; buckets: number[]; counts: number[]; phases: number[] | null };
-  const rows = await runOn(database.pool)<Row>(`SELECT at, monitor_no, agent_no, up, degraded, down, none, to_json(buckets) AS buckets, to_json(counts) AS counts, to_json(phases) AS phases FROM ${table}`);
+export async function readRollups(
+  database: Pick<Database, 'pool'>,
+  table: 'hourly_rollups' | 'daily_rollups',
+): Promise<[string, Tally][]> {
+  type Row = {
+    at: number;
+    monitor_no: number;
+    agent_no: number;
+    up: number;
+    degraded: number;
+    down: number;
+    none: number;
+    buckets: number[];
+    counts: number[];
+    phases: number[] | null;
+  };
+  const rows = await runOn(database.pool)<Row>(
+    `SELECT at, monitor_no, agent_no, up, degraded, down, none, to_json(buckets) AS buckets, to_json(counts) AS counts,
+     to_json(phases) AS phases FROM ${table}`,
+  );
   const names = ['dnsMs', 'connectMs', 'tlsMs', 'firstByteMs', 'downloadMs'];
   return inOrder(
     rows.map(({ at, monitor_no: monitorNo, agent_no: agentNo, buckets, counts, phases: places, ...verdicts }) => {
-      const means = names.flatMap((name, index) => ((places?.[2 * index + 1] ?? 0) === 0 ? [] : [[name, (places?.[2 * index] ?? 0) / (places?.[2 * index + 1] ?? 1)]]));
-      return [`${monitorNo}/${agentNo}/${at}`, { ...verdicts, latency: { buckets, counts }, phases: Object.fromEntries(means), phaseChecks: Object.fromEntries(means.map(([name]) => [name, places?.[2 * names.indexOf(String(name)) + 1] ?? 0])) }];
+      const means = names.flatMap((name, index) =>
+        (places?.[2 * index + 1] ?? 0) === 0
+          ? []
+          : [[name, (places?.[2 * index] ?? 0) / (places?.[2 * index + 1] ?? 1)]],
+      );
+      return [
+        `${monitorNo}/${agentNo}/${at}`,
+        {
+          ...verdicts,
+          latency: { buckets, counts },
+          phases: Object.fromEntries(means),
+          phaseChecks: Object.fromEntries(
+            means.map(([name]) => [name, places?.[2 * names.indexOf(String(name)) + 1] ?? 0]),
+          ),
+        },
+      ];
     }),
   );
 }
 
 /** What must be stored of these checks, by steps of that length. */
 export function rollupsOfChecks(checks: readonly SeenCheck[], stepMs: number): [string, Tally][] {
-  const groups = Map.groupBy(checks, ({ monitorNo, agentNo, atMs }) => `${monitorNo}/${agentNo}/${Math.floor(atMs / stepMs) * stepMs}`);
+  const groups = Map.groupBy(
+    checks,
+    ({ monitorNo, agentNo, atMs }) => `${monitorNo}/${agentNo}/${Math.floor(atMs / stepMs) * stepMs}`,
+  );
   return inOrder([...groups].map(([key, ofKey]) => [key, tallyOfChecks(ofKey)]));
 }
 

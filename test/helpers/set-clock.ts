@@ -5,7 +5,10 @@ import { join } from 'node:path';
 /** Where Debian's package `libfaketime` keeps the library for programs with threads, by architecture. */
 const LIBRARIES = ['x86_64', 'aarch64'].map((name) => `/usr/lib/${name}-linux-gnu/faketime/libfaketimeMT.so.1`);
 
-/** A wall clock that can be set while the programs that go by it run; their monotonic clocks stay true, as those of a real machine do. */
+/**
+ * A wall clock that can be set while the programs that go by it run; their monotonic clocks stay true, as those of a
+ * real machine do.
+ */
 export type SettableClock = {
   /** What a program finds in its environment that goes by this clock. */
   env: Record<string, string>;
@@ -16,7 +19,8 @@ export type SettableClock = {
 };
 
 /** What the runner says where tests that set clocks are left out. */
-export const NO_FAKETIME = 'libfaketime is not installed: the tests that set clocks did not run (Debian: apt-get install libfaketime)';
+export const NO_FAKETIME =
+  'libfaketime is not installed: the tests that set clocks did not run (Debian: apt-get install libfaketime)';
 
 /** Null where libfaketime is not installed. */
 export function findFaketime(): string | null {
@@ -38,7 +42,13 @@ export async function makeSettableClock(): Promise<SettableClock | null> {
   };
   await set(0);
   return {
-    env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: path, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1', FAKETIME_DONT_RESET: '1' },
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: path,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      FAKETIME_DONT_RESET: '1',
+    },
     set,
     remove: () => rm(folder, { recursive: true, force: true }),
   };

@@ -20,7 +20,10 @@ export type SlackServer = {
   posts: SlackPost[];
   /** How often a code was brought for exchange. */
   exchanges: () => number;
-  /** What a person does in Slack: opens the link, chooses a channel and allows; returns the address that Slack sends them back to. */
+  /**
+   * What a person does in Slack: opens the link, chooses a channel and allows; returns the address that Slack sends
+   * them back to.
+   */
   approve(authorizeUrl: string, channel?: string): string;
   /** The app is removed from the workspace: its webhooks are gone. */
   revoke(): void;
@@ -65,7 +68,12 @@ export async function startSlackServer(t: ExecutionContext): Promise<SlackServer
       team: { id: 'T0ACME', name: 'Acme' },
       enterprise: null,
       is_enterprise_install: false,
-      incoming_webhook: { channel: granted.channel, channel_id: 'C0ALERTS', configuration_url: 'https://acme.slack.com/services/B0', url: `${origin}${path}` },
+      incoming_webhook: {
+        channel: granted.channel,
+        channel_id: 'C0ALERTS',
+        configuration_url: 'https://acme.slack.com/services/B0',
+        url: `${origin}${path}`,
+      },
     };
   };
 
@@ -74,7 +82,11 @@ export async function startSlackServer(t: ExecutionContext): Promise<SlackServer
     if (answers.api !== null) return reply(response, answers.api);
     const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') ?? false;
     const json = isForm ? exchange(new URLSearchParams(body)) : { ok: false, error: 'invalid_post_type' };
-    return reply(response, { status: 200, body: JSON.stringify(json), headers: { 'Content-Type': 'application/json; charset=utf-8' } });
+    return reply(response, {
+      status: 200,
+      body: JSON.stringify(json),
+      headers: { 'Content-Type': 'application/json; charset=utf-8' },
+    });
   };
 
   const serveWebhook = async (request: IncomingMessage, response: ServerResponse) => {
@@ -102,7 +114,8 @@ export async function startSlackServer(t: ExecutionContext): Promise<SlackServer
     approve(authorizeUrl, channel = '#alerts') {
       const { searchParams } = new URL(authorizeUrl);
       const redirectUri = searchParams.get('redirect_uri') ?? '';
-      if (searchParams.get('client_id') !== SLACK_CLIENT_ID || searchParams.get('scope') !== 'incoming-webhook') throw new Error(`Slack would show an error for ${authorizeUrl}`);
+      if (searchParams.get('client_id') !== SLACK_CLIENT_ID || searchParams.get('scope') !== 'incoming-webhook')
+        throw new Error(`Slack would show an error for ${authorizeUrl}`);
       const code = `${randomBytes(6).toString('hex')}.${randomBytes(6).toString('hex')}`;
       codes.set(code, { redirectUri, channel });
       const back = new URL(redirectUri);
@@ -141,11 +154,23 @@ function isGoodBlock(block: Json): boolean {
       return isGoodText(block['text'], 'mrkdwn', 3000);
     case 'context': {
       const elements = block['elements'];
-      return Array.isArray(elements) && elements.length > 0 && elements.length <= 10 && elements.every((element) => isGoodText(element, 'mrkdwn', 3000));
+      return (
+        Array.isArray(elements) &&
+        elements.length > 0 &&
+        elements.length <= 10 &&
+        elements.every((element) => isGoodText(element, 'mrkdwn', 3000))
+      );
     }
     case 'rich_text': {
       const sections = block['elements'];
-      return Array.isArray(sections) && sections.length > 0 && sections.every((section) => isObject(section) && section['type'] === 'rich_text_section' && isGoodSection(section['elements']));
+      return (
+        Array.isArray(sections) &&
+        sections.length > 0 &&
+        sections.every(
+          (section) =>
+            isObject(section) && section['type'] === 'rich_text_section' && isGoodSection(section['elements']),
+        )
+      );
     }
     default:
       return false;
@@ -153,7 +178,10 @@ function isGoodBlock(block: Json): boolean {
 }
 
 /** The fields of an element of rich text by its type; Slack refuses others, and empty texts. */
-const ELEMENT_FIELDS: Readonly<Record<string, readonly string[]>> = { text: ['type', 'text', 'style'], link: ['type', 'url', 'text', 'style'] };
+const ELEMENT_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  text: ['type', 'text', 'style'],
+  link: ['type', 'url', 'text', 'style'],
+};
 const STYLES = new Set(['bold', 'italic', 'strike', 'code']);
 
 function isGoodSection(elements: unknown): boolean {
@@ -163,8 +191,14 @@ function isGoodSection(elements: unknown): boolean {
 function isGoodElement(element: unknown): boolean {
   if (!isObject(element) || typeof element['text'] !== 'string' || element['text'] === '') return false;
   const { type, url, style } = element;
-  const isStyled = style === undefined || (isObject(style) && Object.entries(style).every(([name, value]) => STYLES.has(name) && typeof value === 'boolean'));
-  return isStyled && (type !== 'link' || (typeof url === 'string' && URL.canParse(url))) && Object.keys(element).every((key) => ELEMENT_FIELDS[String(type)]?.includes(key));
+  const isStyled =
+    style === undefined ||
+    (isObject(style) && Object.entries(style).every(([name, value]) => STYLES.has(name) && typeof value === 'boolean'));
+  return (
+    isStyled &&
+    (type !== 'link' || (typeof url === 'string' && URL.canParse(url))) &&
+    Object.keys(element).every((key) => ELEMENT_FIELDS[String(type)]?.includes(key))
+  );
 }
 
 function isObject(value: unknown): value is Json {
@@ -172,10 +206,19 @@ function isObject(value: unknown): value is Json {
 }
 
 /** Fields of a text object by its type; Slack refuses others. */
-const TEXT_FIELDS: Readonly<Record<string, readonly string[]>> = { plain_text: ['type', 'text', 'emoji'], mrkdwn: ['type', 'text', 'verbatim'] };
+const TEXT_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  plain_text: ['type', 'text', 'emoji'],
+  mrkdwn: ['type', 'text', 'verbatim'],
+};
 
 function isGoodText(value: unknown, type: 'plain_text' | 'mrkdwn', most: number): boolean {
   if (typeof value !== 'object' || value === null || !('type' in value) || !('text' in value)) return false;
   const { text: shown } = value;
-  return value.type === type && typeof shown === 'string' && shown.length > 0 && shown.length <= most && Object.keys(value).every((key) => TEXT_FIELDS[type]?.includes(key));
+  return (
+    value.type === type &&
+    typeof shown === 'string' &&
+    shown.length > 0 &&
+    shown.length <= most &&
+    Object.keys(value).every((key) => TEXT_FIELDS[type]?.includes(key))
+  );
 }

@@ -4,11 +4,17 @@ import { join, posix, relative, sep } from 'node:path';
 /** One of our files: its path from the project's root with `/`, its code without comments, and all that it imports. */
 export type SourceFile = { path: string; code: string; imports: readonly Import[] };
 
-/** `path` is set for a file of ours, `package` for a package or a `node:` module; neither for an import whose name is computed. `isType` = nothing of it is left when the code runs. */
+/**
+ * `path` is set for a file of ours, `package` for a package or a `node:` module; neither for an import whose name is
+ * computed. `isType` = nothing of it is left when the code runs.
+ */
 export type Import = { specifier: string; path: string | null; package: string | null; isType: boolean };
 
 const COMMENT_OR_STRING = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
-/** Static imports and exports, type-only ones as well; imports for their effect; `import()`, as a value or as a type; and `require`. */
+/**
+ * Static imports and exports, type-only ones as well; imports for their effect; `import()`, as a value or as a type;
+ * and `require`.
+ */
 const IMPORTS = [
   /(?:^|[;}\s])(?:import|export)\s[^'"`;]*?\bfrom\s*(['"])(?<specifier>[^'"]+)\1/g,
   /(?:^|[;}\s])import\s*(['"])(?<specifier>[^'"]+)\1/g,
@@ -20,13 +26,20 @@ const SKIPPED = new Set(['node_modules', 'coverage']);
 /** Reads every TypeScript file below the root, hidden and installed ones left out. */
 export async function readSourceFiles(root: string): Promise<readonly SourceFile[]> {
   const paths = await listFiles(root);
-  return Promise.all(paths.map(async (path) => sourceFile(relative(root, path).split(sep).join('/'), await readFile(path, 'utf8'))));
+  return Promise.all(
+    paths.map(async (path) => sourceFile(relative(root, path).split(sep).join('/'), await readFile(path, 'utf8'))),
+  );
 }
 
 /** Makes a source file from its text, as if it were in the tree. */
 export function sourceFile(path: string, text: string): SourceFile {
   const code = text.replaceAll(COMMENT_OR_STRING, (_, string: string | undefined) => string ?? ' ');
-  const imports = IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)].map(({ 0: statement, groups }) => ({ ...importFrom(path, groups?.['specifier'] ?? ''), isType: TYPES_ONLY.test(statement) })));
+  const imports = IMPORTS.flatMap((pattern) =>
+    [...code.matchAll(pattern)].map(({ 0: statement, groups }) => ({
+      ...importFrom(path, groups?.['specifier'] ?? ''),
+      isType: TYPES_ONLY.test(statement),
+    })),
+  );
   return { path, code, imports };
 }
 

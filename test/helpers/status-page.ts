@@ -1,5 +1,5 @@
-import type { ExecutionContext } from 'ava';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ExecutionContext } from 'ava';
 import { startHttpServer } from './http-server.ts';
 
 /** What a fake status page shows; tests change it as they like. */
@@ -27,7 +27,11 @@ export async function startStatusPage(t: ExecutionContext): Promise<StatusPageSe
     name: 'Shop Cloud',
     indicator: 'none',
     description: 'All Systems Operational',
-    components: [{ id: 'c1', name: 'API', status: 'operational' }, { id: 'c2', name: 'Dashboard', status: 'operational' }, { id: 'c3', name: 'Webhooks', status: 'operational' }],
+    components: [
+      { id: 'c1', name: 'API', status: 'operational' },
+      { id: 'c2', name: 'Dashboard', status: 'operational' },
+      { id: 'c3', name: 'Webhooks', status: 'operational' },
+    ],
     incidents: [],
   };
   const server: StatusPageServer = { url: '', page, requests: [], instead: null };
@@ -53,14 +57,28 @@ export async function startStatusPage(t: ExecutionContext): Promise<StatusPageSe
 
 function summaryOf({ name, indicator, description, components, incidents }: FakePage): string {
   return JSON.stringify({
-    page: { id: 'p1', name, url: 'https://status.shop.example', time_zone: 'Etc/UTC', updated_at: '2026-01-01T00:00:00.000Z' },
-    components: components.map((component, index) => ({ ...component, position: index, group: false, group_id: null, only_show_if_degraded: false })),
+    page: {
+      id: 'p1',
+      name,
+      url: 'https://status.shop.example',
+      time_zone: 'Etc/UTC',
+      updated_at: '2026-01-01T00:00:00.000Z',
+    },
+    components: components.map((component, index) => ({
+      ...component,
+      position: index,
+      group: false,
+      group_id: null,
+      only_show_if_degraded: false,
+    })),
     incidents: incidents.map((incident, index) => ({
       id: `i${index}`,
       name: incident.name,
       status: 'investigating',
       impact: 'major',
-      components: components.filter((component) => incident.components.includes(component.name)).map(({ id, name: title }) => ({ id, name: title })),
+      components: components
+        .filter((component) => incident.components.includes(component.name))
+        .map(({ id, name: title }) => ({ id, name: title })),
     })),
     scheduled_maintenances: [],
     status: { indicator, description },

@@ -2,8 +2,13 @@ import type { ApiClient } from './api-client.ts';
 import { until } from './until.ts';
 import type { Received, Receiver } from './webhook-receiver.ts';
 
-/** Makes a webhook channel to the receiver and a monitor of the target, checked every second; returns the monitor's id. */
-export async function watchTarget(call: ApiClient, { receiver, target }: { receiver: Receiver; target: string }): Promise<string> {
+/**
+ * Makes a webhook channel to the receiver and a monitor of the target, checked every second; returns the monitor's id.
+ */
+export async function watchTarget(
+  call: ApiClient,
+  { receiver, target }: { receiver: Receiver; target: string },
+): Promise<string> {
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
   const monitor = await call('POST', '/monitors', { name: 'Shop', target, interval_seconds: 1 });
   if (channel.status !== 201 || monitor.status !== 201) throw new Error(JSON.stringify([channel.json, monitor.json]));
@@ -15,9 +20,14 @@ export function eventsAt(receiver: Receiver): Received[] {
   return receiver.received.filter(({ json }) => json['test'] !== true);
 }
 
-/** Waits for an event that was not there at the time of the call, and returns it; how soon is for benchmarks, a busy machine has its time. One that is delivered once more, because a process was killed over it, is none. */
+/**
+ * Waits for an event that was not there at the time of the call, and returns it; how soon is for benchmarks, a busy
+ * machine has its time. One that is delivered once more, because a process was killed over it, is none.
+ */
 export async function nextEvent(receiver: Receiver, event: string, timeoutMs = 60_000): Promise<Received> {
   const idOf = ({ json }: Received) => json['delivery_id'];
   const seen = new Set(eventsAt(receiver).map(idOf));
-  return await until(() => eventsAt(receiver).find((message) => message.event === event && !seen.has(idOf(message))), { timeoutMs });
+  return await until(() => eventsAt(receiver).find((message) => message.event === event && !seen.has(idOf(message))), {
+    timeoutMs,
+  });
 }

@@ -5,15 +5,26 @@ import type { ExecutionContext } from 'ava';
 import { startHttpServer } from './http-server.ts';
 
 /** A message that the bot sent, as the Bot API was asked for it. */
-export type SentMessage = { chat_id: number; text: string; parse_mode?: string; link_preview_options?: { is_disabled?: boolean } };
+export type SentMessage = {
+  chat_id: number;
+  text: string;
+  parse_mode?: string;
+  link_preview_options?: { is_disabled?: boolean };
+};
 
 /** A refusal as the Bot API words it. */
-export type Refusal = { error_code: number; description: string; parameters?: { retry_after?: number; migrate_to_chat_id?: number } };
+export type Refusal = {
+  error_code: number;
+  description: string;
+  parameters?: { retry_after?: number; migrate_to_chat_id?: number };
+};
 
 /** One call of a method; `path` is where it came in, token and all. */
 export type Call = { method: string; path: string; parameters: Record<string, unknown>; atMs: number };
 
-/** The Bot API of one bot, with people who talk to it. Shapes and texts are those of https://core.telegram.org/bots/api. */
+/**
+ * The Bot API of one bot, with people who talk to it. Shapes and texts are those of https://core.telegram.org/bots/api.
+ */
 export type TelegramServer = {
   url: string;
   token: string;
@@ -78,8 +89,22 @@ export async function startTelegramServer(t: ExecutionContext): Promise<Telegram
     if (refusal !== undefined) return { ok: false, ...refusal };
     const message = parameters as SentMessage;
     const to = movedTo.get(message.chat_id);
-    if (to !== undefined) return { ok: false, error_code: 400, description: 'Bad Request: group chat was upgraded to a supergroup chat', parameters: { migrate_to_chat_id: to } };
-    if (left.has(message.chat_id)) return { ok: false, error_code: 403, description: message.chat_id > 0 ? 'Forbidden: bot was blocked by the user' : 'Forbidden: bot was kicked from the group chat' };
+    if (to !== undefined)
+      return {
+        ok: false,
+        error_code: 400,
+        description: 'Bad Request: group chat was upgraded to a supergroup chat',
+        parameters: { migrate_to_chat_id: to },
+      };
+    if (left.has(message.chat_id))
+      return {
+        ok: false,
+        error_code: 403,
+        description:
+          message.chat_id > 0
+            ? 'Forbidden: bot was blocked by the user'
+            : 'Forbidden: bot was kicked from the group chat',
+      };
     if (!chats.has(message.chat_id)) return { ok: false, error_code: 400, description: 'Bad Request: chat not found' };
     const shown = message.parse_mode === 'HTML' ? stripHtml(message.text) : message.text;
     if (shown === null) return { ok: false, error_code: 400, description: "Bad Request: can't parse entities" };
@@ -89,9 +114,22 @@ export async function startTelegramServer(t: ExecutionContext): Promise<Telegram
     return { ok: true, result: { message_id: nextMessageId, date: now(), chat: chatOf(message.chat_id), text: shown } };
   };
 
-  const getUpdates = async ({ offset = 0, limit = 100, timeout = 0 }: { offset?: number; limit?: number; timeout?: number }, response: ServerResponse): Promise<object> => {
-    if (webhook !== null) return { ok: false, error_code: 409, description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first" };
-    poll?.end({ error_code: 409, description: 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running' });
+  const getUpdates = async (
+    { offset = 0, limit = 100, timeout = 0 }: { offset?: number; limit?: number; timeout?: number },
+    response: ServerResponse,
+  ): Promise<object> => {
+    if (webhook !== null)
+      return {
+        ok: false,
+        error_code: 409,
+        description:
+          "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the " +
+          'webhook first',
+      };
+    poll?.end({
+      error_code: 409,
+      description: 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running',
+    });
     if (!server.stuck) updates = updates.filter(({ update_id: id }) => id >= offset);
     if (updates.length === 0 && timeout > 0) {
       const ended = await new Promise<Refusal | undefined>((resolve) => {
@@ -120,7 +158,12 @@ export async function startTelegramServer(t: ExecutionContext): Promise<Telegram
     }
     if (method !== 'setWebhook') return { ok: false, error_code: 404, description: 'Not Found' };
     const wanted = parameters as NonNullable<TelegramServer['webhook']>;
-    if (!wanted.url.startsWith('https://')) return { ok: false, error_code: 400, description: 'Bad Request: bad webhook: An HTTPS URL must be provided for webhook' };
+    if (!wanted.url.startsWith('https://'))
+      return {
+        ok: false,
+        error_code: 400,
+        description: 'Bad Request: bad webhook: An HTTPS URL must be provided for webhook',
+      };
     webhook = wanted;
     return { ok: true, result: true, description: 'Webhook was set' };
   };
@@ -132,9 +175,12 @@ export async function startTelegramServer(t: ExecutionContext): Promise<Telegram
     const [, token, method = ''] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? [];
     const call = { method, path, parameters: body === '' ? {} : JSON.parse(body), atMs: performance.now() };
     calls.push(call);
-    const result = token === TOKEN ? await answer(call, response) : { ok: false, error_code: 401, description: 'Unauthorized' };
+    const result =
+      token === TOKEN ? await answer(call, response) : { ok: false, error_code: 401, description: 'Unauthorized' };
     if (response.destroyed) return;
-    response.writeHead('error_code' in result ? Number(result.error_code) : 200, { 'Content-Type': 'application/json' });
+    response.writeHead('error_code' in result ? Number(result.error_code) : 200, {
+      'Content-Type': 'application/json',
+    });
     response.end(JSON.stringify(result));
     await once(response, 'close');
   };
@@ -152,18 +198,46 @@ export async function startTelegramServer(t: ExecutionContext): Promise<Telegram
     write(chatId, message) {
       open(chatId);
       nextMessageId += 1;
-      push({ message: { message_id: nextMessageId, from: person(chatId), chat: chatOf(chatId), date: now(), text: message, entities: [{ offset: 0, length: message.split(' ')[0]?.length, type: 'bot_command' }] } });
+      push({
+        message: {
+          message_id: nextMessageId,
+          from: person(chatId),
+          chat: chatOf(chatId),
+          date: now(),
+          text: message,
+          entities: [{ offset: 0, length: message.split(' ')[0]?.length, type: 'bot_command' }],
+        },
+      });
     },
     block(chatId) {
       left.add(chatId);
-      const member = (status: string) => ({ user: { id: 110_201_543, is_bot: true, first_name: 'Spotcheck', username: 'spotcheck_bot' }, status });
-      push({ my_chat_member: { chat: chatOf(chatId), from: person(chatId), date: now(), old_chat_member: member('member'), new_chat_member: { ...member('kicked'), until_date: 0 } } });
+      const member = (status: string) => ({
+        user: { id: 110_201_543, is_bot: true, first_name: 'Spotcheck', username: 'spotcheck_bot' },
+        status,
+      });
+      push({
+        my_chat_member: {
+          chat: chatOf(chatId),
+          from: person(chatId),
+          date: now(),
+          old_chat_member: member('member'),
+          new_chat_member: { ...member('kicked'), until_date: 0 },
+        },
+      });
     },
     migrate(from, to) {
       movedTo.set(from, to);
       open(to);
       nextMessageId += 1;
-      push({ message: { message_id: nextMessageId, from: person(from), chat: chatOf(from), date: now(), migrate_to_chat_id: to } });
+      push({
+        message: {
+          message_id: nextMessageId,
+          from: person(from),
+          chat: chatOf(from),
+          date: now(),
+          migrate_to_chat_id: to,
+        },
+      });
     },
     stuck: false,
     repeat() {
@@ -177,7 +251,9 @@ export async function startTelegramServer(t: ExecutionContext): Promise<Telegram
 }
 
 function chatOf(id: number): object {
-  return id > 0 ? { id, first_name: 'Ada', type: 'private' } : { id, title: 'On call', type: id < -1_000_000_000_000 ? 'supergroup' : 'group' };
+  return id > 0
+    ? { id, first_name: 'Ada', type: 'private' }
+    : { id, title: 'On call', type: id < -1_000_000_000_000 ? 'supergroup' : 'group' };
 }
 
 function person(chatId: number): object {

@@ -1,7 +1,9 @@
 import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
 import { httpTarget } from './check-target.ts';
 
-/** A tcp or udp monitor's target on a port of 127.0.0.1, with the defaults of a new monitor, except for what is given. */
+/**
+ * A tcp or udp monitor's target on a port of 127.0.0.1, with the defaults of a new monitor, except for what is given.
+ */
 export function transportTarget(
   type: 'tcp' | 'udp',
   { port, transport, ...overrides }: { port?: number; transport?: TransportSpec } & Partial<CheckTarget>,

@@ -5,11 +5,20 @@ import type { ExecutionContext } from 'ava';
 /** Sends one datagram to whoever has just sent one. */
 export type Reply = (datagram: string | Uint8Array) => void;
 
-/** A server of a test, closed when the test ends; `received` are the datagrams that came, `from` their senders' ports. */
+/**
+ * A server of a test, closed when the test ends; `received` are the datagrams that came, `from` their senders' ports.
+ */
 export type UdpServer = { port: number; received: Buffer[]; from: number[] };
 
-/** Starts a server for datagrams on a free port of 127.0.0.1, or of another address, that answers as the test says; by default not at all. */
-export async function startUdpServer(t: ExecutionContext, answer: (datagram: Buffer, reply: Reply) => void = () => {}, host = '127.0.0.1'): Promise<UdpServer> {
+/**
+ * Starts a server for datagrams on a free port of 127.0.0.1, or of another address, that answers as the test says; by
+ * default not at all.
+ */
+export async function startUdpServer(
+  t: ExecutionContext,
+  answer: (datagram: Buffer, reply: Reply) => void = () => {},
+  host = '127.0.0.1',
+): Promise<UdpServer> {
   const socket = dgram.createSocket(host.includes(':') ? 'udp6' : 'udp4');
   const received: Buffer[] = [];
   const from: number[] = [];

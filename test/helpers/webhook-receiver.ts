@@ -1,16 +1,27 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { IncomingHttpHeaders } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import { TestAuthority } from './certificates.ts';
 import { startHttpServer } from './http-server.ts';
 
 /** One message as it arrived. */
-export type Received = { headers: IncomingHttpHeaders; body: string; event: string; json: Record<string, unknown>; atMs: number };
+export type Received = {
+  headers: IncomingHttpHeaders;
+  body: string;
+  event: string;
+  json: Record<string, unknown>;
+  atMs: number;
+};
 
 /** `answer` is what it says to requests from now on: a status with a body, or nothing at all while it holds them. */
-export type Receiver = { url: string; received: Received[]; answer: { status: number; body: string; isHeld: boolean }; caFile: string };
+export type Receiver = {
+  url: string;
+  received: Received[];
+  answer: { status: number; body: string; isHeld: boolean };
+  caFile: string;
+};
 
 /** Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). */
 export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
@@ -28,7 +39,13 @@ export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const body = Buffer.concat(chunks).toString('utf8');
-        received.push({ headers: request.headers, body, event: String(request.headers['x-service-event']), json: JSON.parse(body), atMs: Date.now() });
+        received.push({
+          headers: request.headers,
+          body,
+          event: String(request.headers['x-service-event']),
+          json: JSON.parse(body),
+          atMs: Date.now(),
+        });
         response.statusCode = answer.status;
         if (!answer.isHeld) response.end(answer.body);
       });

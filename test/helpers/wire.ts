@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
-/** A way to a server that can be cut (connections refused), frozen (nothing gets through, nobody is told) and mended. */
+/**
+ * A way to a server that can be cut (connections refused), frozen (nothing gets through, nobody is told) and mended.
+ */
 export type Wire = { url: string; cut: () => Promise<void>; freeze: () => void; mend: () => Promise<void> };
 
 /** Lays a wire to the server of a URL; `url` is the same with the wire's address. */

@@ -26,14 +26,24 @@ test('of tokens that are asked for together each has its own holder, and the goo
   await createTenant(database, { id: other, name: other, plan: 'pro', nowMs: now() });
   const issue = async (owner: string) => {
     const [id, token] = [newId('tok'), generateToken('spk')];
-    await createApiToken(database, { id, tenantId: owner, name: 'x', token, scopes: ['read'], expiresAt: null, nowMs: now() }, 10);
+    await createApiToken(
+      database,
+      { id, tenantId: owner, name: 'x', token, scopes: ['read'], expiresAt: null, nowMs: now() },
+      10,
+    );
     return { id, token };
   };
   const [own, others, revoked] = [await issue(tenantId), await issue(other), await issue(tenantId)];
   await revokeApiToken(database, revoked.id, now());
   const asked = [others.token, generateToken('spk'), own.token, revoked.token, own.token];
   const holders = await findTokenHolders(database, asked, now());
-  t.deepEqual(holders.map((holder) => holder && [holder.tokenId, holder.tenantId]), [[others.id, other], null, [own.id, tenantId], null, [own.id, tenantId]]);
+  t.deepEqual(
+    holders.map((holder) => holder && [holder.tokenId, holder.tenantId]),
+    [[others.id, other], null, [own.id, tenantId], null, [own.id, tenantId]],
+  );
   const { rows } = await database.pool.query('SELECT id FROM api_tokens WHERE last_used_at IS NOT NULL ORDER BY id');
-  t.deepEqual(rows.map(({ id }) => id), [own.id, others.id].toSorted());
+  t.deepEqual(
+    rows.map(({ id }) => id),
+    [own.id, others.id].toSorted(),
+  );
 });

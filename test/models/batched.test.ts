@@ -1,6 +1,6 @@
 import test from 'ava';
-import { until } from '../helpers/until.ts';
 import { createBatched } from '../../models/batched.ts';
+import { until } from '../helpers/until.ts';
 
 test('a call that comes alone goes out at once, and its answer is its own', async (t) => {
   const batches: number[][] = [];
@@ -48,8 +48,14 @@ test('a statement takes two hundred calls at most', async (t) => {
     const items = await until(() => batches[sent], { intervalMs: 1 });
     answers[sent]?.resolve(items);
   }
-  t.deepEqual(await Promise.all(calls), Array.from({ length: 301 }, (_, item) => item));
-  t.deepEqual(batches.map(({ length }) => length), [1, 200, 100]);
+  t.deepEqual(
+    await Promise.all(calls),
+    Array.from({ length: 301 }, (_, item) => item),
+  );
+  t.deepEqual(
+    batches.map(({ length }) => length),
+    [1, 200, 100],
+  );
 });
 
 test('a statement that fails fails its own calls, and the next ones go out', async (t) => {

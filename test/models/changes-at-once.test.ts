@@ -1,7 +1,7 @@
 import test from 'ava';
-import { runOn } from '../../models/sql.ts';
 import { updateMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors.ts';
+import { runOn } from '../../models/sql.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 
@@ -21,7 +21,12 @@ test('who changes a monitor while another change gives it other sources sees tho
     t.deepEqual(agentIds, [other.id]);
     return { settings: { ...monitor, intervalSeconds: 120 }, secrets, agentIds };
   });
-  const countWaiting = async () => (await runOn(database.pool)<{ count: number }>(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))[0]?.count ?? 0;
+  const countWaiting = async () =>
+    (
+      await runOn(database.pool)<{ count: number }>(
+        `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+    )[0]?.count ?? 0;
   await until(async () => (await countWaiting()) > 0);
   goOn.resolve();
   await Promise.all([first, second]);

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { buildTestMessage } from '../../core/envelope.ts';
-import { createChannel, deleteChannel, findChannel, listChannels, listRoutes, updateChannel, type NewChannel } from '../../models/channels.ts';
+import {
+  createChannel,
+  deleteChannel,
+  findChannel,
+  listChannels,
+  listRoutes,
+  updateChannel,
+  type NewChannel,
+} from '../../models/channels.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
@@ -76,7 +84,7 @@ test('a stranger neither finds, lists, changes nor deletes a channel', async (t)
   t.is((await findChannel(database, { tenantId: owner, id }))?.name, 'Pager');
 });
 
-test('routing keeps only the monitors of the channel\'s own tenant, sorted', async (t) => {
+test("routing keeps only the monitors of the channel's own tenant, sorted", async (t) => {
   const [tenantId, stranger] = [await addTenant(), await addTenant()];
   const [b, a, foreign] = [await addMonitor(tenantId), await addMonitor(tenantId), await addMonitor(stranger)];
   const { id } = await addChannel(tenantId, { allMonitors: false, monitorIds: [b, foreign, a, b] });
@@ -119,7 +127,7 @@ test('events of a monitor go to channels for all monitors and to those that name
   t.is((await listRoutes(runOn(database.pool), [routed, other])).length, 3);
 });
 
-test('neither a disabled, a pending nor another tenant\'s channel gets an event', async (t) => {
+test("neither a disabled, a pending nor another tenant's channel gets an event", async (t) => {
   const [tenantId, stranger] = [await addTenant(), await addTenant()];
   const monitorId = await addMonitor(tenantId);
   const disabled = await addChannel(tenantId, {});
@@ -151,8 +159,17 @@ test('while deliveries are being written their channel can be changed, but not d
 test('a connect code is kept as a fingerprint and goes with its channel', async (t) => {
   const tenantId = await addTenant();
   const fingerprint = randomBytes(32);
-  const { id } = await addChannel(tenantId, { type: 'telegram', status: 'pending', connectCode: { fingerprint, expiresAtSeconds: 1_700_003_600 } });
-  const codes = async () => (await database.pool.query('SELECT fingerprint, expires_at, used_at FROM connect_codes WHERE channel_id = $1', [id])).rows;
+  const { id } = await addChannel(tenantId, {
+    type: 'telegram',
+    status: 'pending',
+    connectCode: { fingerprint, expiresAtSeconds: 1_700_003_600 },
+  });
+  const codes = async () =>
+    (
+      await database.pool.query('SELECT fingerprint, expires_at, used_at FROM connect_codes WHERE channel_id = $1', [
+        id,
+      ])
+    ).rows;
   t.deepEqual(await codes(), [{ fingerprint, expires_at: 1_700_003_600, used_at: null }]);
   t.true(await deleteChannel(database, { tenantId, id }));
   t.deepEqual(await codes(), []);
@@ -168,7 +185,8 @@ test('a channel whose connect code cannot be stored is not stored either', async
 
 async function isDeletionWaiting(): Promise<boolean> {
   const { rows } = await database.pool.query(
-    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ILIKE 'DELETE FROM "channels"%'`,
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+     AND query ILIKE 'DELETE FROM "channels"%'`,
   );
   return rows.length > 0;
 }
@@ -180,7 +198,17 @@ async function routesOf(monitorIds: string[]): Promise<string[]> {
 async function addChannel(tenantId: string, overrides: Partial<NewChannel>) {
   made += 1;
   const id = `nch_${String(made).padStart(4, '0')}`;
-  return await createChannel(database, { id, tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], nowMs: 1_700_000_000_000, ...overrides });
+  return await createChannel(database, {
+    id,
+    tenantId,
+    type: 'webhook',
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: 1_700_000_000_000,
+    ...overrides,
+  });
 }
 
 async function addTenant(): Promise<string> {
@@ -194,7 +222,8 @@ async function addMonitor(tenantId: string): Promise<string> {
   made += 1;
   const id = `mon_${randomBytes(4).toString('hex')}`;
   await database.pool.query(
-    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects, down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+     down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
      VALUES ($1, $2, 'Shop', 'http', 60, 10000, true, 2, 1, 1, 0, 0, 0)`,
     [id, tenantId],
   );

@@ -49,12 +49,14 @@ test.serial('pending deliveries are counted with the age of the oldest', async (
   t.deepEqual(await countPendingDeliveries(database), { pending: 1, oldestCreatedAtMs: NOW_MS });
 });
 
-// Serial and on one connection, so that next to nothing but this test is counted: a few reads of the test before may be told late.
+// Serial and on one connection, so that next to nothing but this test is counted: a few reads of the test before may be
+// told late.
 test.serial('a claim finds its delivery among a hundred thousand by the index, and reads no other', async (t) => {
   const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const [crowded, storm] = [await addDelivery(), await addDelivery()];
-  for (const channel of [crowded, storm]) await fill(single, channel, { count: 50_000, monitors: 50_000, outcome: 'pending' });
+  for (const channel of [crowded, storm])
+    await fill(single, channel, { count: 50_000, monitors: 50_000, outcome: 'pending' });
   const before = await rowsRead(single);
   for (const { channelId } of [crowded, storm, storm]) t.truthy(await claimNextDelivery(single, channelId, CLAIM));
   const after = await rowsRead(single);
@@ -63,23 +65,37 @@ test.serial('a claim finds its delivery among a hundred thousand by the index, a
   await single.pool.query('DELETE FROM deliveries WHERE channel_id = ANY ($1)', [[crowded.channelId, storm.channelId]]);
 });
 
-test.serial('claims, records and dropped retries read no table from end to end, however much is finished in it', async (t) => {
-  const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
-  t.teardown(() => closeDatabase(single));
-  const channel = await addDelivery();
-  await fill(single, channel, { count: 100_000, monitors: 1000, outcome: 'delivered' });
-  await fill(single, channel, { count: 1000, monitors: 20, outcome: 'pending' });
-  const before = await rowsRead(single);
-  const claims = await claimDeliveries(single, Array.from({ length: 4 }, () => channel.channelId), CLAIM);
-  const ids = claims.flatMap(({ claimed }) => claimed?.deliveryId ?? []);
-  t.is(ids.length, 4);
-  await recordAttempts(single, ids.map((id) => attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 })));
-  await supersedeRetries(runOn(single.pool), claims.map(({ claimed }) => ({ channelId: channel.channelId, monitorId: claimed?.monitorId ?? '' })), NOW_MS);
-  const after = await rowsRead(single);
-  t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
-  t.true(after.fetched - before.fetched < 1500, `${after.fetched - before.fetched} rows by indexes`);
-  await single.pool.query('DELETE FROM deliveries WHERE channel_id = $1', [channel.channelId]);
-});
+test.serial(
+  'claims, records and dropped retries read no table from end to end, however much is finished in it',
+  async (t) => {
+    const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
+    t.teardown(() => closeDatabase(single));
+    const channel = await addDelivery();
+    await fill(single, channel, { count: 100_000, monitors: 1000, outcome: 'delivered' });
+    await fill(single, channel, { count: 1000, monitors: 20, outcome: 'pending' });
+    const before = await rowsRead(single);
+    const claims = await claimDeliveries(
+      single,
+      Array.from({ length: 4 }, () => channel.channelId),
+      CLAIM,
+    );
+    const ids = claims.flatMap(({ claimed }) => claimed?.deliveryId ?? []);
+    t.is(ids.length, 4);
+    await recordAttempts(
+      single,
+      ids.map((id) => attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 })),
+    );
+    await supersedeRetries(
+      runOn(single.pool),
+      claims.map(({ claimed }) => ({ channelId: channel.channelId, monitorId: claimed?.monitorId ?? '' })),
+      NOW_MS,
+    );
+    const after = await rowsRead(single);
+    t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
+    t.true(after.fetched - before.fetched < 1500, `${after.fetched - before.fetched} rows by indexes`);
+    await single.pool.query('DELETE FROM deliveries WHERE channel_id = $1', [channel.channelId]);
+  },
+);
 
 test('a claim gives the attempt everything it needs', async (t) => {
   const { id, tenantId, channelId } = await addDelivery();
@@ -103,7 +119,9 @@ test('a claim gives the attempt everything it needs', async (t) => {
 test('of many that claim at once each gets another delivery, and the rest get none', async (t) => {
   const first = await addDelivery();
   const ids = [first.id, ...(await Promise.all(Array.from({ length: 4 }, () => addDeliveryTo(first))))];
-  const claims = await Promise.all(Array.from({ length: 12 }, () => claimNextDelivery(database, first.channelId, CLAIM)));
+  const claims = await Promise.all(
+    Array.from({ length: 12 }, () => claimNextDelivery(database, first.channelId, CLAIM)),
+  );
   t.deepEqual(claims.flatMap((claim) => claim?.deliveryId ?? []).toSorted(), ids.toSorted());
   for (const id of ids) t.is((await attemptsOf(id)).length, 1);
 });
@@ -112,7 +130,11 @@ test('a claim tells whether the channel has more that is due and held by nobody'
   const first = await addDelivery();
   await addDeliveryTo(first);
   await addDeliveryTo(first, { createdAtMs: NOW_MS + 1 });
-  for (const [isFound, hasMore] of [[true, true], [true, false], [false, false]]) {
+  for (const [isFound, hasMore] of [
+    [true, true],
+    [true, false],
+    [false, false],
+  ]) {
     const [claim] = await claimDeliveries(database, [first.channelId], CLAIM);
     t.deepEqual([claim?.claimed !== null, claim?.hasMore], [isFound, hasMore]);
   }
@@ -122,8 +144,21 @@ test('claims for several lanes of several channels come together, each channel i
   const [one, other, empty] = [await addDelivery(), await addDelivery(), 'nch_none'];
   const second = await addDeliveryTo(one);
   const third = await addDeliveryTo(one);
-  const claims = await claimDeliveries(database, [one.channelId, other.channelId, one.channelId, empty, other.channelId], CLAIM);
-  t.deepEqual(claims.map(({ claimed, hasMore }) => [claimed?.deliveryId, hasMore]), [[one.id, true], [other.id, false], [second, true], [undefined, false], [undefined, false]]);
+  const claims = await claimDeliveries(
+    database,
+    [one.channelId, other.channelId, one.channelId, empty, other.channelId],
+    CLAIM,
+  );
+  t.deepEqual(
+    claims.map(({ claimed, hasMore }) => [claimed?.deliveryId, hasMore]),
+    [
+      [one.id, true],
+      [other.id, false],
+      [second, true],
+      [undefined, false],
+      [undefined, false],
+    ],
+  );
   t.is((await claimNextDelivery(database, one.channelId, CLAIM))?.deliveryId, third);
 });
 
@@ -131,7 +166,11 @@ test('a delivery waits until the first attempt at an earlier one of its monitor 
   const first = await addDelivery({ monitorId: 'mon_same' });
   const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
   const other = await addDeliveryTo(first, { monitorId: 'mon_other' });
-  const claim = async () => (await claimDeliveries(database, [first.channelId], CLAIM)).map(({ claimed, hasMore }) => [claimed?.deliveryId, hasMore])[0];
+  const claim = async () =>
+    (await claimDeliveries(database, [first.channelId], CLAIM)).map(({ claimed, hasMore }) => [
+      claimed?.deliveryId,
+      hasMore,
+    ])[0];
   t.deepEqual(await claim(), [first.id, true]);
   t.deepEqual(await claim(), [other, true]);
   // Not before the first one's end, though it is due; whoever asks hears that there is something to wait for.
@@ -143,8 +182,15 @@ test('a delivery waits until the first attempt at an earlier one of its monitor 
 test('several lanes that ask at once get no two deliveries of one monitor', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_a' });
   for (const monitorId of ['mon_a', 'mon_b', 'mon_b']) await addDeliveryTo(first, { monitorId });
-  const claims = await claimDeliveries(database, Array.from({ length: 4 }, () => first.channelId), CLAIM);
-  t.deepEqual(claims.map(({ claimed }) => claimed?.monitorId), ['mon_a', 'mon_b', undefined, undefined]);
+  const claims = await claimDeliveries(
+    database,
+    Array.from({ length: 4 }, () => first.channelId),
+    CLAIM,
+  );
+  t.deepEqual(
+    claims.map(({ claimed }) => claimed?.monitorId),
+    ['mon_a', 'mon_b', undefined, undefined],
+  );
   t.true(claims.every(({ hasMore }) => hasMore));
 });
 
@@ -161,7 +207,16 @@ test('a delivery waits for an earlier one whose claim is not committed yet', asy
 test('what was written first goes first, whatever the clocks of the writers and their ids say', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same', createdAtMs: NOW_MS });
   const { tenantId, channelId } = first;
-  await insertDeliveries(runOn(database.pool), [{ id: `dlv_0000_${first.id}`, tenantId, channelId, monitorId: 'mon_same', message: MESSAGE, createdAtMs: NOW_MS - 2000 }]);
+  await insertDeliveries(runOn(database.pool), [
+    {
+      id: `dlv_0000_${first.id}`,
+      tenantId,
+      channelId,
+      monitorId: 'mon_same',
+      message: MESSAGE,
+      createdAtMs: NOW_MS - 2000,
+    },
+  ]);
   t.is((await claimNextDelivery(database, channelId, CLAIM))?.deliveryId, first.id);
 });
 
@@ -171,14 +226,23 @@ test('a worker that died over a first attempt holds nothing back once its claim 
   await claimNextDelivery(database, first.channelId, CLAIM);
   const later = { ...CLAIM, nowMs: NOW_MS + 15_000 };
   const claims = await claimDeliveries(database, [first.channelId, first.channelId], later);
-  t.deepEqual(claims.map(({ claimed }) => [claimed?.deliveryId, claimed?.attempt]), [[first.id, 2], [second, 1]]);
+  t.deepEqual(
+    claims.map(({ claimed }) => [claimed?.deliveryId, claimed?.attempt]),
+    [
+      [first.id, 2],
+      [second, 1],
+    ],
+  );
 });
 
 test('a delivery that is asked for again holds back later ones of its monitor until it was attempted', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same' });
   await claimNextDelivery(database, first.channelId, CLAIM);
   await recordAttempt(database, attemptOf(first.id, { outcome: 'failed' }));
-  await database.pool.query(`UPDATE deliveries SET outcome = 'pending', finished_at = NULL, attempts_before = attempts WHERE id = $1`, [first.id]);
+  await database.pool.query(
+    `UPDATE deliveries SET outcome = 'pending', finished_at = NULL, attempts_before = attempts WHERE id = $1`,
+    [first.id],
+  );
   const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
   t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId, first.id);
   t.is(await claimNextDelivery(database, first.channelId, CLAIM), null);
@@ -194,15 +258,33 @@ test('newer news of a monitor drops the retries of its events to that channel, a
     await recordAttempt(database, attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000, ...overrides }));
     return id;
   };
-  const [retried, delivered, ofOther] = [await add('mon_same'), await add('mon_same', { outcome: 'delivered' }), await add('mon_third')];
+  const [retried, delivered, ofOther] = [
+    await add('mon_same'),
+    await add('mon_same', { outcome: 'delivered' }),
+    await add('mon_third'),
+  ];
   const advisory = await add('mon_same');
   await database.pool.query(`UPDATE deliveries SET event = 'advisory.domain_expiry' WHERE id = $1`, [advisory]);
   const held = await add('mon_same');
-  await claimDeliveries(database, Array.from({ length: 5 }, () => channel.channelId), { nowMs: NOW_MS + 5000, claimMs: 15_000 });
-  for (const id of [retried, advisory, ofOther]) await recordAttempt(database, attemptOf(id, { attempt: 2, outcome: 'retry', nextAttemptAtMs: NOW_MS + 30_000 }));
+  await claimDeliveries(
+    database,
+    Array.from({ length: 5 }, () => channel.channelId),
+    { nowMs: NOW_MS + 5000, claimMs: 15_000 },
+  );
+  for (const id of [retried, advisory, ofOther])
+    await recordAttempt(database, attemptOf(id, { attempt: 2, outcome: 'retry', nextAttemptAtMs: NOW_MS + 30_000 }));
   const fresh = await addDeliveryTo(channel, { monitorId: 'mon_same', createdAtMs: NOW_MS + 6000 });
-  await supersedeRetries(runOn(database.pool), [{ channelId: channel.channelId, monitorId: 'mon_same' }], NOW_MS + 6000);
-  t.deepEqual(await Promise.all([retried, delivered, ofOther, advisory, held, fresh].map(async (id) => (await deliveryOf(id)).outcome)), ['superseded', 'delivered', 'pending', 'pending', 'pending', 'pending']);
+  await supersedeRetries(
+    runOn(database.pool),
+    [{ channelId: channel.channelId, monitorId: 'mon_same' }],
+    NOW_MS + 6000,
+  );
+  t.deepEqual(
+    await Promise.all(
+      [retried, delivered, ofOther, advisory, held, fresh].map(async (id) => (await deliveryOf(id)).outcome),
+    ),
+    ['superseded', 'delivered', 'pending', 'pending', 'pending', 'pending'],
+  );
   t.is((await deliveryOf(retried)).finished_at, NOW_MS + 6000);
 });
 
@@ -211,7 +293,9 @@ test('of attempts that are recorded together each is told whether its delivery w
   for (const { channelId } of [one, other, gone]) await claimNextDelivery(database, channelId, CLAIM);
   await claimNextDelivery(database, other.channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 });
   await deleteChannel(database, { tenantId: gone.tenantId, id: gone.channelId });
-  const attempts = [one, other, gone].map(({ id }) => attemptOf(id, { outcome: 'delivered', response: 'line one\n"two" \u{1F600}' }));
+  const attempts = [one, other, gone].map(({ id }) =>
+    attemptOf(id, { outcome: 'delivered', response: 'line one\n"two" \u{1F600}' }),
+  );
   t.deepEqual(await recordAttempts(database, attempts), [true, false, false]);
   t.is((await deliveryOf(one.id)).outcome, 'delivered');
   t.is((await attemptsOf(one.id))[0]?.response, 'line one\n"two" \u{1F600}');
@@ -224,7 +308,8 @@ test('the longest due is claimed first, and what came at once by its id', async 
   const retried = await addDeliveryTo(first, { createdAtMs: NOW_MS - 2 });
   const other = await addDelivery({ createdAtMs: NOW_MS - 3 });
   const claimed: (string | undefined)[] = [];
-  for (let count = 0; count < 5; count += 1) claimed.push((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId);
+  for (let count = 0; count < 5; count += 1)
+    claimed.push((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId);
   t.deepEqual(claimed, [retried, first.id, second, third, undefined]);
   t.is((await deliveryOf(other.id)).attempts, 0);
 });
@@ -243,22 +328,55 @@ test('a claim that nobody answered for expires, and its attempt stays counted', 
   await claimNextDelivery(database, channelId, CLAIM);
   t.is(await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 14_999 }), null);
   t.is((await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 }))?.attempt, 2);
-  t.deepEqual((await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })), [{ attempt: 1, outcome: null }, { attempt: 2, outcome: null }]);
+  t.deepEqual(
+    (await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })),
+    [
+      { attempt: 1, outcome: null },
+      { attempt: 2, outcome: null },
+    ],
+  );
 });
 
 test('a delivered attempt finishes its delivery', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   t.true(await recordAttempt(database, attemptOf(id, { outcome: 'delivered', statusCode: 204, response: 'ok' })));
-  t.deepEqual(await deliveryOf(id), { outcome: 'delivered', attempts: 1, claimed_until: null, next_attempt_at: NOW_MS, finished_at: NOW_MS + 50 });
-  t.deepEqual(await attemptsOf(id), [{ attempt: 1, started_at: NOW_MS, duration_ms: 40, outcome: 'delivered', status_code: 204, error: null, response: 'ok' }]);
+  t.deepEqual(await deliveryOf(id), {
+    outcome: 'delivered',
+    attempts: 1,
+    claimed_until: null,
+    next_attempt_at: NOW_MS,
+    finished_at: NOW_MS + 50,
+  });
+  t.deepEqual(await attemptsOf(id), [
+    {
+      attempt: 1,
+      started_at: NOW_MS,
+      duration_ms: 40,
+      outcome: 'delivered',
+      status_code: 204,
+      error: null,
+      response: 'ok',
+    },
+  ]);
 });
 
 test('a retry gives the claim back and waits for its time', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
-  t.true(await recordAttempt(database, attemptOf(id, { outcome: 'retry', error: 'Connection refused', nextAttemptAtMs: NOW_MS + 5000 })));
-  t.deepEqual(await deliveryOf(id), { outcome: 'pending', attempts: 1, claimed_until: null, next_attempt_at: NOW_MS + 5000, finished_at: null });
+  t.true(
+    await recordAttempt(
+      database,
+      attemptOf(id, { outcome: 'retry', error: 'Connection refused', nextAttemptAtMs: NOW_MS + 5000 }),
+    ),
+  );
+  t.deepEqual(await deliveryOf(id), {
+    outcome: 'pending',
+    attempts: 1,
+    claimed_until: null,
+    next_attempt_at: NOW_MS + 5000,
+    finished_at: null,
+  });
   t.is(await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 4999 }), null);
   t.is((await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 5000 }))?.attempt, 2);
 });
@@ -324,7 +442,10 @@ test('deliveries of a transaction that is rolled back were never there', async (
 
 test('retention takes what was finished long ago with its attempts, and nothing that is pending', async (t) => {
   const [old, recent, pending] = [await addDelivery(), await addDelivery(), await addDelivery()];
-  for (const [{ id, channelId }, finishedAtMs] of [[old, 999], [recent, 1000]] as const) {
+  for (const [{ id, channelId }, finishedAtMs] of [
+    [old, 999],
+    [recent, 1000],
+  ] as const) {
     await claimNextDelivery(database, channelId, CLAIM);
     await recordAttempt(database, attemptOf(id, { outcome: 'failed', finishedAtMs }));
   }
@@ -348,7 +469,9 @@ test('channels with deliveries that are long due and held by nobody are listed, 
   await claimNextDelivery(database, finished.channelId, { nowMs, claimMs: 1000 });
   await recordAttempt(database, attemptOf(finished.id, { outcome: 'delivered' }));
   const own = new Set([young, old, oldest, held, abandoned, finished].map(({ channelId }) => channelId));
-  const overdue = (await listOverdueChannels(database, { nowMs, limit: 1000 })).filter(({ channelId }) => own.has(channelId));
+  const overdue = (await listOverdueChannels(database, { nowMs, limit: 1000 })).filter(({ channelId }) =>
+    own.has(channelId),
+  );
   t.deepEqual(overdue, [
     { channelId: oldest.channelId, deliveryId: oldest.id, attempt: 1, dueAtMs: nowMs - 90_000, deliveries: 2 },
     { channelId: abandoned.channelId, deliveryId: abandoned.id, attempt: 2, dueAtMs: nowMs - 80_000, deliveries: 1 },
@@ -377,21 +500,42 @@ async function addDelivery(given: { createdAtMs?: number; monitorId?: string } =
   made += 1;
   const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
-  await createChannel(database, { id: channelId, tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook: WEBHOOK, nowMs: NOW_MS });
+  await createChannel(database, {
+    id: channelId,
+    tenantId,
+    type: 'webhook',
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook: WEBHOOK,
+    nowMs: NOW_MS,
+  });
   return { id: await addDeliveryTo({ tenantId, channelId }, given), tenantId, channelId };
 }
 
-async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }, given: { createdAtMs?: number; monitorId?: string } = {}): Promise<string> {
+async function addDeliveryTo(
+  { tenantId, channelId }: { tenantId: string; channelId: string },
+  given: { createdAtMs?: number; monitorId?: string } = {},
+): Promise<string> {
   made += 1;
   const id = `dlv_${String(made).padStart(6, '0')}`;
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: `mon_${id}`, message: MESSAGE, createdAtMs: NOW_MS, ...given }]);
+  await insertDeliveries(runOn(database.pool), [
+    { id, tenantId, channelId, monitorId: `mon_${id}`, message: MESSAGE, createdAtMs: NOW_MS, ...given },
+  ]);
   return id;
 }
 
-async function fill({ pool }: Database, { tenantId, channelId }: { tenantId: string; channelId: string }, { count, monitors, outcome }: { count: number; monitors: number; outcome: string }) {
+async function fill(
+  { pool }: Database,
+  { tenantId, channelId }: { tenantId: string; channelId: string },
+  { count, monitors, outcome }: { count: number; monitors: number; outcome: string },
+) {
   await pool.query(
-    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at, outcome, finished_at)
-     SELECT $2 || $6 || lpad(n::text, 6, '0'), $1, $2, 'mon_' || n % $5, 'monitor.down', '{}', $3::bigint - $4 + n, $3, $6, CASE $6 WHEN 'pending' THEN NULL ELSE $3 END
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at,
+     outcome, finished_at)
+     SELECT $2 || $6 || lpad(n::text, 6, '0'), $1, $2, 'mon_' || n % $5, 'monitor.down', '{}', $3::bigint - $4 + n, $3,
+       $6, CASE $6 WHEN 'pending' THEN NULL ELSE $3 END
      FROM generate_series(1, $4::int) AS n`,
     [tenantId, channelId, NOW_MS, count, monitors, outcome],
   );
@@ -401,18 +545,25 @@ async function fill({ pool }: Database, { tenantId, channelId }: { tenantId: str
 /** Rows of the table that were read by scans of it, and by its indexes. */
 async function rowsRead({ pool }: Database): Promise<{ scanned: number; fetched: number }> {
   await pool.query('SELECT pg_stat_force_next_flush()');
-  const { rows } = await pool.query(`SELECT seq_tup_read AS scanned, coalesce(idx_tup_fetch, 0) AS fetched FROM pg_stat_user_tables WHERE relname = 'deliveries'`);
+  const { rows } = await pool.query(
+    `SELECT seq_tup_read AS scanned, coalesce(idx_tup_fetch, 0) AS fetched FROM pg_stat_user_tables
+     WHERE relname = 'deliveries'`,
+  );
   return rows[0];
 }
 
 async function deliveryOf(id: string) {
-  const { rows } = await database.pool.query('SELECT outcome, attempts, claimed_until, next_attempt_at, finished_at FROM deliveries WHERE id = $1', [id]);
+  const { rows } = await database.pool.query(
+    'SELECT outcome, attempts, claimed_until, next_attempt_at, finished_at FROM deliveries WHERE id = $1',
+    [id],
+  );
   return rows[0];
 }
 
 async function attemptsOf(id: string) {
   const { rows } = await database.pool.query(
-    'SELECT attempt, started_at, duration_ms, outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt',
+    'SELECT attempt, started_at, duration_ms, outcome, status_code, error, response FROM delivery_attempts WHERE ' +
+      'delivery_id = $1 ORDER BY attempt',
     [id],
   );
   return rows;

@@ -23,15 +23,26 @@ test.after.always(async () => {
 
 test('what is known of a domain comes back as it was stored', async (t) => {
   t.is(await findDomain(database, 'unheard.example'), null);
-  const registered = learnDomain(unknownDomain('a.example'), { outcome: 'registered', expiresAt: 1_900_000_000, registrar: 'Société' }, NOW_MS);
-  const silent = learnDomain(unknownDomain('b.example'), { outcome: 'registered', expiresAt: null, registrar: null }, NOW_MS);
+  const registered = learnDomain(
+    unknownDomain('a.example'),
+    { outcome: 'registered', expiresAt: 1_900_000_000, registrar: 'Société' },
+    NOW_MS,
+  );
+  const silent = learnDomain(
+    unknownDomain('b.example'),
+    { outcome: 'registered', expiresAt: null, registrar: null },
+    NOW_MS,
+  );
   const missing = learnDomain(unknownDomain('c.example'), { outcome: 'not_found' }, NOW_MS);
   const failed = learnDomain(registered, { outcome: 'failed', reason: 'Timed out', retryAtMs: null }, NOW_MS);
   for (const facts of [registered, silent, missing, failed]) {
     await storeDomain(database, facts);
     t.deepEqual(await findDomain(database, facts.name), facts);
   }
-  t.deepEqual((await listDomains(database, ['a.example', 'b.example', 'unheard.example'])).map(({ name }) => name).toSorted(), ['a.example', 'b.example']);
+  t.deepEqual(
+    (await listDomains(database, ['a.example', 'b.example', 'unheard.example'])).map(({ name }) => name).toSorted(),
+    ['a.example', 'b.example'],
+  );
 });
 
 test('of many that want to look a domain up one may, until it has answered or its time is over', async (t) => {
@@ -59,7 +70,11 @@ test('a turn that lasted too long does not end the next one, and shortens no pau
   t.is(await takeTurn(database, server, { nowMs: NOW_MS, untilMs: NOW_MS + 5000 }), null);
   t.is(await takeTurn(database, server, { nowMs: NOW_MS + 6000, untilMs: NOW_MS + 11_000 }), null);
   await endTurn(database, server, { untilMs: NOW_MS + 5000, freeAtMs: NOW_MS + 8000 });
-  t.not(await takeTurn(database, server, { nowMs: NOW_MS + 9000, untilMs: NOW_MS + 14_000 }), null, 'the second one still holds it');
+  t.not(
+    await takeTurn(database, server, { nowMs: NOW_MS + 9000, untilMs: NOW_MS + 14_000 }),
+    null,
+    'the second one still holds it',
+  );
   await endTurn(database, server, { untilMs: NOW_MS + 11_000, freeAtMs: NOW_MS + 7000 });
   t.is(await takeTurn(database, server, { nowMs: NOW_MS + 7999, untilMs: NOW_MS + 14_000 }), NOW_MS + 8000);
 });
@@ -71,5 +86,8 @@ test('what nobody has wanted to know for long is forgotten', async (t) => {
   await takeTurn(database, 'whois:old:43', { nowMs: 1, untilMs: 2 });
   t.is(await deleteOldDomains(database, NOW_MS - 900 * HOUR_MS), 1);
   t.is(await deleteOldTurns(database, NOW_MS - 900 * HOUR_MS), 1);
-  t.deepEqual([await findDomain(database, 'old.example'), (await findDomain(database, 'new.example'))?.name], [null, 'new.example']);
+  t.deepEqual(
+    [await findDomain(database, 'old.example'), (await findDomain(database, 'new.example'))?.name],
+    [null, 'new.example'],
+  );
 });

@@ -7,12 +7,17 @@ test('pages go through all monitors in order, paused ones and drafts too, and na
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const nos: number[] = [];
-  for (let made = 0; made < 7; made += 1) nos.push((await runtime.addMonitor([agent], made === 3 ? { target: '' } : {})).no);
+  for (let made = 0; made < 7; made += 1)
+    nos.push((await runtime.addMonitor([agent], made === 3 ? { target: '' } : {})).no);
   const nowMs = runtime.now();
   await runtime.database.pool.query(`UPDATE monitors SET state = 'up', enabled = no <> $1, updated_at = 0`, [nos[1]]);
   await runtime.database.pool.query('DELETE FROM monitors WHERE no = $1', [nos[4]]);
-  await runtime.database.pool.query('INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) VALUES ($1, $2, $3, 1)', [nowMs - 170_000, nos[5], agent.no]);
-  const list = async (afterNo: number, limit: number) => listDoubtfulMonitors(runOn(runtime.database.pool), { nowMs, editedSinceSeconds: 1, afterNo, limit });
+  await runtime.database.pool.query(
+    'INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) VALUES ($1, $2, $3, 1)',
+    [nowMs - 170_000, nos[5], agent.no],
+  );
+  const list = async (afterNo: number, limit: number) =>
+    listDoubtfulMonitors(runOn(runtime.database.pool), { nowMs, editedSinceSeconds: 1, afterNo, limit });
   const [first, , third, , , heard, last] = nos;
 
   t.deepEqual(await list(0, 100), { doubtful: [first, third, last], lastNo: null });

@@ -11,6 +11,8 @@ test('processes that make the partitions of the same days at once all succeed', 
     const laterMs = now() + round * 30 * DAY_MS;
     await t.notThrowsAsync(Promise.all([1, 2, 3, 4].map(() => createPartitions(database, laterMs))));
   }
-  const [row] = await runOn(database.pool)<{ count: number }>(`SELECT count(*) FROM pg_inherits WHERE inhparent = 'check_results'::regclass`);
+  const [row] = await runOn(database.pool)<{ count: number }>(
+    `SELECT count(*) FROM pg_inherits WHERE inhparent = 'check_results'::regclass`,
+  );
   t.is(row?.count, 30);
 });

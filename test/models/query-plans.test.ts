@@ -28,10 +28,15 @@ async function prepare(t: ExecutionContext): Promise<Database> {
   await createPartitions(database, MIDNIGHT);
   await fillWithRollups(database, { monitors: MONITORS, days: DAYS, untilMs: MIDNIGHT });
   await fillWithResults(database, { monitors: MONITORS, perMonitor: 24 * 20, fromMs: MIDNIGHT, everyMs: 180_000 });
-  await run(`INSERT INTO heartbeat_pings (at, monitor_no, kind) SELECT $1::bigint + i * 1000, 1 + i % 50, 'success' FROM generate_series(0, 86399) AS i`, [MIDNIGHT]);
+  await run(
+    `INSERT INTO heartbeat_pings (at, monitor_no, kind) SELECT $1::bigint + i * 1000, 1 + i % 50, 'success'
+     FROM generate_series(0, 86399) AS i`,
+    [MIDNIGHT],
+  );
   await run(
     `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
-     SELECT 'mon_' || monitor, s, $1, 'up', 'down', $2::bigint + s * 3600000, 0, '{}' FROM generate_series(1, 200) AS monitor, generate_series(1, 200) AS s ORDER BY s`,
+     SELECT 'mon_' || monitor, s, $1, 'up', 'down', $2::bigint + s * 3600000, 0, '{}'
+       FROM generate_series(1, 200) AS monitor, generate_series(1, 200) AS s ORDER BY s`,
     [tenantId, MIDNIGHT - 20 * DAY_MS],
   );
   await indexNewTimes(database, MIDNIGHT);
@@ -41,7 +46,11 @@ async function prepare(t: ExecutionContext): Promise<Database> {
 }
 
 /** Explains every statement besides doing it; `read` has the big tables that were read, and how. */
-function explaining(database: Database): { run: Run; spied: Pick<Database, 'pool'>; read: () => { tables: string[]; whole: string[] } } {
+function explaining(database: Database): {
+  run: Run;
+  spied: Pick<Database, 'pool'>;
+  read: () => { tables: string[]; whole: string[] };
+} {
   const nodes: PlanNode[] = [];
   const plain = runOn(database.pool);
   const run: Run = async (sql, bind) => {
@@ -56,7 +65,9 @@ function explaining(database: Database): { run: Run; spied: Pick<Database, 'pool
     spied: { pool: Object.assign(Object.create(database.pool), { query }) },
     read: () => ({
       tables: [...new Set(big().map((node) => node['Relation Name'] ?? ''))].toSorted(),
-      whole: big().filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
+      whole: big()
+        .filter((node) => node['Node Type'] === 'Seq Scan')
+        .map((node) => node['Relation Name'] ?? ''),
     }),
   };
 }
@@ -83,19 +94,53 @@ test('the hot queries read the partitions of their window only, by indexes', asy
   const months = (table: string) => monthsOf(table, window.fromMs, window.toMs);
   const hour = MIDNIGHT + 7 * HOUR_MS;
   const yesterday = MIDNIGHT - DAY_MS;
-  const cases: Record<string, { tables: string[]; ask: (on: { spied: Pick<Database, 'pool'>; run: Run }) => Promise<unknown> }> = {
-    'an hour of a monitor, minute by minute': { tables: raw, ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, fromMs: hour, toMs: hour + HOUR_MS, stepMs: 60_000, nowMs }) },
+  const cases: Record<
+    string,
+    { tables: string[]; ask: (on: { spied: Pick<Database, 'pool'>; run: Run }) => Promise<unknown> }
+  > = {
+    'an hour of a monitor, minute by minute': {
+      tables: raw,
+      ask: ({ spied }) =>
+        readStatistics(spied, {
+          monitorNo: 7,
+          rolledMs: MIDNIGHT,
+          fromMs: hour,
+          toMs: hour + HOUR_MS,
+          stepMs: 60_000,
+          nowMs,
+        }),
+    },
     'the roll-up of an hour': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour }) },
-    'an hour of one source, again': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour, only: [{ monitorNo: 7, agentNo: 2 }] }) },
-    'a day of its hours': { tables: [dayOf('hourly_rollups', yesterday).slice(0, -2)], ask: ({ run }) => rollDay(run, { atMs: yesterday }) },
-    'forty days of a monitor': { tables: months('daily_rollups'), ask: ({ spied }) => sumTallies(spied, { monitorNos: [7], ...window }) },
-    'its series by day, and their sum': { tables: months('daily_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, ...window, stepMs: DAY_MS }) },
-    'its series by hour': { tables: months('hourly_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, ...window, stepMs: HOUR_MS }) },
+    'an hour of one source, again': {
+      tables: raw,
+      ask: ({ run }) => rollHour(run, { atMs: hour, only: [{ monitorNo: 7, agentNo: 2 }] }),
+    },
+    'a day of its hours': {
+      tables: [dayOf('hourly_rollups', yesterday).slice(0, -2)],
+      ask: ({ run }) => rollDay(run, { atMs: yesterday }),
+    },
+    'forty days of a monitor': {
+      tables: months('daily_rollups'),
+      ask: ({ spied }) => sumTallies(spied, { monitorNos: [7], ...window }),
+    },
+    'its series by day, and their sum': {
+      tables: months('daily_rollups'),
+      ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, ...window, stepMs: DAY_MS }),
+    },
+    'its series by hour': {
+      tables: months('hourly_rollups'),
+      ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, ...window, stepMs: HOUR_MS }),
+    },
     'a day of the monitors of a report': {
       tables: [dayOf('daily_rollups', yesterday).slice(0, -2)],
-      ask: ({ spied }) => sumTallies(spied, { monitorNos: [5, 25, 45, 65, 85], fromMs: yesterday, toMs: MIDNIGHT, nowMs }),
+      ask: ({ spied }) =>
+        sumTallies(spied, { monitorNos: [5, 25, 45, 65, 85], fromMs: yesterday, toMs: MIDNIGHT, nowMs }),
     },
-    'the transitions of a monitor': { tables: ['transitions'], ask: ({ spied }) => readStateHistories(spied, { monitorIds: ['mon_7'], fromMs: window.fromMs, toMs: window.toMs }) },
+    'the transitions of a monitor': {
+      tables: ['transitions'],
+      ask: ({ spied }) =>
+        readStateHistories(spied, { monitorIds: ['mon_7'], fromMs: window.fromMs, toMs: window.toMs }),
+    },
   };
   for (const [name, { tables, ask }] of Object.entries(cases)) {
     const on = explaining(database);

@@ -9,7 +9,14 @@ import { bucketSql } from '../../models/raw-checks.ts';
 import { beginRollups, rolledUntilMs, rollNextHour } from '../../models/rollups.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
-import { readRollups, rollupsOfChecks, seenCheck, storeChecks, withoutRepeats, type SeenCheck } from '../helpers/seen-checks.ts';
+import {
+  readRollups,
+  rollupsOfChecks,
+  seenCheck,
+  storeChecks,
+  withoutRepeats,
+  type SeenCheck,
+} from '../helpers/seen-checks.ts';
 import { until } from '../helpers/until.ts';
 
 /** A midnight, UTC, long enough ago that every hour of its day and the next is over. */
@@ -72,52 +79,77 @@ function holdingBack(database: Database) {
   return { waiting, held: held.promise, release: release.resolve };
 }
 
-test('made hour by hour, with late results, repeats, crashes and days away between, roll-ups are those that are made of everything at once', async (t) => {
-  const database = await prepare(t);
-  // Few hours, so that they meet: the last of a day, the first of the next.
-  const moment = fc.tuple(fc.constantFrom(0, 1, 22, 23, 24), fc.integer({ min: 0, max: HOUR_MS - 1 })).map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
-  const step = fc.oneof(
-    { weight: 3, arbitrary: fc.record({ store: fc.array(seenCheck(moment), { minLength: 1, maxLength: 30 }) }) },
-    { weight: 2, arbitrary: fc.record({ hours: fc.integer({ min: 1, max: 30 }) }) },
-    { weight: 1, arbitrary: fc.record({ breakAt: fc.constantFrom(/INSERT INTO hourly/, /INSERT INTO daily/, /UPDATE service_marks/, /DELETE FROM late_hours/, /COMMIT/) }) },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
-      await database.pool.query('TRUNCATE check_results, hourly_rollups, daily_rollups, late_hours');
-      await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [MIDNIGHT]);
-      let nowMs = MIDNIGHT;
-      const stored: SeenCheck[] = [];
-      for (const one of steps) {
-        if ('store' in one) {
-          // What is not due yet comes when it is.
-          nowMs = Math.max(nowMs, ...one.store.map(({ atMs }) => atMs));
-          await storeChecks(database, one.store, nowMs);
-          stored.push(...one.store);
-        } else if ('hours' in one) {
-          nowMs += one.hours * HOUR_MS;
-          await rollUntil(database, nowMs);
-        } else {
-          const broken = breakingAt(database, one.breakAt);
-          await remakeLateHours(broken, nowMs).catch(() => null);
-          await rollNextHour(broken, nowMs).catch(() => null);
+test(
+  'made hour by hour, with late results, repeats, crashes and days away between, roll-ups are those that are made ' +
+    'of everything at once',
+  async (t) => {
+    const database = await prepare(t);
+    // Few hours, so that they meet: the last of a day, the first of the next.
+    const moment = fc
+      .tuple(fc.constantFrom(0, 1, 22, 23, 24), fc.integer({ min: 0, max: HOUR_MS - 1 }))
+      .map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ store: fc.array(seenCheck(moment), { minLength: 1, maxLength: 30 }) }) },
+      { weight: 2, arbitrary: fc.record({ hours: fc.integer({ min: 1, max: 30 }) }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          breakAt: fc.constantFrom(
+            /INSERT INTO hourly/,
+            /INSERT INTO daily/,
+            /UPDATE service_marks/,
+            /DELETE FROM late_hours/,
+            /COMMIT/,
+          ),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
+        await database.pool.query('TRUNCATE check_results, hourly_rollups, daily_rollups, late_hours');
+        await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [MIDNIGHT]);
+        let nowMs = MIDNIGHT;
+        const stored: SeenCheck[] = [];
+        for (const one of steps) {
+          if ('store' in one) {
+            // What is not due yet comes when it is.
+            nowMs = Math.max(nowMs, ...one.store.map(({ atMs }) => atMs));
+            await storeChecks(database, one.store, nowMs);
+            stored.push(...one.store);
+          } else if ('hours' in one) {
+            nowMs += one.hours * HOUR_MS;
+            await rollUntil(database, nowMs);
+          } else {
+            const broken = breakingAt(database, one.breakAt);
+            await remakeLateHours(broken, nowMs).catch(() => null);
+            await rollNextHour(broken, nowMs).catch(() => null);
+          }
         }
-      }
-      // The second day ends as well, so that every check is in a day that is whole.
-      await rollUntil(database, MIDNIGHT + 2 * DAY_MS + SETTLED_MS);
-      await rollUntil(database, MIDNIGHT + 2 * DAY_MS + SETTLED_MS);
-      await isAsFromScratch(t, database, withoutRepeats(stored));
-    }),
-    { numRuns: 25 },
-  );
-});
+        // The second day ends as well, so that every check is in a day that is whole.
+        await rollUntil(database, MIDNIGHT + 2 * DAY_MS + SETTLED_MS);
+        await rollUntil(database, MIDNIGHT + 2 * DAY_MS + SETTLED_MS);
+        await isAsFromScratch(t, database, withoutRepeats(stored));
+      }),
+      { numRuns: 25 },
+    );
+  },
+);
 
 test('two processes at once make each hour once, and what each of them counts adds up', async (t) => {
   const database = await prepare(t);
-  const checks = withoutRepeats(fc.sample(seenCheck(fc.integer({ min: MIDNIGHT, max: MIDNIGHT + DAY_MS - 1 })), { numRuns: 500, seed: 60 }));
+  const checks = withoutRepeats(
+    fc.sample(seenCheck(fc.integer({ min: MIDNIGHT, max: MIDNIGHT + DAY_MS - 1 })), { numRuns: 500, seed: 60 }),
+  );
   await storeChecks(database, checks, MIDNIGHT);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
-  const late = checks.slice(0, 50).map((check) => ({ ...check, atMs: check.atMs < MIDNIGHT + HOUR_MS ? check.atMs : check.atMs - HOUR_MS }));
-  const [one, other] = await Promise.all([rollUntil(database, nowMs), rollUntil(database, nowMs), storeChecks(database, late, nowMs)]);
+  const late = checks
+    .slice(0, 50)
+    .map((check) => ({ ...check, atMs: check.atMs < MIDNIGHT + HOUR_MS ? check.atMs : check.atMs - HOUR_MS }));
+  const [one, other] = await Promise.all([
+    rollUntil(database, nowMs),
+    rollUntil(database, nowMs),
+    storeChecks(database, late, nowMs),
+  ]);
   t.is(one + other + (await rollUntil(database, nowMs)), 24);
   await Promise.all([rollUntil(database, nowMs), rollUntil(database, nowMs)]);
   await rollUntil(database, nowMs);
@@ -127,7 +159,14 @@ test('two processes at once make each hour once, and what each of them counts ad
 test('a result that comes late changes its hour and its day, of its source alone', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
-  const check = { monitorNo: 1, agentNo: 1, atMs: MIDNIGHT + 5 * HOUR_MS, verdict: 'up', latencyMs: 40, phases: null } as const;
+  const check = {
+    monitorNo: 1,
+    agentNo: 1,
+    atMs: MIDNIGHT + 5 * HOUR_MS,
+    verdict: 'up',
+    latencyMs: 40,
+    phases: null,
+  } as const;
   const other = { ...check, agentNo: 2 };
   await storeChecks(database, [check, other], check.atMs);
   await rollUntil(database, nowMs);
@@ -138,19 +177,28 @@ test('a result that comes late changes its hour and its day, of its source alone
   t.is((await remakeLateHours(database, Date.now())).taken, 0);
   await isAsFromScratch(t, database, [check, other, late]);
   const after = await database.pool.query('SELECT xmin::text, agent_no FROM daily_rollups ORDER BY agent_no');
-  t.deepEqual(before.rows.map(({ xmin }, index) => xmin === after.rows[index].xmin), [false, true]);
+  t.deepEqual(
+    before.rows.map(({ xmin }, index) => xmin === after.rows[index].xmin),
+    [false, true],
+  );
 });
 
 test('an hour waits until it has been over for ninety seconds', async (t) => {
   const database = await prepare(t);
   t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS - 1), { outcome: 'early' });
-  t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS), { outcome: 'rolled', atMs: MIDNIGHT, rows: 0, setAside: [] });
+  t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS), {
+    outcome: 'rolled',
+    atMs: MIDNIGHT,
+    rows: 0,
+    setAside: [],
+  });
   t.is(await rolledUntilMs(runOn(database.pool)), MIDNIGHT + HOUR_MS);
 });
 
 test('an hour waits for transactions that began before its results were late, ten minutes at most', async (t) => {
   const database = await prepare(t);
-  // An hour that ended a moment ago by the database's clock: the transaction that is open now began in time to store results of it.
+  // An hour that ended a moment ago by the database's clock: the transaction that is open now began in time to store
+  // results of it.
   const hourMs = Date.now() - HOUR_MS;
   await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [hourMs]);
   await createPartitions(database, hourMs);
@@ -190,7 +238,14 @@ test('who notes an hour that is being made again waits for it, and has it made o
   const making = remakeLateHours(waiting, Date.now());
   await held;
   const storing = storeChecks(database, [second], nowMs);
-  await until(async () => (await database.pool.query(`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)).rowCount === 1);
+  await until(
+    async () =>
+      (
+        await database.pool.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+      ).rowCount === 1,
+  );
   release();
   t.is((await making).taken, 1);
   await storing;
@@ -231,20 +286,46 @@ test('pings count as checks of the service, those that changed something once, a
     { kind: 'success', exit: null, duration: null },
   ];
   for (const [index, { kind, exit, duration }] of pings.entries()) {
-    await run('INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms) VALUES ($1, 7, $2, $3, $4)', [MIDNIGHT + index, kind, exit, duration]);
+    await run(
+      'INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms) VALUES ($1, 7, $2, $3, $4)',
+      [MIDNIGHT + index, kind, exit, duration],
+    );
   }
-  // The first success and the first failure were news; a ping without a start before it took no known time; and then one was missed.
-  const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): SeenCheck => ({ monitorNo: 7, agentNo, atMs, verdict, latencyMs, phases: null });
-  const results = [decided(MIDNIGHT + 1, 'up', 1200), decided(MIDNIGHT + 3, 'down', 70), decided(MIDNIGHT + 6, 'down', null)];
+  // The first success and the first failure were news; a ping without a start before it took no known time; and then
+  // one was missed.
+  const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): SeenCheck => ({
+    monitorNo: 7,
+    agentNo,
+    atMs,
+    verdict,
+    latencyMs,
+    phases: null,
+  });
+  const results = [
+    decided(MIDNIGHT + 1, 'up', 1200),
+    decided(MIDNIGHT + 3, 'down', 70),
+    decided(MIDNIGHT + 6, 'down', null),
+  ];
   await storeChecks(database, results, MIDNIGHT);
   await rollUntil(database, MIDNIGHT + DAY_MS + SETTLED_MS);
-  await isAsFromScratch(t, database, [...results, decided(MIDNIGHT + 2, 'up', 2_147_483_647), decided(MIDNIGHT + 4, 'down', null), decided(MIDNIGHT + 5, 'up', null)]);
+  await isAsFromScratch(t, database, [
+    ...results,
+    decided(MIDNIGHT + 2, 'up', 2_147_483_647),
+    decided(MIDNIGHT + 4, 'down', null),
+    decided(MIDNIGHT + 5, 'up', null),
+  ]);
 });
 
 test('PostgreSQL puts every latency into the bucket that the histogram has for it', async (t) => {
   const database = await prepare(t);
   const edges = Array.from({ length: 549 }, (_, bucket) => Math.floor(LATENCY_GROWTH ** bucket));
   const latencies = edges.flatMap((edge) => [edge - 1, edge, edge + 1]).filter((ms) => ms <= 2_147_483_647);
-  const rows = await runOn(database.pool)<{ ms: number; bucket: number }>(`SELECT ms, ${bucketSql('ms')} AS bucket FROM unnest($1::int[]) AS ms`, [latencies]);
-  t.deepEqual(rows.map(({ bucket }) => bucket), rows.map(({ ms }) => bucketOf(ms)));
+  const rows = await runOn(database.pool)<{ ms: number; bucket: number }>(
+    `SELECT ms, ${bucketSql('ms')} AS bucket FROM unnest($1::int[]) AS ms`,
+    [latencies],
+  );
+  t.deepEqual(
+    rows.map(({ bucket }) => bucket),
+    rows.map(({ ms }) => bucketOf(ms)),
+  );
 });

@@ -40,11 +40,15 @@ test('an empty ring is refused', (t) => {
   t.throws(() => createSecretBox([]));
 });
 
-test('secrets of a purpose are the same in every process, others for another purpose or key, and the present key\'s come first', (t) => {
-  const [derived, ...others] = createSecretBox([NEW, OLD]).derive('webhook');
-  t.regex(derived, /^[\w-]{43}$/);
-  t.deepEqual(createSecretBox([NEW]).derive('webhook'), [derived]);
-  t.deepEqual(others, createSecretBox([OLD]).derive('webhook'));
-  t.not(others[0], derived);
-  t.not(createSecretBox([NEW]).derive('webhook header')[0], derived);
-});
+test(
+  "secrets of a purpose are the same in every process, others for another purpose or key, and the present key's " +
+    'come first',
+  (t) => {
+    const [derived, ...others] = createSecretBox([NEW, OLD]).derive('webhook');
+    t.regex(derived, /^[\w-]{43}$/);
+    t.deepEqual(createSecretBox([NEW]).derive('webhook'), [derived]);
+    t.deepEqual(others, createSecretBox([OLD]).derive('webhook'));
+    t.not(others[0], derived);
+    t.not(createSecretBox([NEW]).derive('webhook header')[0], derived);
+  },
+);

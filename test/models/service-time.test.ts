@@ -1,9 +1,16 @@
 import test, { type ExecutionContext } from 'ava';
 import { BELIEVED_AFTER_MS } from '../../core/service-clock.ts';
-import { takePings } from '../../models/heartbeats.ts';
 import { takeMissed } from '../../models/heartbeat-watch.ts';
+import { takePings } from '../../models/heartbeats.ts';
 import { holdDoorOpen } from '../../models/ping-door.ts';
-import { correctTime, isTimeDoubtful, readTime, recordAgreement, settleAfterRest, settleTime } from '../../models/service-time.ts';
+import {
+  correctTime,
+  isTimeDoubtful,
+  readTime,
+  recordAgreement,
+  settleAfterRest,
+  settleTime,
+} from '../../models/service-time.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { watchHeartbeats } from '../../workers/heartbeats/watch.ts';
@@ -14,19 +21,30 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.
 
 const HOUR_MS = 3_600_000;
 
-/** A service whose time has been this far ahead of PostgreSQL's clock for more than a minute: the clock was set back by as much, or forward where it is below 0. */
+/**
+ * A service whose time has been this far ahead of PostgreSQL's clock for more than a minute: the clock was set back by
+ * as much, or forward where it is below 0.
+ */
 async function serviceAhead(t: ExecutionContext, aheadMs: number) {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const realMs = Math.round((await readTime(database)).databaseMs);
-  await database.pool.query(`INSERT INTO service_marks (name, at, resumed_at) VALUES ('time', $1, $2)`, [realMs - BELIEVED_AFTER_MS, realMs - BELIEVED_AFTER_MS + aheadMs]);
+  await database.pool.query(`INSERT INTO service_marks (name, at, resumed_at) VALUES ('time', $1, $2)`, [
+    realMs - BELIEVED_AFTER_MS,
+    realMs - BELIEVED_AFTER_MS + aheadMs,
+  ]);
   const settle = async () => await settleTime(database, await readTime(database));
   return { runtime, realMs, serviceMs: realMs + aheadMs, settle };
 }
 
-const evaluatorAt = (runtime: TestRuntime, nowMs: number) => createEvaluator({ database: runtime.database, now: () => nowMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
+const evaluatorAt = (runtime: TestRuntime, nowMs: number) =>
+  createEvaluator({ database: runtime.database, now: () => nowMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
 
-const rowsOf = async <Row extends object>({ database }: TestRuntime, text: string, values: unknown[] = []): Promise<Row[]> => (await database.pool.query<Row>(text, values)).rows;
+const rowsOf = async <Row extends object>(
+  { database }: TestRuntime,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> => (await database.pool.query<Row>(text, values)).rows;
 
 for (const backMs of [7000, 300_000, 86_400_000]) {
   test(`set back by ${backMs / 1000} s, results of the moments that come again are stored and decide`, async (t) => {
@@ -34,18 +52,40 @@ for (const backMs of [7000, 300_000, 86_400_000]) {
     const agent = await runtime.addAgent('local');
     const monitor = await runtime.addMonitor([agent]);
     const at = (ms: number, verdict: 'up' | 'down') => resultOf(monitor, agent, { dueAtMs: ms, verdict });
-    await evaluatorAt(runtime, serviceMs)([at(realMs - 60_000, 'up'), at(serviceMs - 5000, 'down'), at(serviceMs - 2000, 'down')]);
+    await evaluatorAt(
+      runtime,
+      serviceMs,
+    )([at(realMs - 60_000, 'up'), at(serviceMs - 5000, 'down'), at(serviceMs - 2000, 'down')]);
     t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors'), [{ state: 'down' }]);
 
     t.like(await settle(), { byMs: -backMs });
     const laterMs = realMs + 60_000;
     t.deepEqual(await rowsOf(runtime, 'SELECT 1 FROM check_results WHERE due_at > $1', [laterMs]), []);
-    t.deepEqual(await rowsOf(runtime, 'SELECT 1 FROM transitions WHERE detected_at > $1 UNION ALL SELECT 1 FROM incidents WHERE detected_at > $1 UNION ALL SELECT 1 FROM monitors WHERE state_since > $1', [laterMs]), []);
+    t.deepEqual(
+      await rowsOf(
+        runtime,
+        'SELECT 1 FROM transitions WHERE detected_at > $1 UNION ALL SELECT 1 FROM incidents WHERE detected_at > ' +
+          '$1 UNION ALL SELECT 1 FROM monitors WHERE state_since > $1',
+        [laterMs],
+      ),
+      [],
+    );
     const outcome = await evaluatorAt(runtime, laterMs)([at(laterMs - 1000, 'up')]);
     t.is(outcome.stored, 1);
-    t.deepEqual(outcome.transitions.map(({ change }) => [change.from, change.to]), [['down', 'up']]);
-    const [incident] = await rowsOf<{ started_at: number; detected_at: number; resolved_at: number }>(runtime, 'SELECT started_at, detected_at, resolved_at FROM incidents');
-    t.true(incident !== undefined && incident.started_at <= incident.detected_at && incident.detected_at <= incident.resolved_at, JSON.stringify(incident));
+    t.deepEqual(
+      outcome.transitions.map(({ change }) => [change.from, change.to]),
+      [['down', 'up']],
+    );
+    const [incident] = await rowsOf<{ started_at: number; detected_at: number; resolved_at: number }>(
+      runtime,
+      'SELECT started_at, detected_at, resolved_at FROM incidents',
+    );
+    t.true(
+      incident !== undefined &&
+        incident.started_at <= incident.detected_at &&
+        incident.detected_at <= incident.resolved_at,
+      JSON.stringify(incident),
+    );
   });
 }
 
@@ -71,7 +111,14 @@ test('set back, what was heard of a heartbeat and not decided yet is decided', a
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
   const { monitor, token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { failEnabled: true } });
-  const round = (nowMs: number) => watchHeartbeats({ database, metrics: runtime.metrics, now: () => nowMs, evaluate: evaluatorAt(runtime, nowMs), announce: () => undefined });
+  const round = (nowMs: number) =>
+    watchHeartbeats({
+      database,
+      metrics: runtime.metrics,
+      now: () => nowMs,
+      evaluate: evaluatorAt(runtime, nowMs),
+      announce: () => undefined,
+    });
   await holdDoorOpen(database, () => serviceMs);
   await takePings(database, [{ token, ping: SUCCESS }], serviceMs);
   await round(serviceMs);
@@ -89,26 +136,53 @@ test('set back, no column that nobody has filled is filled, and what is planned 
   const agent = await runtime.addAgent('local');
   await rowsOf(runtime, 'UPDATE agents SET last_seen_at = $1', [Math.floor(serviceMs / 1000)]);
   const monitor = await runtime.addMonitor([agent]);
-  await evaluatorAt(runtime, serviceMs)([resultOf(monitor, agent, { dueAtMs: serviceMs - 1000, verdict: 'down' }), resultOf(monitor, agent, { dueAtMs: serviceMs - 500, verdict: 'down' })]);
-  await rowsOf(runtime, `INSERT INTO registry_turns (server, held_until, free_at) VALUES ('whois.example', $1, $1)`, [serviceMs + 1000]);
+  await evaluatorAt(
+    runtime,
+    serviceMs,
+  )([
+    resultOf(monitor, agent, { dueAtMs: serviceMs - 1000, verdict: 'down' }),
+    resultOf(monitor, agent, { dueAtMs: serviceMs - 500, verdict: 'down' }),
+  ]);
+  await rowsOf(runtime, `INSERT INTO registry_turns (server, held_until, free_at) VALUES ('whois.example', $1, $1)`, [
+    serviceMs + 1000,
+  ]);
   await settle();
-  t.deepEqual(await rowsOf(runtime, 'SELECT offline_at, behind_at, held_until FROM agents'), await rowsOf(runtime, 'SELECT NULL AS offline_at, NULL AS behind_at, NULL AS held_until FROM agents'));
-  t.deepEqual(await rowsOf(runtime, 'SELECT resolved_at, acknowledged_at FROM incidents'), [{ resolved_at: null, acknowledged_at: null }]);
+  t.deepEqual(
+    await rowsOf(runtime, 'SELECT offline_at, behind_at, held_until FROM agents'),
+    await rowsOf(runtime, 'SELECT NULL AS offline_at, NULL AS behind_at, NULL AS held_until FROM agents'),
+  );
+  t.deepEqual(await rowsOf(runtime, 'SELECT resolved_at, acknowledged_at FROM incidents'), [
+    { resolved_at: null, acknowledged_at: null },
+  ]);
   t.deepEqual(await rowsOf(runtime, 'SELECT held_until FROM registry_turns'), [{ held_until: realMs + 1000 }]);
 });
 
-test('set forward, what was left out is one gap of the clock, silence is not read into it, and nothing is deleted for a day', async (t) => {
-  const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, -366 * 24 * HOUR_MS);
-  await sweep({ ...runtime, now: () => serviceMs });
-  await rowsOf(runtime, `INSERT INTO domains (name, next_look_at) VALUES ('old.example', $1)`, [serviceMs]);
-  t.deepEqual(await retainHistory({ ...runtime, now: () => serviceMs }), { held: true }, 'not while it is not settled');
-  t.like(await settle(), { byMs: 366 * 24 * HOUR_MS });
-  await sweep({ ...runtime, now: () => realMs + 5000 });
-  const gaps = await rowsOf<{ kind: string; ms: number }>(runtime, 'SELECT kind, ended_at - started_at AS ms FROM service_gaps');
-  t.deepEqual(gaps.map(({ kind, ms }) => [kind, Math.round(ms / HOUR_MS)]), [['clock', 366 * 24]]);
-  t.deepEqual(await retainHistory({ ...runtime, now: () => realMs + 23 * HOUR_MS }), { held: true });
-  t.like(await retainHistory({ ...runtime, now: () => realMs + 25 * HOUR_MS }), { domains: 1 });
-});
+test(
+  'set forward, what was left out is one gap of the clock, silence is not read into it, and nothing is deleted for ' +
+    'a day',
+  async (t) => {
+    const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, -366 * 24 * HOUR_MS);
+    await sweep({ ...runtime, now: () => serviceMs });
+    await rowsOf(runtime, `INSERT INTO domains (name, next_look_at) VALUES ('old.example', $1)`, [serviceMs]);
+    t.deepEqual(
+      await retainHistory({ ...runtime, now: () => serviceMs }),
+      { held: true },
+      'not while it is not settled',
+    );
+    t.like(await settle(), { byMs: 366 * 24 * HOUR_MS });
+    await sweep({ ...runtime, now: () => realMs + 5000 });
+    const gaps = await rowsOf<{ kind: string; ms: number }>(
+      runtime,
+      'SELECT kind, ended_at - started_at AS ms FROM service_gaps',
+    );
+    t.deepEqual(
+      gaps.map(({ kind, ms }) => [kind, Math.round(ms / HOUR_MS)]),
+      [['clock', 366 * 24]],
+    );
+    t.deepEqual(await retainHistory({ ...runtime, now: () => realMs + 23 * HOUR_MS }), { held: true });
+    t.like(await retainHistory({ ...runtime, now: () => realMs + 25 * HOUR_MS }), { domains: 1 });
+  },
+);
 
 test('of processes that notice a step of PostgreSQL one corrects the time, and of those that settle it one does', async (t) => {
   const { database, now } = await openTestRuntime(t);
@@ -119,7 +193,10 @@ test('of processes that notice a step of PostgreSQL one corrects the time, and o
   t.is(seen.correctionMs, 300_000);
   t.true(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
   const settled = await Promise.all([1, 2, 3].map(() => settleTime(database, seen)));
-  t.deepEqual(settled.filter((one) => one !== null), [{ byMs: -300_000 }]);
+  t.deepEqual(
+    settled.filter((one) => one !== null),
+    [{ byMs: -300_000 }],
+  );
   t.is((await readTime(database)).correctionMs, 0);
   t.false(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
 });

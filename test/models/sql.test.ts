@@ -26,14 +26,21 @@ test('a transaction that fails leaves nothing behind, neither rows nor locks nor
     throw new Error('half-way');
   });
   await t.throwsAsync(failed, { message: 'half-way' });
-  const { rows } = await database.pool.query<{ name: string }>('SELECT name FROM tenants WHERE id = $1 FOR UPDATE', [tenantId]);
+  const { rows } = await database.pool.query<{ name: string }>('SELECT name FROM tenants WHERE id = $1 FOR UPDATE', [
+    tenantId,
+  ]);
   t.is(rows[0]?.name, tenantId);
 });
 
 test('of two that want a lock one does its work, and it is free again after a failure', async (t) => {
   const { database } = await openTestRuntime(t);
-  const inner = await withAdvisoryLock(database, 'chore', async () => [await withAdvisoryLock(database, 'chore', () => Promise.resolve('done twice'))]);
+  const inner = await withAdvisoryLock(database, 'chore', async () => [
+    await withAdvisoryLock(database, 'chore', () => Promise.resolve('done twice')),
+  ]);
   t.deepEqual(inner, [null]);
-  await t.throwsAsync(withAdvisoryLock(database, 'chore', () => Promise.reject(new Error('failed'))), { message: 'failed' });
+  await t.throwsAsync(
+    withAdvisoryLock(database, 'chore', () => Promise.reject(new Error('failed'))),
+    { message: 'failed' },
+  );
   t.is(await withAdvisoryLock(database, 'chore', () => Promise.resolve('done')), 'done');
 });

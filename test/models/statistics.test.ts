@@ -7,7 +7,14 @@ import { beginRollups, rollNextHour } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
 import { meanPhases, noTally, sumTallies } from '../../models/statistics.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
-import { roundedTally, seenCheck, storeChecks, tallyOfChecks, withoutRepeats, type SeenCheck } from '../helpers/seen-checks.ts';
+import {
+  roundedTally,
+  seenCheck,
+  storeChecks,
+  tallyOfChecks,
+  withoutRepeats,
+  type SeenCheck,
+} from '../helpers/seen-checks.ts';
 
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
 const DAYS = 3;
@@ -15,9 +22,15 @@ const END = MIDNIGHT + DAYS * DAY_MS;
 
 /** Checks all over three days, more of them at their edges and those of hours. */
 const moment = fc
-  .tuple(fc.oneof(fc.constantFrom(0, 23, 24, 25, 47, 48, 71), fc.integer({ min: 0, max: 71 })), fc.oneof(fc.constantFrom(0, HOUR_MS - 1), fc.integer({ min: 0, max: HOUR_MS - 1 })))
+  .tuple(
+    fc.oneof(fc.constantFrom(0, 23, 24, 25, 47, 48, 71), fc.integer({ min: 0, max: 71 })),
+    fc.oneof(fc.constantFrom(0, HOUR_MS - 1), fc.integer({ min: 0, max: HOUR_MS - 1 })),
+  )
   .map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
-const edge = fc.oneof(fc.integer({ min: -2, max: 74 }).map((hour) => MIDNIGHT + hour * HOUR_MS), fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }));
+const edge = fc.oneof(
+  fc.integer({ min: -2, max: 74 }).map((hour) => MIDNIGHT + hour * HOUR_MS),
+  fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),
+);
 
 async function prepare(t: ExecutionContext, checks: readonly SeenCheck[]) {
   const { database } = await openTestRuntime(t);
@@ -41,8 +54,13 @@ test('any window says what counting its checks one by one says, however far they
       fc.asyncProperty(edge, edge, async (fromMs, toMs) => {
         const inside = checks.filter(within({ fromMs, toMs }));
         const sums = await sumTallies(database, { monitorNos: [1, 2, 9], fromMs, toMs, nowMs: END + DAY_MS });
-        const expected = [1, 2].map((no) => [no, roundedTally(tallyOfChecks(inside.filter(({ monitorNo }) => monitorNo === no)))] as const);
-        t.deepEqual([...sums].map(([no, tally]) => [no, roundedTally(tally)]), [...expected, [9, noTally()]]);
+        const expected = [1, 2].map(
+          (no) => [no, roundedTally(tallyOfChecks(inside.filter(({ monitorNo }) => monitorNo === no)))] as const,
+        );
+        t.deepEqual(
+          [...sums].map(([no, tally]) => [no, roundedTally(tally)]),
+          [...expected, [9, noTally()]],
+        );
       }),
       { numRuns: 8 },
     );
@@ -58,15 +76,27 @@ test('whole hours and days outlive the results that they were made of', async (t
   // What is not rolled up stays, whatever its age.
   t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|heartbeat_pings)_/.test(name)));
   const sums = await sumTallies(database, { monitorNos: [1], fromMs: MIDNIGHT, toMs: END, nowMs: END });
-  t.deepEqual([...sums.values()].map(roundedTally), [roundedTally(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1)))]);
-  const { points } = await readStatistics(database, { monitorNo: 1, fromMs: MIDNIGHT, toMs: MIDNIGHT + DAY_MS, stepMs: 60_000, rolledMs: MIDNIGHT + 2 * DAY_MS, nowMs: END });
+  t.deepEqual([...sums.values()].map(roundedTally), [
+    roundedTally(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1))),
+  ]);
+  const { points } = await readStatistics(database, {
+    monitorNo: 1,
+    fromMs: MIDNIGHT,
+    toMs: MIDNIGHT + DAY_MS,
+    stepMs: 60_000,
+    rolledMs: MIDNIGHT + 2 * DAY_MS,
+    nowMs: END,
+  });
   t.deepEqual(points, []);
 });
 
 test('of no monitors, and of an empty window, there is nothing', async (t) => {
   const database = await prepare(t, []);
   t.is((await sumTallies(database, { monitorNos: [], fromMs: MIDNIGHT, toMs: END, nowMs: END })).size, 0);
-  t.deepEqual([...(await sumTallies(database, { monitorNos: [4], fromMs: END, toMs: MIDNIGHT, nowMs: END })).values()], [noTally()]);
+  t.deepEqual(
+    [...(await sumTallies(database, { monitorNos: [4], fromMs: END, toMs: MIDNIGHT, nowMs: END })).values()],
+    [noTally()],
+  );
 });
 
 test('the mean of a phase over several tallies counts each check once, and those without the phase not at all', (t) => {

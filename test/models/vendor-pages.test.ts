@@ -1,8 +1,11 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { VendorDocumentRecord } from '../../core/vendor/document.ts';
 import { findVendorPage } from '../../core/vendor/page.ts';
-import { createVendorDocumentStore, deleteUnusedVendorPages, listVendorDocumentRecords } from '../../models/vendor-pages.ts';
+import {
+  createVendorDocumentStore,
+  deleteUnusedVendorPages,
+  listVendorDocumentRecords,
+} from '../../models/vendor-pages.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { startStatusPage } from '../helpers/status-page.ts';
@@ -11,7 +14,13 @@ const ADDRESS = 'https://status.shop.example/api/v2/summary.json';
 const NOW = 1_700_000_000_000;
 const RECORD: VendorDocumentRecord = {
   url: ADDRESS,
-  snapshot: { name: 'Shop', overall: 'operational', components: [{ id: 'a', name: 'API', state: 'major' }], listsAll: true, events: [{ title: 'x', componentIds: ['a'] }] },
+  snapshot: {
+    name: 'Shop',
+    overall: 'operational',
+    components: [{ id: 'a', name: 'API', state: 'major' }],
+    listsAll: true,
+    events: [{ title: 'x', componentIds: ['a'] }],
+  },
   etag: '"1"',
   lastModified: 'Wed, 21 Oct 2015 07:28:00 GMT',
   fetchedAtMs: NOW,
@@ -29,7 +38,8 @@ async function openStore(t: ExecutionContext) {
 
 test('of many who claim a document at once one gets it, and until the outcome is stored nobody else does', async (t) => {
   const { store } = await openStore(t);
-  const claim = (nowMs: number) => store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs - 30_000 });
+  const claim = (nowMs: number) =>
+    store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs - 30_000 });
   const claims = await Promise.all(Array.from({ length: 10 }, () => claim(NOW)));
   t.is(claims.filter(Boolean).length, 1);
   t.is(await store.find(ADDRESS), null);
@@ -51,7 +61,13 @@ test('who died with a claim is followed by another when it is over', async (t) =
 test('a failure is stored beside what was known before', async (t) => {
   const { store } = await openStore(t);
   await store.claim(ADDRESS, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
-  const failed: VendorDocumentRecord = { ...RECORD, askedAtMs: NOW + 5, failure: { kind: 'unreachable', reason: 'HTTP 503' }, failures: 1, retryAtMs: NOW + 60_000 };
+  const failed: VendorDocumentRecord = {
+    ...RECORD,
+    askedAtMs: NOW + 5,
+    failure: { kind: 'unreachable', reason: 'HTTP 503' },
+    failures: 1,
+    retryAtMs: NOW + 60_000,
+  };
   await store.save(failed);
   t.deepEqual(await store.find(ADDRESS), failed);
   t.false(await store.claim(ADDRESS, { nowMs: NOW + 59_999, untilMs: NOW + 70_000, askedBeforeMs: NOW + 59_999 }));
@@ -62,7 +78,9 @@ test('two processes that share the store make one request', async (t) => {
   const server = await startStatusPage(t);
   const page = findVendorPage(server.url);
   if (page === null) return t.fail();
-  const readers = Array.from({ length: 2 }, () => createVendorPageReader({ store: createVendorDocumentStore(database), allowPrivateNetwork: true, now: Date.now }));
+  const readers = Array.from({ length: 2 }, () =>
+    createVendorPageReader({ store: createVendorDocumentStore(database), allowPrivateNetwork: true, now: Date.now }),
+  );
   const readings = await Promise.all(readers.flatMap((read) => Array.from({ length: 10 }, () => read(page, []))));
   t.true(readings.every(({ outcome }) => outcome === 'read'));
   return t.is(server.requests.length, 1);
@@ -70,32 +88,62 @@ test('two processes that share the store make one request', async (t) => {
 
 test('pages that nobody asks for any more are forgotten', async (t) => {
   const { database, store } = await openStore(t);
-  for (const url of [ADDRESS, 'https://other.example/']) await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
+  for (const url of [ADDRESS, 'https://other.example/'])
+    await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
   await store.save(RECORD);
   await store.save({ ...RECORD, url: 'https://other.example/', askedAtMs: NOW - 1000 });
   t.is(await deleteUnusedVendorPages(database, NOW, NOW), 1);
-  t.deepEqual((await listVendorDocumentRecords(database, [ADDRESS, 'https://other.example/'])).map(({ url }) => url), [ADDRESS]);
+  t.deepEqual(
+    (await listVendorDocumentRecords(database, [ADDRESS, 'https://other.example/'])).map(({ url }) => url),
+    [ADDRESS],
+  );
 });
 
-test('of what a tenant only looked at the newest twelve are kept, for an hour; what a check asks for, and what others look at, stays', async (t) => {
-  const { database, store } = await openStore(t);
-  const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
-  const look = async (tenantId: string, no: number, checks = false) => {
-    const nowMs = NOW + no;
-    t.true(await store.claim(urlOf(tenantId, no), { nowMs, untilMs: nowMs + 10, askedBeforeMs: nowMs, tenantId: checks ? undefined : tenantId }));
-    await store.save({ ...RECORD, url: urlOf(tenantId, no), askedAtMs: nowMs });
-  };
-  const stored = async (tenantId: string) => (await listVendorDocumentRecords(database, Array.from({ length: 40 }, (_, no) => urlOf(tenantId, no)))).map(({ url }) => Number(url.split('/').at(-1))).toSorted((a, b) => a - b);
-  await look('ten_a', 0);
-  await look('ten_b', 0);
-  await look('ten_a', 1, true);
-  for (let no = 2; no < 30; no += 1) await look('ten_a', no);
-  t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
-  t.deepEqual(await stored('ten_b'), [0]);
-  // From now on it is watched, whoever looks at it besides.
-  t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, askedBeforeMs: NOW + 50 }));
-  t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 70, untilMs: NOW + 80, askedBeforeMs: NOW + 70, tenantId: 'ten_b' }));
-  await deleteUnusedVendorPages(database, NOW - 1000, NOW + 3_600_000);
-  t.deepEqual(await stored('ten_a'), [1, 20]);
-  t.deepEqual(await stored('ten_b'), []);
-});
+test(
+  'of what a tenant only looked at the newest twelve are kept, for an hour; what a check asks for, and what others ' +
+    'look at, stays',
+  async (t) => {
+    const { database, store } = await openStore(t);
+    const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
+    const look = async (tenantId: string, no: number, checks = false) => {
+      const nowMs = NOW + no;
+      t.true(
+        await store.claim(urlOf(tenantId, no), {
+          nowMs,
+          untilMs: nowMs + 10,
+          askedBeforeMs: nowMs,
+          tenantId: checks ? undefined : tenantId,
+        }),
+      );
+      await store.save({ ...RECORD, url: urlOf(tenantId, no), askedAtMs: nowMs });
+    };
+    const stored = async (tenantId: string) =>
+      (
+        await listVendorDocumentRecords(
+          database,
+          Array.from({ length: 40 }, (_, no) => urlOf(tenantId, no)),
+        )
+      )
+        .map(({ url }) => Number(url.split('/').at(-1)))
+        .toSorted((a, b) => a - b);
+    await look('ten_a', 0);
+    await look('ten_b', 0);
+    await look('ten_a', 1, true);
+    for (let no = 2; no < 30; no += 1) await look('ten_a', no);
+    t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
+    t.deepEqual(await stored('ten_b'), [0]);
+    // From now on it is watched, whoever looks at it besides.
+    t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, askedBeforeMs: NOW + 50 }));
+    t.true(
+      await store.claim(urlOf('ten_a', 20), {
+        nowMs: NOW + 70,
+        untilMs: NOW + 80,
+        askedBeforeMs: NOW + 70,
+        tenantId: 'ten_b',
+      }),
+    );
+    await deleteUnusedVendorPages(database, NOW - 1000, NOW + 3_600_000);
+    t.deepEqual(await stored('ten_a'), [1, 20]);
+    t.deepEqual(await stored('ten_b'), []);
+  },
+);

@@ -38,12 +38,17 @@ test('a second change within the day keeps the newest previous secret, for a day
   const key = await addChannel();
   await rotateSigningSecret(database, key, { signingSecret: 'whsec_second', nowMs: NOW_MS });
   await rotateSigningSecret(database, key, { signingSecret: 'whsec_third', nowMs: NOW_MS + 1000 });
-  t.like(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS + 999), { signingSecret: 'whsec_third', previousSecret: 'whsec_second' });
+  t.like(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS + 999), {
+    signingSecret: 'whsec_third',
+    previousSecret: 'whsec_second',
+  });
 });
 
 test('of two changes at once the later one keeps the other as the secret before', async (t) => {
   const key = await addChannel();
-  await Promise.all(['whsec_a', 'whsec_b'].map((signingSecret) => rotateSigningSecret(database, key, { signingSecret, nowMs: NOW_MS })));
+  await Promise.all(
+    ['whsec_a', 'whsec_b'].map((signingSecret) => rotateSigningSecret(database, key, { signingSecret, nowMs: NOW_MS })),
+  );
   const opened = await openAt(key, NOW_MS);
   t.deepEqual([opened?.signingSecret, opened?.previousSecret].toSorted(), ['whsec_a', 'whsec_b']);
 });
@@ -57,10 +62,14 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   if (sealed === null) return t.fail('no webhook');
   // The address is sealed with the old key as well; only the previous secret may be lost.
   const onlyNew = { ...sealed, url: both.secrets.seal(URL_WITH_SECRET, `channel:${key.id}:url`) };
-  t.deepEqual(openWebhook({ ...database, secrets: createSecretBox([newKey]) }, onlyNew), { url: URL_WITH_SECRET, signingSecret: 'whsec_second', previousSecret: null });
+  t.deepEqual(openWebhook({ ...database, secrets: createSecretBox([newKey]) }, onlyNew), {
+    url: URL_WITH_SECRET,
+    signingSecret: 'whsec_second',
+    previousSecret: null,
+  });
 });
 
-test('neither a stranger\'s webhook nor a chat has a secret to change or to find', async (t) => {
+test("neither a stranger's webhook nor a chat has a secret to change or to find", async (t) => {
   const [key, chat] = [await addChannel(), await addChannel('telegram')];
   for (const wrong of [{ ...key, tenantId: chat.tenantId }, chat]) {
     t.false(await rotateSigningSecret(database, wrong, { signingSecret: 'whsec_other', nowMs: NOW_MS }));
@@ -79,6 +88,16 @@ async function addChannel(type: 'webhook' | 'telegram' = 'webhook') {
   const [tenantId, id] = [`ten_${made}`, `nch_${made}`];
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
   const webhook = { url: URL_WITH_SECRET, signingSecret: 'whsec_first' };
-  await createChannel(database, { id, tenantId, type, name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], ...(type === 'webhook' && { webhook }), nowMs: NOW_MS });
+  await createChannel(database, {
+    id,
+    tenantId,
+    type,
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    ...(type === 'webhook' && { webhook }),
+    nowMs: NOW_MS,
+  });
   return { tenantId, id };
 }

@@ -1,11 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { closeDatabase } from '../../models/database.ts';
 import { createWriteProof } from '../../models/write-proof.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { until } from '../helpers/until.ts';
 
-/** A database of the test's own, a way to set one of its settings for all who come, and how many statements went to it. */
+/**
+ * A database of the test's own, a way to set one of its settings for all who come, and how many statements went to it.
+ */
 async function stage(t: ExecutionContext) {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
@@ -21,7 +23,12 @@ async function stage(t: ExecutionContext) {
     }) as typeof query;
     return createWriteProof(database);
   };
-  return { open, statements, set: (setting: string) => withClient(databaseUrl, (client) => client.query(`ALTER DATABASE ${name} SET ${setting}`)) };
+  return {
+    open,
+    statements,
+    set: (setting: string) =>
+      withClient(databaseUrl, (client) => client.query(`ALTER DATABASE ${name} SET ${setting}`)),
+  };
 }
 
 test('what PostgreSQL stores is proven by one statement a second, however often that is asked', async (t) => {
@@ -34,17 +41,25 @@ test('what PostgreSQL stores is proven by one statement a second, however often 
     asked += 50;
     return performance.now() - startedAt > 1500;
   });
-  t.true(statements.sent <= 1 + (performance.now() - startedAt) / 1000, `${statements.sent} statements for ${asked} questions`);
+  t.true(
+    statements.sent <= 1 + (performance.now() - startedAt) / 1000,
+    `${statements.sent} statements for ${asked} questions`,
+  );
 });
 
-test('a server that answers and takes no writes, or has no room for them, stores nothing; and nobody asks more often for that', async (t) => {
-  for (const refusal of ['default_transaction_read_only = on', 'temp_file_limit = 0']) {
-    const { open, statements, set } = await stage(t);
-    await set(refusal);
-    const isStoring = open();
-    const startedAt = performance.now();
-    for (let round = 0; round < 3; round += 1) t.deepEqual(await Promise.all([isStoring(), isStoring()]), [false, false], refusal);
-    t.is(statements.sent, 3);
-    t.true(performance.now() - startedAt > 1900);
-  }
-});
+test(
+  'a server that answers and takes no writes, or has no room for them, stores nothing; and nobody asks more often ' +
+    'for that',
+  async (t) => {
+    for (const refusal of ['default_transaction_read_only = on', 'temp_file_limit = 0']) {
+      const { open, statements, set } = await stage(t);
+      await set(refusal);
+      const isStoring = open();
+      const startedAt = performance.now();
+      for (let round = 0; round < 3; round += 1)
+        t.deepEqual(await Promise.all([isStoring(), isStoring()]), [false, false], refusal);
+      t.is(statements.sent, 3);
+      t.true(performance.now() - startedAt > 1900);
+    }
+  },
+);

@@ -115,9 +115,26 @@ for (const [address, why] of Object.entries(PUBLIC)) {
 
 // As their clouds document them; the last three carry one.
 const METADATA_HOSTS = [
-  '169.254.169.254', 'fd00:ec2::254', '169.254.170.2', '169.254.170.23', 'fd00:ec2::23', '168.63.129.16', 'fd20:ce::254',
-  'fd00:c1::a9fe:a9fe', '192.0.0.192', '100.100.100.200', '169.254.0.23', 'fd00:a9fe:a9fe::1', '169.254.42.42',
-  'fd00:42::42', 'fe80::a9fe:a9fe', 'fe80::a9fe:a9fe%eth0', 'FD00:EC2:0::0254', '::ffff:a83f:8110', '64:ff9b::a83f:8110', '2002:a83f:8110::1',
+  '169.254.169.254',
+  'fd00:ec2::254',
+  '169.254.170.2',
+  '169.254.170.23',
+  'fd00:ec2::23',
+  '168.63.129.16',
+  'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe',
+  '192.0.0.192',
+  '100.100.100.200',
+  '169.254.0.23',
+  'fd00:a9fe:a9fe::1',
+  '169.254.42.42',
+  'fd00:42::42',
+  'fe80::a9fe:a9fe',
+  'fe80::a9fe:a9fe%eth0',
+  'FD00:EC2:0::0254',
+  '::ffff:a83f:8110',
+  '64:ff9b::a83f:8110',
+  '2002:a83f:8110::1',
 ];
 
 test('where a cloud tells a machine its secrets nothing is contacted, also where private networks are allowed', (t) => {
@@ -125,8 +142,10 @@ test('where a cloud tells a machine its secrets nothing is contacted, also where
     for (const allowPrivateNetwork of [true, false]) t.true(isRefusedAddress(host, { allowPrivateNetwork }), host);
     t.false(isPublicAddress(host), host);
   }
-  for (const neighbor of ['168.63.129.15', '168.63.129.17']) t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: false }));
-  for (const neighbor of ['169.254.169.253', 'fd00:ec2::255', '127.0.0.1']) t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: true }));
+  for (const neighbor of ['168.63.129.15', '168.63.129.17'])
+    t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: false }));
+  for (const neighbor of ['169.254.169.253', 'fd00:ec2::255', '127.0.0.1'])
+    t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: true }));
 });
 
 test('every address of this machine is refused, and where private networks are allowed none of them', (t) => {
@@ -140,14 +159,33 @@ test('every address of this machine is refused, and where private networks are a
 
 test('a metadata host is no destination, whatever the guard allows', (t) => {
   const find = createDestinations({ allowPrivateNetwork: true });
-  for (const host of ['168.63.129.16', '169.254.169.254', '2852039166', '[fd00:ec2::254]', '[::ffff:a9fe:a9fe]']) t.is(find(new URL(`http://${host}/`)), null, host);
+  for (const host of ['168.63.129.16', '169.254.169.254', '2852039166', '[fd00:ec2::254]', '[::ffff:a9fe:a9fe]'])
+    t.is(find(new URL(`http://${host}/`)), null, host);
 });
 
 // Forms of a host that the URL parser turns into addresses; none of them is ever looked up.
 const DISGUISED = [
-  '2130706433', '0x7f000001', '017700000001', '0177.0.0.1', '0x7f.0x0.0x0.0x1', '127.1', '127.0.1', '127.0.0.1.', '0', '0x0a.1',
-  '%31%32%37.0.0.1', '１２７.0.0.1', '127。0。0。1', '[::1]', '[::ffff:127.0.0.1]', '[0:0:0:0:0:ffff:7f00:0001]', '[64:ff9b::7f00:1]',
-  '[2002:7f00:1::]', '0251.0376.0251.0376', '169.254.43518', '2852039166',
+  '2130706433',
+  '0x7f000001',
+  '017700000001',
+  '0177.0.0.1',
+  '0x7f.0x0.0x0.0x1',
+  '127.1',
+  '127.0.1',
+  '127.0.0.1.',
+  '0',
+  '0x0a.1',
+  '%31%32%37.0.0.1',
+  '１２７.0.0.1',
+  '127。0。0。1',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[0:0:0:0:0:ffff:7f00:0001]',
+  '[64:ff9b::7f00:1]',
+  '[2002:7f00:1::]',
+  '0251.0376.0251.0376',
+  '169.254.43518',
+  '2852039166',
 ];
 
 for (const host of DISGUISED) {

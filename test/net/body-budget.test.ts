@@ -1,7 +1,12 @@
 import test from 'ava';
-import { bodyBudget, createBodyBudget, FREE_BODY_BYTES, holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
-import { createHttpClient } from '../../net/http-client.ts';
-import type { HttpExchange, HttpRequest } from '../../net/http-client.ts';
+import {
+  bodyBudget,
+  createBodyBudget,
+  FREE_BODY_BYTES,
+  holdingBodies,
+  OutOfBodyMemory,
+} from '../../net/body-budget.ts';
+import { createHttpClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -10,24 +15,28 @@ import { until } from '../helpers/until.ts';
 const MIB = 1024 * 1024;
 const MOST = 128 * MIB;
 
-test('what comes in is given up for what comes later, the oldest first, what is complete is not, and nobody gives up itself', (t) => {
-  const budget = createBodyBudget(100);
-  const givenUp: string[] = [];
-  const open = (name: string) => budget.open(() => void givenUp.push(name));
-  const [complete, old, young] = [open('complete'), open('old'), open('young')];
-  t.true(complete.take(30));
-  complete.complete();
-  t.true(old.take(40));
-  t.true(young.take(30));
-  t.true(young.take(10));
-  t.deepEqual(givenUp, ['old']);
-  t.is(budget.heldBytes(), 70);
-  t.false(young.take(31));
-  t.deepEqual(givenUp, ['old']);
-  young.release();
-  complete.release();
-  t.is(budget.heldBytes(), 0);
-});
+test(
+  'what comes in is given up for what comes later, the oldest first, what is complete is not, and nobody gives up ' +
+    'itself',
+  (t) => {
+    const budget = createBodyBudget(100);
+    const givenUp: string[] = [];
+    const open = (name: string) => budget.open(() => void givenUp.push(name));
+    const [complete, old, young] = [open('complete'), open('old'), open('young')];
+    t.true(complete.take(30));
+    complete.complete();
+    t.true(old.take(40));
+    t.true(young.take(30));
+    t.true(young.take(10));
+    t.deepEqual(givenUp, ['old']);
+    t.is(budget.heldBytes(), 70);
+    t.false(young.take(31));
+    t.deepEqual(givenUp, ['old']);
+    young.release();
+    complete.release();
+    t.is(budget.heldBytes(), 0);
+  },
+);
 
 /** Answers with so many bytes, and then nothing more where it is asked to hang. */
 async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
@@ -39,32 +48,55 @@ async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
   });
 }
 
-test.serial('two hundred answers that drip hold 128 MiB together at most; those that came first get no vote, and an honest one is read at once', async (t) => {
-  const { port } = await startBodies(t);
-  const send = createHttpClient({ allowPrivateNetwork: true });
-  const ask = (path: string, deadlineMs: number): Promise<HttpExchange> =>
-    send({ url: new URL(`http://127.0.0.1:${port}/${path}`), method: 'GET', headers: {}, deadlineMs, bodyLimit: () => MIB } satisfies HttpRequest);
-  const drips = Array.from({ length: 200 }, () => ask(`drip/${MIB - 1}`, 60_000).then(({ outcome }) => outcome, (error: unknown) => error));
-  // Whoever of the first is given up by then: all of them cannot be held.
-  t.true((await Promise.race(drips)) instanceof OutOfBodyMemory);
-  t.true(bodyBudget.heldBytes() <= MOST && bodyBudget.heldBytes() > MOST / 2);
-  const honest = await ask(`whole/${MIB / 2}`, 5000);
-  t.is(honest.outcome, 'answered');
-  const free = await ask(`whole/${FREE_BODY_BYTES}`, 5000);
-  t.is(free.outcome, 'answered');
-  t.true(bodyBudget.heldBytes() <= MOST);
-});
+test.serial(
+  'two hundred answers that drip hold 128 MiB together at most; those that came first get no vote, and an honest ' +
+    'one is read at once',
+  async (t) => {
+    const { port } = await startBodies(t);
+    const send = createHttpClient({ allowPrivateNetwork: true });
+    const ask = (path: string, deadlineMs: number): Promise<HttpExchange> =>
+      send({
+        url: new URL(`http://127.0.0.1:${port}/${path}`),
+        method: 'GET',
+        headers: {},
+        deadlineMs,
+        bodyLimit: () => MIB,
+      } satisfies HttpRequest);
+    const drips = Array.from({ length: 200 }, () =>
+      ask(`drip/${MIB - 1}`, 60_000).then(
+        ({ outcome }) => outcome,
+        (error: unknown) => error,
+      ),
+    );
+    // Whoever of the first is given up by then: all of them cannot be held.
+    t.true((await Promise.race(drips)) instanceof OutOfBodyMemory);
+    t.true(bodyBudget.heldBytes() <= MOST && bodyBudget.heldBytes() > MOST / 2);
+    const honest = await ask(`whole/${MIB / 2}`, 5000);
+    t.is(honest.outcome, 'answered');
+    const free = await ask(`whole/${FREE_BODY_BYTES}`, 5000);
+    t.is(free.outcome, 'answered');
+    t.true(bodyBudget.heldBytes() <= MOST);
+  },
+);
 
-test.serial('what a check has read stays counted until the check has been judged, and is then given back', async (t) => {
-  const { port } = await startBodies(t);
-  const probe = createHttpProbe({ allowPrivateNetwork: true });
-  await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
-  await holdingBodies(async () => {
-    const observation = await probe(httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }));
-    t.is(observation.outcome, 'answered');
-    t.true(bodyBudget.heldBytes() >= MIB / 2 - FREE_BODY_BYTES);
-  });
-  t.is(bodyBudget.heldBytes(), 0);
-  t.is((await probe(httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }))).outcome, 'answered');
-  t.is(bodyBudget.heldBytes(), 0);
-});
+test.serial(
+  'what a check has read stays counted until the check has been judged, and is then given back',
+  async (t) => {
+    const { port } = await startBodies(t);
+    const probe = createHttpProbe({ allowPrivateNetwork: true });
+    await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
+    await holdingBodies(async () => {
+      const observation = await probe(
+        httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }),
+      );
+      t.is(observation.outcome, 'answered');
+      t.true(bodyBudget.heldBytes() >= MIB / 2 - FREE_BODY_BYTES);
+    });
+    t.is(bodyBudget.heldBytes(), 0);
+    t.is(
+      (await probe(httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }))).outcome,
+      'answered',
+    );
+    t.is(bodyBudget.heldBytes(), 0);
+  },
+);

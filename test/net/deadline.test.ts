@@ -10,7 +10,10 @@ const GUARD = { allowPrivateNetwork: true };
 /** Long enough for a busy machine to ask within it. */
 const DEADLINE_MS = 2000;
 
-/** Answers over http, tcp and udp, in a thread of its own, once it was told to; `marks`: 0 = nobody has asked yet, 1 = answer now, 2 = answered. */
+/**
+ * Answers over http, tcp and udp, in a thread of its own, once it was told to; `marks`: 0 = nobody has asked yet, 1 =
+ * answer now, 2 = answered.
+ */
 const ANSWERER = `
   const { parentPort, workerData: marks } = require('node:worker_threads');
   const later = (answer) => { parentPort.postMessage({ asked: true }); Atomics.wait(marks, 0, 0); answer(() => { Atomics.store(marks, 0, 2); Atomics.notify(marks, 0); }); };
@@ -21,43 +24,83 @@ const ANSWERER = `
   http.listen(0, '127.0.0.1', () => tcp.listen(0, '127.0.0.1', () => udp.bind(0, '127.0.0.1', () => parentPort.postMessage({ ports: [http.address().port, tcp.address().port, udp.address().port] }))));
 `;
 
-/** Starts the answerer; `standStill` lets it answer while this thread does nothing until the deadline of what began now is long over. */
+/**
+ * Starts the answerer; `standStill` lets it answer while this thread does nothing until the deadline of what began now
+ * is long over.
+ */
 async function startAnswerer(t: ExecutionContext) {
   const marks = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(ANSWERER, { eval: true, workerData: marks });
   t.teardown(() => worker.terminate());
-  const told = async (name: string) => await new Promise<Record<string, unknown>>((resolve) => void worker.on('message', (message: Record<string, unknown>) => name in message && resolve(message)));
+  const told = async (name: string) =>
+    await new Promise<Record<string, unknown>>(
+      (resolve) => void worker.on('message', (message: Record<string, unknown>) => name in message && resolve(message)),
+    );
   const { ports } = (await told('ports')) as { ports: [number, number, number] };
   const standStill = async (beganMs: number) => {
     await told('asked');
     Atomics.store(marks, 0, 1);
     Atomics.notify(marks, 0);
     Atomics.wait(marks, 0, 1);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.max(0, beganMs + DEADLINE_MS + 100 - performance.now()));
+    Atomics.wait(
+      new Int32Array(new SharedArrayBuffer(4)),
+      0,
+      0,
+      Math.max(0, beganMs + DEADLINE_MS + 100 - performance.now()),
+    );
   };
   return { ports, standStill };
 }
 
-test.serial('an answer that was there before the deadline counts, though we stood still until after it: over http', async (t) => {
-  const { ports: [port], standStill } = await startAnswerer(t);
-  const standing = standStill(performance.now());
-  const exchange = await createHttpClient(GUARD)({ url: new URL(`http://127.0.0.1:${port}/`), method: 'GET', headers: {}, deadlineMs: DEADLINE_MS, bodyLimit: () => 100 });
-  await standing;
-  t.is(exchange.outcome, 'answered');
-});
+test.serial(
+  'an answer that was there before the deadline counts, though we stood still until after it: over http',
+  async (t) => {
+    const {
+      ports: [port],
+      standStill,
+    } = await startAnswerer(t);
+    const standing = standStill(performance.now());
+    const exchange = await createHttpClient(GUARD)({
+      url: new URL(`http://127.0.0.1:${port}/`),
+      method: 'GET',
+      headers: {},
+      deadlineMs: DEADLINE_MS,
+      bodyLimit: () => 100,
+    });
+    await standing;
+    t.is(exchange.outcome, 'answered');
+  },
+);
 
 test.serial('over tcp', async (t) => {
-  const { ports: [, port], standStill } = await startAnswerer(t);
+  const {
+    ports: [, port],
+    standStill,
+  } = await startAnswerer(t);
   const standing = standStill(performance.now());
-  const exchange = await createTcpClient(GUARD)({ host: '127.0.0.1', port, payload: Buffer.from('?'), receive: () => true, deadlineMs: DEADLINE_MS });
+  const exchange = await createTcpClient(GUARD)({
+    host: '127.0.0.1',
+    port,
+    payload: Buffer.from('?'),
+    receive: () => true,
+    deadlineMs: DEADLINE_MS,
+  });
   await standing;
   t.like(exchange, { outcome: 'connected', end: 'enough' });
 });
 
 test.serial('over udp', async (t) => {
-  const { ports: [, , port], standStill } = await startAnswerer(t);
+  const {
+    ports: [, , port],
+    standStill,
+  } = await startAnswerer(t);
   const standing = standStill(performance.now());
-  const exchange = await createUdpClient(GUARD)({ host: '127.0.0.1', port, payload: Buffer.from('?'), deadlineMs: DEADLINE_MS });
+  const exchange = await createUdpClient(GUARD)({
+    host: '127.0.0.1',
+    port,
+    payload: Buffer.from('?'),
+    deadlineMs: DEADLINE_MS,
+  });
   await standing;
   t.is(exchange.outcome, 'replied');
 });

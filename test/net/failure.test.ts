@@ -1,6 +1,5 @@
 import test from 'ava';
-import { failureOf } from '../../net/failure.ts';
-import type { FailureCause, Step } from '../../net/failure.ts';
+import { failureOf, type FailureCause, type Step } from '../../net/failure.ts';
 
 function coded(code: string): Error {
   return Object.assign(new Error(code), { code });

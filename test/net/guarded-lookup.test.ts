@@ -6,7 +6,9 @@ type Answer = { error: NodeJS.ErrnoException | null; address: string | LookupAdd
 
 function ask(hostname: string, options: LookupOptions): Promise<Answer> {
   return new Promise((resolve) => {
-    createGuardedLookup({ allowPrivateNetwork: false })(hostname, options, (error, address) => resolve({ error, address }));
+    createGuardedLookup({ allowPrivateNetwork: false })(hostname, options, (error, address) =>
+      resolve({ error, address }),
+    );
   });
 }
 

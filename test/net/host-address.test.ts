@@ -11,9 +11,21 @@ const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
 const GUARDED = { allowPrivateNetwork: false, deadlineMs: 5000 };
 
 test('an address is itself, without a look-up', async (t) => {
-  t.deepEqual(await resolveHost('127.0.0.1', OPEN), { outcome: 'found', addresses: [{ address: '127.0.0.1', family: 4 }], dnsMs: null });
-  t.deepEqual(await resolveHost('::1', OPEN), { outcome: 'found', addresses: [{ address: '::1', family: 6 }], dnsMs: null });
-  t.deepEqual(await resolveHost('1.1.1.1', GUARDED), { outcome: 'found', addresses: [{ address: '1.1.1.1', family: 4 }], dnsMs: null });
+  t.deepEqual(await resolveHost('127.0.0.1', OPEN), {
+    outcome: 'found',
+    addresses: [{ address: '127.0.0.1', family: 4 }],
+    dnsMs: null,
+  });
+  t.deepEqual(await resolveHost('::1', OPEN), {
+    outcome: 'found',
+    addresses: [{ address: '::1', family: 6 }],
+    dnsMs: null,
+  });
+  t.deepEqual(await resolveHost('1.1.1.1', GUARDED), {
+    outcome: 'found',
+    addresses: [{ address: '1.1.1.1', family: 4 }],
+    dnsMs: null,
+  });
 });
 
 test('a name has its addresses, and the look-up its time', async (t) => {
@@ -22,7 +34,8 @@ test('a name has its addresses, and the look-up its time', async (t) => {
 });
 
 test('the guard refuses private addresses and names that lead to no other', async (t) => {
-  for (const host of ['127.0.0.1', '::1', '::ffff:10.0.0.1', '192.168.1.1', 'localhost']) t.like(await resolveHost(host, GUARDED), { outcome: 'failed', cause: 'blocked_target' });
+  for (const host of ['127.0.0.1', '::1', '::ffff:10.0.0.1', '192.168.1.1', 'localhost'])
+    t.like(await resolveHost(host, GUARDED), { outcome: 'failed', cause: 'blocked_target' });
 });
 
 test('only an address is refused before its look-up', (t) => {
@@ -42,7 +55,11 @@ test('a look-up that takes longer than the deadline is a timeout', async (t) => 
   const pipe = join(await temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const opened = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => open(pipe));
-  t.like(await resolveHost('localhost', { ...OPEN, deadlineMs: 50 }), { outcome: 'failed', cause: 'timeout', reason: 'Timed out while looking up the name' });
+  t.like(await resolveHost('localhost', { ...OPEN, deadlineMs: 50 }), {
+    outcome: 'failed',
+    cause: 'timeout',
+    reason: 'Timed out while looking up the name',
+  });
   const writer = openSync(pipe, 'r+');
   for (const handle of await Promise.all(opened)) await handle.close();
   closeSync(writer);

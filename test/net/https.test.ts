@@ -13,7 +13,11 @@ const stranger = await TestAuthority.create();
 const send = createHttpClient({ allowPrivateNetwork: true });
 
 test('a verified certificate is reported with its names and dates, over a name and over an address', async (t) => {
-  const { port } = await startHttpServer(t, (_, response) => response.end('safe'), await authority.issue({ hosts: HOSTS, validForDays: 20 }));
+  const { port } = await startHttpServer(
+    t,
+    (_, response) => response.end('safe'),
+    await authority.issue({ hosts: HOSTS, validForDays: 20 }),
+  );
   for (const host of HOSTS) {
     const exchange = await send(requestTo(0, { href: `https://${host}:${port}/` }));
     t.is(bodyOf(exchange), 'safe');
@@ -26,7 +30,9 @@ test('a verified certificate is reported with its names and dates, over a name a
 test('an expired certificate is told with its age, and the server sees no request', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS, validFromDays: -30, validForDays: -3 });
   const { port } = await startHttpServer(t, () => t.fail('a request was sent'), keys);
-  const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/`, headers: { Authorization: 'secret' } }));
+  const exchange = await send(
+    requestTo(0, { href: `https://127.0.0.1:${port}/`, headers: { Authorization: 'secret' } }),
+  );
   expectFailure(t, exchange, { cause: 'cert_expired', reason: /expired 3 days ago/ });
   t.is(exchange.certificate?.subject, 'localhost');
 });
@@ -39,7 +45,9 @@ test('other faults of a certificate are TLS errors, and the server sees no reque
   ];
   for (const { keys, reason } of faults) {
     const { port } = await startHttpServer(t, () => t.fail('a request was sent'), keys);
-    const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/`, headers: { Authorization: 'secret' } }));
+    const exchange = await send(
+      requestTo(0, { href: `https://127.0.0.1:${port}/`, headers: { Authorization: 'secret' } }),
+    );
     expectFailure(t, exchange, { cause: 'tls_error', reason });
   }
 });

@@ -11,7 +11,9 @@ test('an endless body is cut at the limit and its connection closed', async (t) 
   let closed: Promise<unknown> | undefined;
   const { port } = await startHttpServer(t, (_, response) => {
     closed = once(response, 'close');
-    const pump = (): void => { while (!response.destroyed && response.write('x'.repeat(16 * KILOBYTE))); };
+    const pump = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(16 * KILOBYTE)));
+    };
     response.on('drain', pump);
     pump();
   });
@@ -71,12 +73,16 @@ test('an empty body with a Content-Encoding is empty', async (t) => {
 });
 
 test('a body that is not what its Content-Encoding says is a connection error', async (t) => {
-  const { port } = await startHttpServer(t, (_, response) => response.setHeader('Content-Encoding', 'gzip').end('plain'));
+  const { port } = await startHttpServer(t, (_, response) =>
+    response.setHeader('Content-Encoding', 'gzip').end('plain'),
+  );
   expectFailure(t, await send(requestTo(port)), { cause: 'conn_error', reason: /Content-Encoding/ });
 });
 
 test('a coding that nobody knows is left as it is', async (t) => {
-  const { port } = await startHttpServer(t, (_, response) => response.setHeader('Content-Encoding', 'constructor').end('as it came'));
+  const { port } = await startHttpServer(t, (_, response) =>
+    response.setHeader('Content-Encoding', 'constructor').end('as it came'),
+  );
   t.is(bodyOf(await send(requestTo(port))), 'as it came');
 });
 
@@ -89,7 +95,9 @@ const BOMBS = {
 
 for (const [coding, bomb] of Object.entries(BOMBS)) {
   test.serial(`a ${coding} bomb of 64 MiB is cut at the limit without being unpacked`, async (t) => {
-    const { port } = await startHttpServer(t, (_, response) => response.setHeader('Content-Encoding', coding).end(bomb));
+    const { port } = await startHttpServer(t, (_, response) =>
+      response.setHeader('Content-Encoding', coding).end(bomb),
+    );
     const before = process.memoryUsage().rss;
     const exchange = await send(requestTo(port));
     t.like(exchange, { outcome: 'answered', truncated: true });
@@ -105,7 +113,9 @@ test('compressed emptiness without end does not keep the decoder busy until the 
   const { port } = await startHttpServer(t, (_, response) => {
     response.setHeader('Content-Encoding', 'gzip');
     response.write(head);
-    const pump = (): void => { while (!response.destroyed && response.write(emptyBlocks)); };
+    const pump = (): void => {
+      while (!response.destroyed && response.write(emptyBlocks));
+    };
     response.on('drain', pump);
     pump();
   });

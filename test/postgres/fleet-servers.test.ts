@@ -3,8 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { TestAuthority } from '../helpers/certificates.ts';
-import { debianPrograms, isPgBouncerInstalled, startPgBouncer, startPrimary, startStandby, urlOf } from '../helpers/debian-postgres.ts';
 import { runSpotcheck } from '../helpers/command.ts';
+import {
+  debianPrograms,
+  isPgBouncerInstalled,
+  startPgBouncer,
+  startPrimary,
+  startStandby,
+  urlOf,
+} from '../helpers/debian-postgres.ts';
 import { startService, type Service } from '../helpers/running-service.ts';
 import { eventsAt, nextEvent, watchTarget } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
@@ -19,7 +26,11 @@ async function startOn(t: ExecutionContext, databaseUrl: string, env: Record<str
 }
 
 /** Sees a target go up, down and up again at a signed webhook; `meanwhile` happens while it is up. */
-async function tellStory(t: ExecutionContext, databaseUrl: string, meanwhile: (service: Service) => Promise<void> = () => Promise.resolve()): Promise<void> {
+async function tellStory(
+  t: ExecutionContext,
+  databaseUrl: string,
+  meanwhile: (service: Service) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const receiver = await startReceiver(t);
   const target = await startTarget(t);
   const service = await startOn(t, databaseUrl, { NODE_EXTRA_CA_CERTS: receiver.caFile });
@@ -55,33 +66,47 @@ if (debianPrograms() === null) {
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);
     primary.stop();
-    const { status, stderr } = await runSpotcheck(['migrate'], { DATABASE_URL: urlOf([primary, standby]), SECRET_KEYS });
+    const { status, stderr } = await runSpotcheck(['migrate'], {
+      DATABASE_URL: urlOf([primary, standby]),
+      SECRET_KEYS,
+    });
     t.is(status, 1);
-    t.regex(stderr, new RegExp(`No server of DATABASE_URL takes writes: 127.0.0.1:${primary.port} connect ECONNREFUSED.*; 127.0.0.1:${standby.port} is a standby`));
+    t.regex(
+      stderr,
+      new RegExp(
+        `No server of DATABASE_URL takes writes: 127.0.0.1:${primary.port} connect ECONNREFUSED.*; ` +
+          `127.0.0.1:${standby.port} is a standby`,
+      ),
+    );
   });
 
-  test('TLS with a certificate authority of one\'s own: by sslrootcert or NODE_EXTRA_CA_CERTS, and refused without, or for another host', async (t) => {
-    t.timeout(120_000);
-    const authority = await TestAuthority.create();
-    const server = await startPrimary(t, await authority.issue({ hosts: ['127.0.0.1'] }));
-    const caFile = join(server.folder, 'ca.pem');
-    writeFileSync(caFile, authority.pem);
-    const migrate = (query: string, env: Record<string, string> = {}, host = '127.0.0.1') => runSpotcheck(['migrate'], { DATABASE_URL: urlOf([server], query, host), SECRET_KEYS, ...env });
+  test(
+    "TLS with a certificate authority of one's own: by sslrootcert or NODE_EXTRA_CA_CERTS, and refused without, or " +
+      'for another host',
+    async (t) => {
+      t.timeout(120_000);
+      const authority = await TestAuthority.create();
+      const server = await startPrimary(t, await authority.issue({ hosts: ['127.0.0.1'] }));
+      const caFile = join(server.folder, 'ca.pem');
+      writeFileSync(caFile, authority.pem);
+      const migrate = (query: string, env: Record<string, string> = {}, host = '127.0.0.1') =>
+        runSpotcheck(['migrate'], { DATABASE_URL: urlOf([server], query, host), SECRET_KEYS, ...env });
 
-    t.like(await migrate(`?sslmode=verify-full&sslrootcert=${caFile}`), { status: 0 });
-    t.like(await migrate('?sslmode=verify-full', { NODE_EXTRA_CA_CERTS: caFile }), { status: 0 });
-    for (const [query, host, why] of [
-      ['', '127.0.0.1', /no encryption/],
-      ['?sslmode=verify-full', '127.0.0.1', /certificate/],
-      [`?sslmode=verify-full&sslrootcert=${caFile}`, 'localhost', /certificate's altnames/],
-    ] as const) {
-      const refused = await migrate(query, {}, host);
-      t.is(refused.status, 1);
-      t.regex(refused.stderr, why);
-      t.is(refused.stderr.trim().split('\n').length, 1, refused.stderr);
-    }
-    await tellStory(t, urlOf([server], `?sslmode=verify-full&sslrootcert=${caFile}`));
-  });
+      t.like(await migrate(`?sslmode=verify-full&sslrootcert=${caFile}`), { status: 0 });
+      t.like(await migrate('?sslmode=verify-full', { NODE_EXTRA_CA_CERTS: caFile }), { status: 0 });
+      for (const [query, host, why] of [
+        ['', '127.0.0.1', /no encryption/],
+        ['?sslmode=verify-full', '127.0.0.1', /certificate/],
+        [`?sslmode=verify-full&sslrootcert=${caFile}`, 'localhost', /certificate's altnames/],
+      ] as const) {
+        const refused = await migrate(query, {}, host);
+        t.is(refused.status, 1);
+        t.regex(refused.stderr, why);
+        t.is(refused.stderr.trim().split('\n').length, 1, refused.stderr);
+      }
+      await tellStory(t, urlOf([server], `?sslmode=verify-full&sslrootcert=${caFile}`));
+    },
+  );
 }
 
 if (debianPrograms() === null || !isPgBouncerInstalled()) {

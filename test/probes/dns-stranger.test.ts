@@ -26,7 +26,12 @@ async function startStranger(t: ExecutionContext): Promise<string> {
       const response = Packet.createResponseFromRequest(request);
       const [question] = request.questions;
       if (question?.name !== NAME) response.header.rcode = RCODE.NXDOMAIN;
-      else response.answers.push(...(ZONE[question.type] ?? []).map((data) => new Packet.Resource({ name: NAME, type: question.type, class: CLASS.IN, ttl: 60, ...data })));
+      else
+        response.answers.push(
+          ...(ZONE[question.type] ?? []).map(
+            (data) => new Packet.Resource({ name: NAME, type: question.type, class: CLASS.IN, ttl: 60, ...data }),
+          ),
+        );
       send(response);
     },
   });
@@ -46,8 +51,18 @@ const CASES: readonly { record: DnsRecordSpec; name?: string; verdict: string; c
 ];
 
 for (const { record, name = NAME, verdict, cause } of CASES) {
-  test(`of a server that others have written, ${name} ${record.type} ${record.mode} ${record.expected?.join(', ') ?? ''} is ${cause ?? verdict}`, async (t) => {
-    const target = httpTarget({ type: 'dns', target: `dns://${await startStranger(t)}/${name}`, method: null, expectedStatus: null, checkSpec: { dns: { records: [record] } } });
-    t.like(judgeDns({ target, observation: await probe(target) }), { verdict, cause });
-  });
+  test(
+    `of a server that others have written, ${name} ${record.type} ${record.mode} ` +
+      `${record.expected?.join(', ') ?? ''} is ${cause ?? verdict}`,
+    async (t) => {
+      const target = httpTarget({
+        type: 'dns',
+        target: `dns://${await startStranger(t)}/${name}`,
+        method: null,
+        expectedStatus: null,
+        checkSpec: { dns: { records: [record] } },
+      });
+      t.like(judgeDns({ target, observation: await probe(target) }), { verdict, cause });
+    },
+  );
 }

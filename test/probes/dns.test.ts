@@ -1,24 +1,33 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { Answer } from 'dns-packet';
+import { judgeDns } from '../../core/dns/judge.ts';
 import type { DnsObservation } from '../../core/dns/observation.ts';
 import type { DnsRecordType } from '../../core/dns/records.ts';
-import { judgeDns } from '../../core/dns/judge.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../core/monitor.ts';
 import { openDnsProbe } from '../../probes/dns.ts';
 import { httpTarget } from '../helpers/check-target.ts';
-import { RCODES, startDnsServer } from '../helpers/dns-server.ts';
-import type { DnsReply } from '../helpers/dns-server.ts';
+import { RCODES, startDnsServer, type DnsReply } from '../helpers/dns-server.ts';
 import { until } from '../helpers/until.ts';
 
 const { probe, close } = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
 test.after.always(close);
 
-function dnsTarget(target: string, types: readonly DnsRecordType[] = [], overrides: Partial<CheckTarget> = {}): CheckTarget {
+function dnsTarget(
+  target: string,
+  types: readonly DnsRecordType[] = [],
+  overrides: Partial<CheckTarget> = {},
+): CheckTarget {
   const records = types.map((type): DnsRecordSpec => ({ type, mode: 'exists' }));
-  return httpTarget({ type: 'dns', target, method: null, expectedStatus: null, checkSpec: { dns: { records } }, ...overrides });
+  return httpTarget({
+    type: 'dns',
+    target,
+    method: null,
+    expectedStatus: null,
+    checkSpec: { dns: { records } },
+    ...overrides,
+  });
 }
 
 async function verdictOf(target: CheckTarget, probeOf = probe) {
@@ -41,26 +50,57 @@ const RECORDS: Record<DnsRecordType, { answers: Answer[]; records: string[] }> =
   AAAA: { answers: [{ type: 'AAAA', name: 'name.example', data: '2001:db8:0:0::1' }], records: ['2001:db8::1'] },
   CNAME: { answers: [{ type: 'CNAME', name: 'name.example', data: 'Other.Example' }], records: ['other.example'] },
   MX: {
-    answers: [{ type: 'MX', name: 'name.example', data: { preference: 10, exchange: 'Mail.Example' } }, { type: 'MX', name: 'name.example', data: { preference: 0, exchange: '.' } }],
+    answers: [
+      { type: 'MX', name: 'name.example', data: { preference: 10, exchange: 'Mail.Example' } },
+      { type: 'MX', name: 'name.example', data: { preference: 0, exchange: '.' } },
+    ],
     records: ['0 .', '10 mail.example'],
   },
   NS: { answers: [{ type: 'NS', name: 'name.example', data: 'ns1.example' }], records: ['ns1.example'] },
   TXT: {
-    answers: [{ type: 'TXT', name: 'name.example', data: ['v=DKIM1; p=MI', 'IB'] }, { type: 'TXT', name: 'name.example', data: 'Größe "x"' }],
+    answers: [
+      { type: 'TXT', name: 'name.example', data: ['v=DKIM1; p=MI', 'IB'] },
+      { type: 'TXT', name: 'name.example', data: 'Größe "x"' },
+    ],
     records: ['Größe "x"', 'v=DKIM1; p=MIIB'],
   },
   SOA: {
-    answers: [{ type: 'SOA', name: 'name.example', data: { mname: 'ns1.example', rname: 'hostmaster.example', serial: 4_026_010_101, refresh: 1, retry: 2, expire: 3, minimum: 4 } }],
+    answers: [
+      {
+        type: 'SOA',
+        name: 'name.example',
+        data: {
+          mname: 'ns1.example',
+          rname: 'hostmaster.example',
+          serial: 4_026_010_101,
+          refresh: 1,
+          retry: 2,
+          expire: 3,
+          minimum: 4,
+        },
+      },
+    ],
     records: ['ns1.example hostmaster.example 4026010101 1 2 3 4'],
   },
-  SRV: { answers: [{ type: 'SRV', name: 'name.example', data: { priority: 10, weight: 5, port: 5060, target: 'sip.example' } }], records: ['10 5 5060 sip.example'] },
+  SRV: {
+    answers: [
+      { type: 'SRV', name: 'name.example', data: { priority: 10, weight: 5, port: 5060, target: 'sip.example' } },
+    ],
+    records: ['10 5 5060 sip.example'],
+  },
   CAA: {
-    answers: [{ type: 'CAA', name: 'name.example', data: { flags: 0, tag: 'issue', value: 'ca.example; policy=ev' } }, { type: 'CAA', name: 'name.example', data: { flags: 128, tag: 'iodef', value: 'mailto:a@b.example' } }],
+    answers: [
+      { type: 'CAA', name: 'name.example', data: { flags: 0, tag: 'issue', value: 'ca.example; policy=ev' } },
+      { type: 'CAA', name: 'name.example', data: { flags: 128, tag: 'iodef', value: 'mailto:a@b.example' } },
+    ],
     records: ['0 issue ca.example; policy=ev', '128 iodef mailto:a@b.example'],
   },
   PTR: { answers: [{ type: 'PTR', name: 'name.example', data: 'host.example' }], records: ['host.example'] },
 };
-for (const [type, { answers, records }] of Object.entries(RECORDS) as [DnsRecordType, { answers: Answer[]; records: string[] }][]) {
+for (const [type, { answers, records }] of Object.entries(RECORDS) as [
+  DnsRecordType,
+  { answers: Answer[]; records: string[] },
+][]) {
   test(`${type} records are read in the form in which they compare`, async (t) => {
     const server = await startDnsServer(t, { [`${type} name.example`]: { answers } });
     const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, [type]));
@@ -70,9 +110,15 @@ for (const [type, { answers, records }] of Object.entries(RECORDS) as [DnsRecord
 }
 
 test('an address is found at the end of a chain of aliases', async (t) => {
-  const answers: Answer[] = [{ type: 'CNAME', name: 'name.example', data: 'b.example' }, { type: 'CNAME', name: 'b.example', data: 'c.example' }, a('192.0.2.7', 'c.example')];
+  const answers: Answer[] = [
+    { type: 'CNAME', name: 'name.example', data: 'b.example' },
+    { type: 'CNAME', name: 'b.example', data: 'c.example' },
+    a('192.0.2.7', 'c.example'),
+  ];
   const server = await startDnsServer(t, { 'A name.example': { answers } });
-  t.deepEqual(answersOf(await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']))), { A: { outcome: 'records', records: ['192.0.2.7'] } });
+  t.deepEqual(answersOf(await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']))), {
+    A: { outcome: 'records', records: ['192.0.2.7'] },
+  });
 });
 
 test('a truncated answer is asked for again over TCP', async (t) => {
@@ -81,16 +127,25 @@ test('a truncated answer is asked for again over TCP', async (t) => {
   const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']));
   const answer = observation.outcome === 'asked' ? observation.answers.A : undefined;
   t.is(answer?.outcome === 'records' ? answer.records.length : 0, 200);
-  t.deepEqual(server.seen.map(({ transport }) => transport), ['udp', 'tcp']);
+  t.deepEqual(
+    server.seen.map(({ transport }) => transport),
+    ['udp', 'tcp'],
+  );
 });
 
 test('an address in the place of the name is asked for by its reverse name', async (t) => {
-  const server = await startDnsServer(t, { 'PTR 10.2.0.192.in-addr.arpa': { answers: [{ type: 'PTR', name: '10.2.0.192.in-addr.arpa', data: 'host.example' }] } });
+  const server = await startDnsServer(t, {
+    'PTR 10.2.0.192.in-addr.arpa': {
+      answers: [{ type: 'PTR', name: '10.2.0.192.in-addr.arpa', data: 'host.example' }],
+    },
+  });
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/192.0.2.10`))).verdict, 'up');
 });
 
 test('a name beyond ASCII is asked for in its ASCII form', async (t) => {
-  const server = await startDnsServer(t, { 'A xn--gre-6ka8i.example': { answers: [a('192.0.2.1', 'xn--gre-6ka8i.example')] } });
+  const server = await startDnsServer(t, {
+    'A xn--gre-6ka8i.example': { answers: [a('192.0.2.1', 'xn--gre-6ka8i.example')] },
+  });
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/größe.example`, ['A']))).verdict, 'up');
 });
 
@@ -171,7 +226,11 @@ test('a server that nobody runs is down', async (t) => {
   await once(socket, 'listening');
   const { port } = socket.address();
   socket.close();
-  t.like(await verdictOf(dnsTarget(`dns://127.0.0.1:${port}/name.example`)), { verdict: 'down', cause: 'dns_error', reason: 'The server "127.0.0.1" could not be reached' });
+  t.like(await verdictOf(dnsTarget(`dns://127.0.0.1:${port}/name.example`)), {
+    verdict: 'down',
+    cause: 'dns_error',
+    reason: 'The server "127.0.0.1" could not be reached',
+  });
 });
 
 test('a server may be named, and may have an IPv6 address', async (t) => {
@@ -188,7 +247,10 @@ test('the guard refuses a private server, by address and by name, and asks it no
   t.teardown(guarded.close);
   const [, port] = server.address.split(':');
   for (const host of ['127.0.0.1', 'localhost']) {
-    t.like(await verdictOf(dnsTarget(`dns://${host}:${port}/name.example`), guarded.probe), { verdict: 'none', cause: 'blocked_target' });
+    t.like(await verdictOf(dnsTarget(`dns://${host}:${port}/name.example`), guarded.probe), {
+      verdict: 'none',
+      cause: 'blocked_target',
+    });
   }
   t.deepEqual(server.seen, []);
 });
@@ -202,7 +264,7 @@ function openWithOwn(t: ExecutionContext, ...servers: string[]) {
 
 const ROOT: Answer = { type: 'NS', name: '.', data: 'a.root.example' };
 
-test('a name is asked of the system\'s resolvers, which the guard leaves alone', async (t) => {
+test("a name is asked of the system's resolvers, which the guard leaves alone", async (t) => {
   const server = await startNameServer(t);
   t.is((await verdictOf(dnsTarget('name.example'), openWithOwn(t, server.address))).verdict, 'up');
 });
@@ -210,11 +272,17 @@ test('a name is asked of the system\'s resolvers, which the guard leaves alone',
 test('of several resolvers of the system the next is asked when one fails', async (t) => {
   const broken = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL } });
   const server = await startNameServer(t);
-  t.is((await verdictOf(dnsTarget('name.example', ['A']), openWithOwn(t, broken.address, server.address))).verdict, 'up');
+  t.is(
+    (await verdictOf(dnsTarget('name.example', ['A']), openWithOwn(t, broken.address, server.address))).verdict,
+    'up',
+  );
   t.is(server.seen.length, 1);
 });
 
-for (const [what, reply, cause] of [['fails', { rcode: RCODES.SERVFAIL }, 'dns_error'], ['is silent', { isSilent: true }, 'timeout']] as const) {
+for (const [what, reply, cause] of [
+  ['fails', { rcode: RCODES.SERVFAIL }, 'dns_error'],
+  ['is silent', { isSilent: true }, 'timeout'],
+] as const) {
   test.serial(`a name that ${what} at resolvers which know others is down`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': { answers: [ROOT] } });
     const target = dnsTarget('name.example', ['A'], { timeoutMs: 2_000 });
@@ -254,7 +322,10 @@ test('a cross check asks the other resolvers and hears who disagrees', async (t)
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
   const judgement = await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf);
   t.like(judgement, { verdict: 'degraded', cause: 'dns_disagree' });
-  t.regex(judgement.reason ?? '', new RegExp(`${servers[1]?.address}: A: expected exactly "192.0.2.1", got "192.0.2.9"`));
+  t.regex(
+    judgement.reason ?? '',
+    new RegExp(`${servers[1]?.address}: A: expected exactly "192.0.2.1", got "192.0.2.9"`),
+  );
   servers[1]?.zone.set('A name.example', { answers: [a('192.0.2.1')] });
   t.is((await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf)).verdict, 'up');
 });
@@ -263,7 +334,10 @@ test('without a cross check the other resolvers are left alone', async (t) => {
   const server = await startNameServer(t);
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/name.example`, ['A']), probeOf)).verdict, 'up');
-  t.deepEqual(servers.flatMap(({ seen }) => seen), []);
+  t.deepEqual(
+    servers.flatMap(({ seen }) => seen),
+    [],
+  );
 });
 
 test('other resolvers that are silent take nothing from the verdict, nor from the latency', async (t) => {

@@ -1,14 +1,20 @@
-import test, { type ExecutionContext } from 'ava';
 import type { RequestListener } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
 import { judgeDomain } from '../../core/domain/judge.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { storeBootstrap } from '../../models/registries.ts';
-import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { createDomainProbe } from '../../probes/domain.ts';
+import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { domainStoreOf } from '../../workers/domain-store.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
-import { rdapDomain, startRdapServer, startWhoisServer, type RdapTestServer, type WhoisTestServer } from '../helpers/registry.ts';
+import {
+  rdapDomain,
+  startRdapServer,
+  startWhoisServer,
+  type RdapTestServer,
+  type WhoisTestServer,
+} from '../helpers/registry.ts';
 import { until } from '../helpers/until.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +23,10 @@ const EXPIRY_SECONDS = Date.parse(EXPIRY) / 1000;
 /** Longer than any look-up takes. */
 const PATIENCE_MS = 10_000;
 
-/** `com` and `io` are the top-level domains of this world alone: the first has RDAP, the second only the WHOIS server that the root is. */
+/**
+ * `com` and `io` are the top-level domains of this world alone: the first has RDAP, the second only the WHOIS server
+ * that the root is.
+ */
 type World = {
   com: string;
   io: string;
@@ -41,7 +50,10 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-async function openWorld(t: ExecutionContext, given: { rdap?: RequestListener; whois?: (query: string) => string | Buffer | null } = {}): Promise<World> {
+async function openWorld(
+  t: ExecutionContext,
+  given: { rdap?: RequestListener; whois?: (query: string) => string | Buffer | null } = {},
+): Promise<World> {
   worlds += 1;
   const [com, io] = [`com${worlds}`, `io${worlds}`];
   const rdap = await startRdapServer(t, given.rdap ?? answerAll);
@@ -53,7 +65,12 @@ async function openWorld(t: ExecutionContext, given: { rdap?: RequestListener; w
     rdap,
     whois,
     open: ({ aheadMs = 0, allowPrivateNetwork = true } = {}) =>
-      openKnownDomains({ allowPrivateNetwork, whoisServer: whois, domains: domainStoreOf(database), now: () => Date.now() + aheadMs }).know,
+      openKnownDomains({
+        allowPrivateNetwork,
+        whoisServer: whois,
+        domains: domainStoreOf(database),
+        now: () => Date.now() + aheadMs,
+      }).know,
   };
 }
 
@@ -61,14 +78,20 @@ const nameIn = (url: string | undefined): string => url?.split('/').at(-1) ?? ''
 const answerAll: RequestListener = (request, response) => void response.end(rdapDomain(nameIn(request.url), EXPIRY));
 
 const judge = (facts: Awaited<ReturnType<KnowDomain>>['facts'], aheadMs = 0) =>
-  judgeDomain({ target: { checkSpec: { domain: { warnDays: 30 } } }, observation: { type: 'domain', startedAt: Date.now() + aheadMs, latencyMs: null, facts } });
+  judgeDomain({
+    target: { checkSpec: { domain: { warnDays: 30 } } },
+    observation: { type: 'domain', startedAt: Date.now() + aheadMs, latencyMs: null, facts },
+  });
 
 test('a domain is looked up by RDAP once a day, whoever asks and however often it starts', async (t) => {
   const { com, rdap, open } = await openWorld(t);
   const probe = createDomainProbe(open());
   const target = httpTarget({ type: 'domain', target: `www.Example.${com}.` });
   const first = await probe(target);
-  t.like(first.facts, { name: `example.${com}`, registration: { expiresAt: EXPIRY_SECONDS, registrar: 'Example Registrar Inc.' } });
+  t.like(first.facts, {
+    name: `example.${com}`,
+    registration: { expiresAt: EXPIRY_SECONDS, registrar: 'Example Registrar Inc.' },
+  });
   t.true(first.latencyMs !== null && first.latencyMs >= 0);
   t.like(await probe(target), { latencyMs: null, facts: { name: `example.${com}` } });
   t.like(await createDomainProbe(open())(target), { latencyMs: null });
@@ -81,7 +104,9 @@ test('a domain is looked up by RDAP once a day, whoever asks and however often i
 test('a hundred who ask at once, in two processes, cause one request', async (t) => {
   const { com, rdap, open } = await openWorld(t);
   const processes = [open(), open()];
-  const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => processes[index % 2]?.(`example.${com}`, PATIENCE_MS)));
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => processes[index % 2]?.(`example.${com}`, PATIENCE_MS)),
+  );
   t.deepEqual(new Set(answers.map((answer) => answer?.facts.registration?.expiresAt)), new Set([EXPIRY_SECONDS]));
   t.is(rdap.requests.length, 1);
 });
@@ -95,12 +120,16 @@ test('a registry is asked one question at a time, with a pause after each', asyn
       began.push(performance.now());
       underWay += 1;
       most = Math.max(most, underWay);
-      response.once('finish', () => { underWay -= 1; });
+      response.once('finish', () => {
+        underWay -= 1;
+      });
       response.end(rdapDomain(nameIn(request.url), EXPIRY));
     },
   });
   const processes = [open(), open()];
-  await Promise.all([`one.${com}`, `two.${com}`, `three.${com}`].map((name, index) => processes[index % 2]?.(name, PATIENCE_MS)));
+  await Promise.all(
+    [`one.${com}`, `two.${com}`, `three.${com}`].map((name, index) => processes[index % 2]?.(name, PATIENCE_MS)),
+  );
   t.is(most, 1);
   const pauses = began.slice(1).map((atMs, index) => atMs - (began[index] ?? 0));
   t.true(pauses.length === 2 && pauses.every((pause) => pause >= 990), `pauses of ${pauses.join(', ')} ms`);
@@ -108,21 +137,41 @@ test('a registry is asked one question at a time, with a pause after each', asyn
 
 test('a look-up outlasts the patience of a check, and the next check has its outcome', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { com, rdap, whois } = await openWorld(t, { rdap: (request, response) => void released.then(() => response.end(rdapDomain(nameIn(request.url), EXPIRY))) });
-  const domains = openKnownDomains({ allowPrivateNetwork: true, whoisServer: whois, domains: domainStoreOf(database), now: Date.now });
+  const { com, rdap, whois } = await openWorld(t, {
+    rdap: (request, response) => void released.then(() => response.end(rdapDomain(nameIn(request.url), EXPIRY))),
+  });
+  const domains = openKnownDomains({
+    allowPrivateNetwork: true,
+    whoisServer: whois,
+    domains: domainStoreOf(database),
+    now: Date.now,
+  });
   const early = await domains.know(`slow.${com}`, 100);
   t.like(early, { lookedMs: null, facts: { answeredAtMs: null } });
-  t.deepEqual(judge(early.facts), { verdict: 'none', cause: 'domain_unknown', reason: `Nothing is known of slow.${com} yet` });
+  t.deepEqual(judge(early.facts), {
+    verdict: 'none',
+    cause: 'domain_unknown',
+    reason: `Nothing is known of slow.${com} yet`,
+  });
   release();
   await domains.close();
-  t.like(await domains.know(`slow.${com}`, 100), { lookedMs: null, facts: { registration: { expiresAt: EXPIRY_SECONDS } } });
+  t.like(await domains.know(`slow.${com}`, 100), {
+    lookedMs: null,
+    facts: { registration: { expiresAt: EXPIRY_SECONDS } },
+  });
   t.is(rdap.requests.length, 1);
 });
 
 test('whoever gets no turn at a registry that is busy with another domain comes back soon', async (t) => {
-  const { com, rdap, open } = await openWorld(t, { rdap: (request, response) => void (nameIn(request.url).startsWith('stuck') || response.end(rdapDomain(nameIn(request.url), EXPIRY))) });
+  const { com, rdap, open } = await openWorld(t, {
+    rdap: (request, response) =>
+      void (nameIn(request.url).startsWith('stuck') || response.end(rdapDomain(nameIn(request.url), EXPIRY))),
+  });
   const know = open();
-  const [, waiting] = await Promise.all([know(`stuck.${com}`, PATIENCE_MS), until(() => rdap.requests[0]).then(() => open()(`other.${com}`, 100))]);
+  const [, waiting] = await Promise.all([
+    know(`stuck.${com}`, PATIENCE_MS),
+    until(() => rdap.requests[0]).then(() => open()(`other.${com}`, 100)),
+  ]);
   t.is(waiting.facts.answeredAtMs, null);
   const { facts } = await until(async () => {
     const known = await know(`other.${com}`, PATIENCE_MS);
@@ -132,11 +181,15 @@ test('whoever gets no turn at a registry that is busy with another domain comes 
 });
 
 test('a registry that asks for a pause gets it, for all of its domains and after a restart', async (t) => {
-  const { com, rdap, whois, open } = await openWorld(t, { rdap: (_, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end() });
+  const { com, rdap, whois, open } = await openWorld(t, {
+    rdap: (_, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end(),
+  });
   const { facts } = await open()(`one.${com}`, PATIENCE_MS);
   t.like(facts, { registration: null, failure: "The registry's RDAP service asks for a pause (HTTP 429)" });
   t.true(Math.abs(facts.nextLookAtMs - Date.now() - 2 * HOUR_MS) < 10_000);
-  t.true(judge(facts).reason?.startsWith(`Nothing is known of one.${com} yet: The registry's RDAP service asks for a pause`));
+  t.true(
+    judge(facts).reason?.startsWith(`Nothing is known of one.${com} yet: The registry's RDAP service asks for a pause`),
+  );
 
   await open({ aheadMs: HOUR_MS })(`two.${com}`, PATIENCE_MS);
   t.is(rdap.requests.length, 1);
@@ -146,20 +199,28 @@ test('a registry that asks for a pause gets it, for all of its domains and after
 });
 
 test('a domain that is not found is down only after a second look an hour later', async (t) => {
-  const { com, rdap, open } = await openWorld(t, { rdap: (_, response) => void response.writeHead(404, { 'Content-Type': 'application/rdap+json' }).end('{"errorCode":404}') });
+  const { com, rdap, open } = await openWorld(t, {
+    rdap: (_, response) =>
+      void response.writeHead(404, { 'Content-Type': 'application/rdap+json' }).end('{"errorCode":404}'),
+  });
   const first = await open()(`gone.${com}`, PATIENCE_MS);
   t.like(judge(first.facts), { verdict: 'none', cause: 'domain_unknown' });
   const soon = await open({ aheadMs: HOUR_MS - 60_000 })(`gone.${com}`, PATIENCE_MS);
   t.like(judge(soon.facts, HOUR_MS), { verdict: 'none' });
   t.is(rdap.requests.length, 1);
   const second = await open({ aheadMs: HOUR_MS + 60_000 })(`gone.${com}`, PATIENCE_MS);
-  t.deepEqual(judge(second.facts, HOUR_MS + 60_000), { verdict: 'down', cause: 'domain_expired', reason: `gone.${com} is not registered` });
+  t.deepEqual(judge(second.facts, HOUR_MS + 60_000), {
+    verdict: 'down',
+    cause: 'domain_expired',
+    reason: `gone.${com} is not registered`,
+  });
 });
 
 test('a registered domain that is once not found keeps its verdict', async (t) => {
   let isThere = true;
   const { com, open } = await openWorld(t, {
-    rdap: (_, response) => void (isThere ? response.end(rdapDomain(`here.${com}`, EXPIRY)) : response.writeHead(404).end()),
+    rdap: (_, response) =>
+      void (isThere ? response.end(rdapDomain(`here.${com}`, EXPIRY)) : response.writeHead(404).end()),
   });
   await open()(`here.${com}`, PATIENCE_MS);
   isThere = false;
@@ -174,12 +235,17 @@ test('a registered domain that is once not found keeps its verdict', async (t) =
 test('a look-up that fails keeps what was known, and is tried again ever later', async (t) => {
   let isWell = true;
   const { com, rdap, open } = await openWorld(t, {
-    rdap: (_, response) => void (isWell ? response.end(rdapDomain(`example.${com}`, EXPIRY)) : response.writeHead(500).end()),
+    rdap: (_, response) =>
+      void (isWell ? response.end(rdapDomain(`example.${com}`, EXPIRY)) : response.writeHead(500).end()),
   });
   await open()(`example.${com}`, PATIENCE_MS);
   isWell = false;
   const failed = await open({ aheadMs: 25 * HOUR_MS })(`example.${com}`, PATIENCE_MS);
-  t.like(failed.facts, { failures: 1, failure: "The registry's RDAP service answered HTTP 500", registration: { expiresAt: EXPIRY_SECONDS } });
+  t.like(failed.facts, {
+    failures: 1,
+    failure: "The registry's RDAP service answered HTTP 500",
+    registration: { expiresAt: EXPIRY_SECONDS },
+  });
   t.like(judge(failed.facts, 25 * HOUR_MS), { verdict: 'up' });
   await open({ aheadMs: 25 * HOUR_MS + 60_000 })(`example.${com}`, PATIENCE_MS);
   t.is(rdap.requests.length, 2);
@@ -199,14 +265,22 @@ test('a redirect leads to the registry', async (t) => {
 });
 
 test('more than a few redirects lead nowhere', async (t) => {
-  const { com, open, rdap } = await openWorld(t, { rdap: (request, response) => void response.writeHead(302, { Location: request.url }).end() });
-  t.is((await open()(`loop.${com}`, PATIENCE_MS)).facts.failure, "The registry's RDAP service redirected more than 3 times");
+  const { com, open, rdap } = await openWorld(t, {
+    rdap: (request, response) => void response.writeHead(302, { Location: request.url }).end(),
+  });
+  t.is(
+    (await open()(`loop.${com}`, PATIENCE_MS)).facts.failure,
+    "The registry's RDAP service redirected more than 3 times",
+  );
   t.is(rdap.requests.length, 4);
 });
 
 const BAD_RDAP: readonly [what: string, RequestListener][] = [
   ['answers 500', (_, response) => void response.writeHead(500).end()],
-  ['is a web server for people', (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>')],
+  [
+    'is a web server for people',
+    (_, response) => void response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>Not found</h1>'),
+  ],
   ['sends no JSON', (_, response) => void response.end('hello')],
   ['sends another domain', (_, response) => void response.end(rdapDomain('another.com', EXPIRY))],
   ['sends too much', (_, response) => void response.end(`"${'x'.repeat(600_000)}"`)],
@@ -215,7 +289,10 @@ const BAD_RDAP: readonly [what: string, RequestListener][] = [
 ];
 for (const [what, rdap] of BAD_RDAP) {
   test(`WHOIS answers where RDAP ${what}`, async (t) => {
-    const { com, open, whois } = await openWorld(t, { rdap, whois: (query) => `Domain Name: ${query}\r\nRegistry Expiry Date: ${EXPIRY}\r\n` });
+    const { com, open, whois } = await openWorld(t, {
+      rdap,
+      whois: (query) => `Domain Name: ${query}\r\nRegistry Expiry Date: ${EXPIRY}\r\n`,
+    });
     t.like((await open()(`example.${com}`, PATIENCE_MS)).facts.registration, { expiresAt: EXPIRY_SECONDS });
     t.deepEqual(whois.queries, [`example.${com}`]);
   });
@@ -224,29 +301,59 @@ for (const [what, rdap] of BAD_RDAP) {
 test('WHOIS adds the expiry to an RDAP answer without one, and where it has none either the expiry stays unknown', async (t) => {
   const { com, open } = await openWorld(t, {
     rdap: (request, response) => void response.end(rdapDomain(nameIn(request.url), null)),
-    whois: (query) => (query === `told.${com}` ? `domain: ${query}\r\nexpires: ${EXPIRY}\r\n` : `domain: ${query}\r\nstatus: active\r\n`),
+    whois: (query) =>
+      query === `told.${com}` ? `domain: ${query}\r\nexpires: ${EXPIRY}\r\n` : `domain: ${query}\r\nstatus: active\r\n`,
   });
   const know = open();
-  t.deepEqual((await know(`told.${com}`, PATIENCE_MS)).facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: 'Example Registrar Inc.' });
+  t.deepEqual((await know(`told.${com}`, PATIENCE_MS)).facts.registration, {
+    expiresAt: EXPIRY_SECONDS,
+    registrar: 'Example Registrar Inc.',
+  });
   const { facts } = await know(`silent.${com}`, PATIENCE_MS);
   t.deepEqual(facts.registration, { expiresAt: null, registrar: 'Example Registrar Inc.' });
   t.deepEqual(judge(facts), { verdict: 'up', cause: null, reason: null });
 });
 
-test('the root refers to the registry once for all of its domains, and the registry to the registrar where it has no expiry', async (t) => {
-  const registrar = await startWhoisServer(t, (query) => `Domain Name: ${query.toUpperCase()}\nRegistrar Registration Expiration Date: ${EXPIRY}\nRegistrar: Example LLC\n`);
-  const registry = await startWhoisServer(t, (query) =>
-    query.startsWith('thick') ? `domain: ${query}\nexpires: 2031-01-02\n` : `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`);
-  const { io, open, whois } = await openWorld(t, { whois: () => `% IANA WHOIS server\nrefer: 127.0.0.1:${registry.port}\n` });
-  const know = open();
-  t.deepEqual((await know(`thin.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: 'Example LLC' });
-  t.deepEqual((await know(`thick.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: Date.parse('2031-01-02') / 1000, registrar: null });
-  t.deepEqual([whois.queries, registry.queries, registrar.queries], [[`thin.${io}`], [`thin.${io}`, `thick.${io}`], [`thin.${io}`]]);
-});
+test(
+  'the root refers to the registry once for all of its domains, and the registry to the registrar where it has no ' +
+    'expiry',
+  async (t) => {
+    const registrar = await startWhoisServer(
+      t,
+      (query) =>
+        `Domain Name: ${query.toUpperCase()}\nRegistrar Registration Expiration Date: ${EXPIRY}\nRegistrar: ` +
+        `Example LLC\n`,
+    );
+    const registry = await startWhoisServer(t, (query) =>
+      query.startsWith('thick')
+        ? `domain: ${query}\nexpires: 2031-01-02\n`
+        : `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
+    );
+    const { io, open, whois } = await openWorld(t, {
+      whois: () => `% IANA WHOIS server\nrefer: 127.0.0.1:${registry.port}\n`,
+    });
+    const know = open();
+    t.deepEqual((await know(`thin.${io}`, PATIENCE_MS)).facts.registration, {
+      expiresAt: EXPIRY_SECONDS,
+      registrar: 'Example LLC',
+    });
+    t.deepEqual((await know(`thick.${io}`, PATIENCE_MS)).facts.registration, {
+      expiresAt: Date.parse('2031-01-02') / 1000,
+      registrar: null,
+    });
+    t.deepEqual(
+      [whois.queries, registry.queries, registrar.queries],
+      [[`thin.${io}`], [`thin.${io}`, `thick.${io}`], [`thin.${io}`]],
+    );
+  },
+);
 
 test('a registrar that does not answer costs only the expiry', async (t) => {
   const registrar = await startWhoisServer(t, () => null);
-  const registry = await startWhoisServer(t, (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`);
+  const registry = await startWhoisServer(
+    t,
+    (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
+  );
   const { io, open } = await openWorld(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
   t.deepEqual((await open()(`example.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: null, registrar: null });
   t.deepEqual(registrar.queries, [`example.${io}`]);
@@ -256,7 +363,11 @@ const BAD_WHOIS: readonly [what: string, answer: string | Buffer | null, reason:
   ['says nothing', '', /no whole answer/],
   ['never ends', null, /no whole answer/],
   ['talks of other things', 'hello\r\n', /No registry is known that could tell of \.io\d/],
-  ['does not know the top-level domain', '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n', /No registry is known/],
+  [
+    'does not know the top-level domain',
+    '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n',
+    /No registry is known/,
+  ],
   ['wants fewer questions', 'Too many requests, try again later\r\n', /asks for a pause/],
 ];
 for (const [what, answer, reason] of BAD_WHOIS) {
@@ -270,20 +381,33 @@ for (const [what, answer, reason] of BAD_WHOIS) {
 
 test('an answer in Latin-1, in any script or of any length is read', async (t) => {
   const { io, open, whois } = await openWorld(t, {
-    whois: (query) => Buffer.concat([Buffer.from(`domain: ${query}\r\nregistrar: Société\r\nexpires: 2031-08-13\r\n`, 'latin1'), Buffer.alloc(300_000, 'x')]),
+    whois: (query) =>
+      Buffer.concat([
+        Buffer.from(`domain: ${query}\r\nregistrar: Société\r\nexpires: 2031-08-13\r\n`, 'latin1'),
+        Buffer.alloc(300_000, 'x'),
+      ]),
   });
   const probe = createDomainProbe(open());
   const { facts } = await probe(httpTarget({ type: 'domain', target: `www.bücher.${io}` }));
-  t.like(facts, { name: `xn--bcher-kva.${io}`, registration: { expiresAt: Date.parse('2031-08-13') / 1000, registrar: 'Société' } });
+  t.like(facts, {
+    name: `xn--bcher-kva.${io}`,
+    registration: { expiresAt: Date.parse('2031-08-13') / 1000, registrar: 'Société' },
+  });
   t.deepEqual(whois.queries, [`xn--bcher-kva.${io}`]);
 });
 
-test('the guard keeps look-ups from private RDAP services, and lets them ask the WHOIS server that the operator has chosen', async (t) => {
-  const { com, open, rdap, whois } = await openWorld(t, { whois: (query) => `domain: ${query}\r\nexpires: ${EXPIRY}\r\n` });
-  const { facts } = await open({ allowPrivateNetwork: false })(`example.${com}`, PATIENCE_MS);
-  t.deepEqual(facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: null });
-  t.deepEqual([rdap.requests, whois.queries], [[], [`example.${com}`]]);
-});
+test(
+  'the guard keeps look-ups from private RDAP services, and lets them ask the WHOIS server that the operator has ' +
+    'chosen',
+  async (t) => {
+    const { com, open, rdap, whois } = await openWorld(t, {
+      whois: (query) => `domain: ${query}\r\nexpires: ${EXPIRY}\r\n`,
+    });
+    const { facts } = await open({ allowPrivateNetwork: false })(`example.${com}`, PATIENCE_MS);
+    t.deepEqual(facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: null });
+    t.deepEqual([rdap.requests, whois.queries], [[], [`example.${com}`]]);
+  },
+);
 
 test('the guard keeps look-ups from private servers that the chosen WHOIS server refers to', async (t) => {
   const registry = await startWhoisServer(t, (query) => `domain: ${query}\nexpires: ${EXPIRY}\n`);
@@ -293,12 +417,21 @@ test('the guard keeps look-ups from private servers that the chosen WHOIS server
   t.deepEqual([whois.queries, registry.queries], [[`example.${io}`], []]);
 });
 
-test('the guard keeps look-ups from a private registrar that the chosen WHOIS server names, which costs only the expiry', async (t) => {
-  const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);
-  const { io, open } = await openWorld(t, { whois: (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n` });
-  t.deepEqual((await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: null, registrar: null });
-  t.deepEqual(registrar.queries, []);
-});
+test(
+  'the guard keeps look-ups from a private registrar that the chosen WHOIS server names, which costs only the ' +
+    'expiry',
+  async (t) => {
+    const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);
+    const { io, open } = await openWorld(t, {
+      whois: (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
+    });
+    t.deepEqual((await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS)).facts.registration, {
+      expiresAt: null,
+      registrar: null,
+    });
+    t.deepEqual(registrar.queries, []);
+  },
+);
 
 test('a target without a registrable domain is no vote and asks nobody', async (t) => {
   const { open, whois } = await openWorld(t);

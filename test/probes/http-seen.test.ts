@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import zlib from 'node:zlib';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import zlib from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
 import { judgeHttp } from '../../core/http/judge.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
 import { seenAnswerOf } from '../../core/seen-answer.ts';
@@ -18,7 +17,12 @@ async function check(port: number, overrides: Partial<CheckTarget> = {}) {
   const startedAt = performance.now();
   const observation = await probe(target);
   const tookMs = performance.now() - startedAt;
-  return { judgement: judgeHttp({ target, observation, search }), answer: seenAnswerOf({ target, observation }), observation, tookMs };
+  return {
+    judgement: judgeHttp({ target, observation, search }),
+    answer: seenAnswerOf({ target, observation }),
+    observation,
+    tookMs,
+  };
 }
 
 function answering(t: ExecutionContext, answer: (response: ServerResponse, request: IncomingMessage) => void) {
@@ -26,7 +30,11 @@ function answering(t: ExecutionContext, answer: (response: ServerResponse, reque
 }
 
 test('of an answer with a bad status the start of the body is seen, though nothing looks at it', async (t) => {
-  const { port } = await answering(t, (response) => response.writeHead(503, { 'Content-Type': 'text/html', 'Retry-After': '30' }).end(`<h1>Back soon</h1>${'x'.repeat(5000)}`));
+  const { port } = await answering(t, (response) =>
+    response
+      .writeHead(503, { 'Content-Type': 'text/html', 'Retry-After': '30' })
+      .end(`<h1>Back soon</h1>${'x'.repeat(5000)}`),
+  );
   const { judgement, answer } = await check(port);
   t.is(judgement.cause, 'status_503');
   t.like(answer, { status: 503, headers: { 'content-type': 'text/html', 'retry-after': '30' } });
@@ -34,15 +42,25 @@ test('of an answer with a bad status the start of the body is seen, though nothi
 });
 
 test('a compressed body is seen as text', async (t) => {
-  const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Encoding': 'gzip', 'Content-Type': 'text/plain' }).end(zlib.gzipSync('squeezed')));
+  const { port } = await answering(t, (response) =>
+    response
+      .writeHead(500, { 'Content-Encoding': 'gzip', 'Content-Type': 'text/plain' })
+      .end(zlib.gzipSync('squeezed')),
+  );
   t.is((await check(port)).answer?.body, 'squeezed');
 });
 
 test('of a compressed page far longer than is looked at the start is seen', async (t) => {
   // Random text hardly shrinks: a hundred kilobytes on the wire.
   const page = `<h1>Oops</h1>${randomBytes(100_000).toString('base64')}`;
-  for (const [coding, squeeze] of [['gzip', zlib.gzipSync], ['br', zlib.brotliCompressSync], ['deflate', zlib.deflateSync]] as const) {
-    const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Encoding': coding, 'Content-Type': 'text/html' }).end(squeeze(page)));
+  for (const [coding, squeeze] of [
+    ['gzip', zlib.gzipSync],
+    ['br', zlib.brotliCompressSync],
+    ['deflate', zlib.deflateSync],
+  ] as const) {
+    const { port } = await answering(t, (response) =>
+      response.writeHead(500, { 'Content-Encoding': coding, 'Content-Type': 'text/html' }).end(squeeze(page)),
+    );
     t.is((await check(port)).answer?.body, page.slice(0, 1024), coding);
   }
 });
@@ -68,7 +86,10 @@ test('a body that drips after a bad status neither makes the answer slow nor hol
   const { judgement, answer, observation, tookMs } = await check(port);
   t.is(judgement.cause, 'status_500');
   t.true(answer?.body?.startsWith('first '));
-  t.true(observation.latencyMs !== null && observation.latencyMs < tookMs - 200, `${observation.latencyMs} of ${tookMs} ms`);
+  t.true(
+    observation.latencyMs !== null && observation.latencyMs < tookMs - 200,
+    `${observation.latencyMs} of ${tookMs} ms`,
+  );
   t.true(tookMs < 4000, `${tookMs} ms, though the body has no end`);
 });
 
@@ -101,7 +122,9 @@ test('a body that was looked at is seen as well', async (t) => {
 });
 
 test('nothing is read of a body after a good status, nor after HEAD', async (t) => {
-  const { port } = await answering(t, (response, { method }) => response.writeHead(method === 'HEAD' ? 500 : 200).end('text'));
+  const { port } = await answering(t, (response, { method }) =>
+    response.writeHead(method === 'HEAD' ? 500 : 200).end('text'),
+  );
   t.is((await check(port)).answer?.body, null);
   t.like((await check(port, { method: 'HEAD' })).answer, { status: 500, body: null });
 });
@@ -109,7 +132,14 @@ test('nothing is read of a body after a good status, nor after HEAD', async (t) 
 test('an answer that echoes what it was sent shows nothing of it where that was secret', async (t) => {
   const { port } = await answering(t, (response, request) => {
     const { authorization = '', 'x-key': key = '' } = request.headers;
-    response.writeHead(401, { 'X-Echo': authorization, Server: String(key), Location: `/${authorization.slice(6)}?k=${key}`, 'Content-Type': 'text/plain' }).end(JSON.stringify(request.headers));
+    response
+      .writeHead(401, {
+        'X-Echo': authorization,
+        Server: String(key),
+        Location: `/${authorization.slice(6)}?k=${key}`,
+        'Content-Type': 'text/plain',
+      })
+      .end(JSON.stringify(request.headers));
   });
   const { judgement, answer } = await check(port, {
     followRedirects: false,
@@ -119,16 +149,34 @@ test('an answer that echoes what it was sent shows nothing of it where that was 
   t.is(judgement.cause, 'status_401');
   const { date, ...headers } = answer?.headers ?? {};
   t.truthy(date);
-  t.deepEqual({ ...answer, headers }, { status: 401, headers: { 'content-type': 'text/plain', connection: 'close', 'transfer-encoding': 'chunked' }, body: null, bodyWithheld: 'secrets' });
+  t.deepEqual(
+    { ...answer, headers },
+    {
+      status: 401,
+      headers: { 'content-type': 'text/plain', connection: 'close', 'transfer-encoding': 'chunked' },
+      body: null,
+      bodyWithheld: 'secrets',
+    },
+  );
 });
 
 test('a user in the URL is a secret like any other', async (t) => {
-  const { port } = await answering(t, (response, request) => response.writeHead(500).end(request.headers.authorization));
-  t.like((await check(port, { target: `http://user:canary@127.0.0.1:${port}/` })).answer, { body: null, bodyWithheld: 'secrets' });
+  const { port } = await answering(t, (response, request) =>
+    response.writeHead(500).end(request.headers.authorization),
+  );
+  t.like((await check(port, { target: `http://user:canary@127.0.0.1:${port}/` })).answer, {
+    body: null,
+    bodyWithheld: 'secrets',
+  });
 });
 
 test('secrets that were sent on the way are withheld from the answer of another host, too', async (t) => {
   const last = await answering(t, (response) => response.writeHead(500).end('text'));
-  const { port } = await answering(t, (response) => response.writeHead(302, { Location: `http://localhost:${last.port}/` }).end());
-  t.like((await check(port, { secrets: { secretHeaders: { 'X-Key': 'x' } } })).answer, { status: 500, bodyWithheld: 'secrets' });
+  const { port } = await answering(t, (response) =>
+    response.writeHead(302, { Location: `http://localhost:${last.port}/` }).end(),
+  );
+  t.like((await check(port, { secrets: { secretHeaders: { 'X-Key': 'x' } } })).answer, {
+    status: 500,
+    bodyWithheld: 'secrets',
+  });
 });

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import zlib from 'node:zlib';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { HttpObservation } from '../../core/http/observation.ts';
 import type { CheckTarget, RequestSpec } from '../../core/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
@@ -29,7 +28,9 @@ async function startRecorder(t: ExecutionContext, movedTo?: (ownPort: number) =>
 }
 
 function startRedirect(t: ExecutionContext, status: number, locationOf: (url: string) => string) {
-  return startHttpServer(t, (request, response) => response.writeHead(status, { Location: locationOf(request.url ?? '') }).end('moved'));
+  return startHttpServer(t, (request, response) =>
+    response.writeHead(status, { Location: locationOf(request.url ?? '') }).end('moved'),
+  );
 }
 
 function failureOf(observation: HttpObservation): string {
@@ -42,14 +43,26 @@ function withRequest(target: string, request: RequestSpec, overrides: Partial<Ch
 
 test('the request has its method, plain and secret headers, body and content type', async (t) => {
   const { port, seen } = await startRecorder(t);
-  await probe(withRequest(
-    `http://127.0.0.1:${port}/path?q=1#part`,
-    { headers: { 'X-Plain': 'plain', 'user-agent': 'mine' }, secretHeaderNames: ['X-Key'], body: '{"a":"ü"}', contentType: 'application/json' },
-    { method: 'POST', secrets: { secretHeaders: { 'X-Key': 'hidden' } } },
-  ));
+  await probe(
+    withRequest(
+      `http://127.0.0.1:${port}/path?q=1#part`,
+      {
+        headers: { 'X-Plain': 'plain', 'user-agent': 'mine' },
+        secretHeaderNames: ['X-Key'],
+        body: '{"a":"ü"}',
+        contentType: 'application/json',
+      },
+      { method: 'POST', secrets: { secretHeaders: { 'X-Key': 'hidden' } } },
+    ),
+  );
   t.like(seen[0], { method: 'POST', url: '/path?q=1', body: '{"a":"ü"}' });
   t.like(seen[0]?.headers, {
-    'x-plain': 'plain', 'x-key': 'hidden', 'content-type': 'application/json', 'content-length': '10', 'user-agent': 'mine', connection: 'close',
+    'x-plain': 'plain',
+    'x-key': 'hidden',
+    'content-type': 'application/json',
+    'content-length': '10',
+    'user-agent': 'mine',
+    connection: 'close',
     host: `127.0.0.1:${port}`,
   });
 });
@@ -69,7 +82,11 @@ const CREDENTIALS: Record<string, { target: CheckTarget; authorization: string }
     authorization: 'Bearer tkn',
   },
   'a user and password': {
-    target: withRequest('http://127.0.0.1/', { auth: { type: 'basic' } }, { secrets: { auth: { username: 'jörg', password: 'a:b' } } }),
+    target: withRequest(
+      'http://127.0.0.1/',
+      { auth: { type: 'basic' } },
+      { secrets: { auth: { username: 'jörg', password: 'a:b' } } },
+    ),
     authorization: `Basic ${Buffer.from('jörg:a:b').toString('base64')}`,
   },
   'a user and password in the URL': {
@@ -94,14 +111,18 @@ for (const [what, { target, authorization }] of Object.entries(CREDENTIALS)) {
 
 test('a secret body is sent in place of a plain one', async (t) => {
   const { port, seen } = await startRecorder(t);
-  await probe(withRequest(`http://127.0.0.1:${port}/`, { bodySecret: true }, { method: 'PUT', secrets: { body: 'hidden' } }));
+  await probe(
+    withRequest(`http://127.0.0.1:${port}/`, { bodySecret: true }, { method: 'PUT', secrets: { body: 'hidden' } }),
+  );
   t.is(seen[0]?.body, 'hidden');
 });
 
-test('a length of the customer\'s own does not make the server wait', async (t) => {
+test("a length of the customer's own does not make the server wait", async (t) => {
   const { port, seen } = await startRecorder(t);
   const headers = { 'content-length': '999', 'Transfer-Encoding': 'chunked' };
-  const observation = await probe(withRequest(`http://127.0.0.1:${port}/`, { headers, body: 'four' }, { method: 'POST' }));
+  const observation = await probe(
+    withRequest(`http://127.0.0.1:${port}/`, { headers, body: 'four' }, { method: 'POST' }),
+  );
   t.is(observation.outcome, 'answered');
   t.is(seen[0]?.body, 'four');
 });
@@ -128,9 +149,17 @@ test('the body is read where something looks at it, and left alone otherwise', a
 
 const CHARSETS: Record<string, { type: string; bytes: Buffer; text: string }> = {
   'no charset as UTF-8': { type: 'text/html', bytes: Buffer.from('größe'), text: 'größe' },
-  'UTF-8, which a byte-order mark says before the header does': { type: 'application/json; charset=iso-8859-1', bytes: Buffer.from('\uFEFF{"a":"ü"}'), text: '{"a":"ü"}' },
+  'UTF-8, which a byte-order mark says before the header does': {
+    type: 'application/json; charset=iso-8859-1',
+    bytes: Buffer.from('\uFEFF{"a":"ü"}'),
+    text: '{"a":"ü"}',
+  },
   'UTF-8 without its byte-order mark': { type: 'text/html; charset=utf-8', bytes: Buffer.from('\uFEFF{}'), text: '{}' },
-  'ISO-8859-1 as Latin-1': { type: 'text/html; charset="ISO-8859-1"', bytes: Buffer.from('größe', 'latin1'), text: 'größe' },
+  'ISO-8859-1 as Latin-1': {
+    type: 'text/html; charset="ISO-8859-1"',
+    bytes: Buffer.from('größe', 'latin1'),
+    text: 'größe',
+  },
 };
 
 for (const [what, { type, bytes, text }] of Object.entries(CHARSETS)) {
@@ -152,12 +181,22 @@ test('of a body one decoded MiB is kept', async (t) => {
 
 test('a redirect is not followed unless the monitor says so', async (t) => {
   const { port } = await startRedirect(t, 302, () => '/elsewhere');
-  t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, followRedirects: false, bodyMatch: 'moved' })), { status: 302, body: 'moved' });
+  t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, followRedirects: false, bodyMatch: 'moved' })), {
+    status: 302,
+    body: 'moved',
+  });
 });
 
 const METHODS: [number, string, string, string][] = [
-  [301, 'POST', 'GET', ''], [302, 'POST', 'GET', ''], [303, 'POST', 'GET', ''], [307, 'POST', 'POST', 'payload'], [308, 'POST', 'POST', 'payload'],
-  [301, 'PUT', 'PUT', 'payload'], [303, 'PUT', 'GET', ''], [303, 'DELETE', 'GET', ''], [308, 'PATCH', 'PATCH', 'payload'],
+  [301, 'POST', 'GET', ''],
+  [302, 'POST', 'GET', ''],
+  [303, 'POST', 'GET', ''],
+  [307, 'POST', 'POST', 'payload'],
+  [308, 'POST', 'POST', 'payload'],
+  [301, 'PUT', 'PUT', 'payload'],
+  [303, 'PUT', 'GET', ''],
+  [303, 'DELETE', 'GET', ''],
+  [308, 'PATCH', 'PATCH', 'payload'],
 ];
 
 for (const [status, method, followed, body] of METHODS) {
@@ -165,7 +204,9 @@ for (const [status, method, followed, body] of METHODS) {
     const { port, seen } = await startRecorder(t);
     const first = await startRedirect(t, status, () => `http://127.0.0.1:${port}/next`);
     const request = { body: 'payload', contentType: 'text/plain' };
-    const observation = await probe(withRequest(`http://127.0.0.1:${first.port}/`, request, { method: method as CheckTarget['method'] }));
+    const observation = await probe(
+      withRequest(`http://127.0.0.1:${first.port}/`, request, { method: method as CheckTarget['method'] }),
+    );
     t.like(observation, { outcome: 'answered', status: 200 });
     t.like(seen[0], { method: followed, body, url: '/next' });
     t.is(seen[0]?.headers['content-type'], body === '' ? undefined : 'text/plain');
@@ -181,7 +222,11 @@ test('HEAD stays HEAD through a 303', async (t) => {
 
 test('locations are read against the address they came from, beyond ASCII too', async (t) => {
   const paths: (string | undefined)[] = [];
-  const locations: Record<string, string> = { '/a/start': 'next?x=1', '/a/next?x=1': '../up', '/up': Buffer.from('/größe').toString('latin1') };
+  const locations: Record<string, string> = {
+    '/a/start': 'next?x=1',
+    '/a/next?x=1': '../up',
+    '/up': Buffer.from('/größe').toString('latin1'),
+  };
   const { port } = await startHttpServer(t, (request, response) => {
     paths.push(request.url);
     const location = locations[request.url ?? ''];
@@ -194,13 +239,22 @@ test('locations are read against the address they came from, beyond ASCII too', 
 for (const location of ['ftp://127.0.0.1/', 'javascript:alert(1)', 'http://', 'file:///etc/passwd']) {
   test(`a redirect to ${location} cannot be followed and is the final answer`, async (t) => {
     const { port } = await startRedirect(t, 302, () => location);
-    t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, bodyMatch: 'moved' })), { status: 302, body: 'moved' });
+    t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, bodyMatch: 'moved' })), {
+      status: 302,
+      body: 'moved',
+    });
   });
 }
 
-for (const [status, what] of [[302, 'without a location'], [300, 'a list of choices'], [304, 'not modified']] as const) {
+for (const [status, what] of [
+  [302, 'without a location'],
+  [300, 'a list of choices'],
+  [304, 'not modified'],
+] as const) {
   test(`a ${status}, ${what}, is a final answer`, async (t) => {
-    const { port } = await startHttpServer(t, (_, response) => response.writeHead(status, status === 302 ? {} : { Location: '/x' }).end());
+    const { port } = await startHttpServer(t, (_, response) =>
+      response.writeHead(status, status === 302 ? {} : { Location: '/x' }).end(),
+    );
     t.like(await probe(httpTarget({ target: `http://127.0.0.1:${port}/` })), { status });
   });
 }
@@ -288,14 +342,21 @@ test('secrets that were dropped do not come back with the first host', async (t)
   t.is(seen[0]?.body, '');
 });
 
-test('credentials of the target\'s URL are dropped like the others, and those in a location are not used', async (t) => {
+test("credentials of the target's URL are dropped like the others, and those in a location are not used", async (t) => {
   const { port, seen } = await startRecorder(t);
   const first = await startRedirect(t, 302, () => `http://evil:twin@localhost:${port}/`);
   await probe(httpTarget({ target: `http://me:secret@127.0.0.1:${first.port}/` }));
   t.is(seen[0]?.headers.authorization, undefined);
 });
 
-for (const target of ['', 'example.com', 'ftp://example.com/', 'http://', 'http://exa mple.com/', 'http://[::1%25lo]/']) {
+for (const target of [
+  '',
+  'example.com',
+  'ftp://example.com/',
+  'http://',
+  'http://exa mple.com/',
+  'http://[::1%25lo]/',
+]) {
   test(`the target "${target}" is unsupported rather than an exception`, async (t) => {
     t.is(failureOf(await probe(httpTarget({ target }))), 'unsupported');
   });

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { judgeIcmp } from '../../core/icmp/judge.ts';
 import type { CheckSpec, CheckTarget } from '../../core/monitor.ts';
 import { openIcmpProbe } from '../../probes/icmp.ts';
@@ -11,7 +10,10 @@ import { startProgram } from '../helpers/program.ts';
 
 const CAP_NET_RAW = 13n;
 
-/** More replies than a socket's buffer holds where `net.core.rmem_max` is as Linux ships it: sent all at once, some would be lost there. */
+/**
+ * More replies than a socket's buffer holds where `net.core.rmem_max` is as Linux ships it: sent all at once, some
+ * would be lost there.
+ */
 const CHECKS = 2000;
 
 /** What the kernel grants this process by its own account, best first: the means that must have been found. */
@@ -19,7 +21,8 @@ async function grantedSocket(): Promise<EchoNotice['means']> {
   const range = (await readFile('/proc/sys/net/ipv4/ping_group_range', 'utf8')).trim().split(/\s+/).map(Number);
   const groups = [process.getgid?.() ?? -1, ...(process.getgroups?.() ?? [])];
   if (groups.some((group) => group >= (range[0] ?? 1) && group <= (range[1] ?? 0))) return 'datagram socket';
-  const capabilities = /^CapEff:\s*(?<bits>[0-9a-f]+)$/m.exec(await readFile('/proc/self/status', 'utf8'))?.groups?.bits ?? '0';
+  const capabilities =
+    /^CapEff:\s*(?<bits>[0-9a-f]+)$/m.exec(await readFile('/proc/self/status', 'utf8'))?.groups?.bits ?? '0';
   return (BigInt(`0x${capabilities}`) >> CAP_NET_RAW) & 1n ? 'raw socket' : null;
 }
 
@@ -34,13 +37,23 @@ function openProbe(t: ExecutionContext, allowPrivateNetwork = true) {
   return { probe, notices };
 }
 
-/** True where this machine may send, so that loopback must answer. Where it may not, there is no measuring, and saying so is what is expected. */
+/**
+ * True where this machine may send, so that loopback must answer. Where it may not, there is no measuring, and saying
+ * so is what is expected.
+ */
 async function maySend(notices: readonly EchoNotice[]): Promise<boolean> {
   return (await grantedSocket()) !== null || notices.some(({ means }) => means !== null);
 }
 
 const hasIpv6 = (networkInterfaces()['lo'] ?? []).some(({ family }) => family === 'IPv6');
-const LOOPBACK = ['127.0.0.1', '127.77.7.7', 'localhost', 'LocalHost', '::ffff:127.0.0.1', ...(hasIpv6 ? ['::1', '[::1]', '0:0:0::0:1'] : [])];
+const LOOPBACK = [
+  '127.0.0.1',
+  '127.77.7.7',
+  'localhost',
+  'LocalHost',
+  '::ffff:127.0.0.1',
+  ...(hasIpv6 ? ['::1', '[::1]', '0:0:0::0:1'] : []),
+];
 
 for (const host of LOOPBACK) {
   test(`${host} answers real echo requests, each of them`, async (t) => {
@@ -49,14 +62,21 @@ for (const host of LOOPBACK) {
     const observation = await probe(checked);
     if (!(await maySend(notices))) return t.is(observation.outcome, 'unavailable');
     t.like(observation, { type: 'icmp', outcome: 'measured', sent: 3, received: 3 });
-    t.true(observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 1000, String(observation.latencyMs));
+    t.true(
+      observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 1000,
+      String(observation.latencyMs),
+    );
     t.is(judgeIcmp({ target: checked, observation }).verdict, 'up');
   });
 }
 
 test('the means is told once for each family, a socket where the kernel grants one', async (t) => {
   const { probe, notices } = openProbe(t);
-  await Promise.all([probe(target('127.0.0.1', { count: 1 })), probe(target('127.0.0.2', { count: 1 })), probe(target('::1', { count: 1 }, 500))]);
+  await Promise.all([
+    probe(target('127.0.0.1', { count: 1 })),
+    probe(target('127.0.0.2', { count: 1 })),
+    probe(target('::1', { count: 1 }, 500)),
+  ]);
   t.deepEqual(notices.map(({ family }) => family).sort(), [4, 6]);
   const ipv4 = notices.find(({ family }) => family === 4);
   const granted = await grantedSocket();
@@ -74,8 +94,12 @@ test('four requests go out unless the monitor says otherwise', async (t) => {
 test('thousands of checks at once share a socket and lose no reply', async (t) => {
   const { probe, notices } = openProbe(t);
   await probe(target('127.0.0.1', { count: 1 }));
-  if ((await grantedSocket()) === null) return t.true(notices.every(({ means }) => means !== 'raw socket' && means !== 'datagram socket'));
-  const hosts = Array.from({ length: CHECKS }, (_, index) => `127.1.${index >> 8}.${(index & 255) + (index & 255 ? 0 : 1)}`);
+  if ((await grantedSocket()) === null)
+    return t.true(notices.every(({ means }) => means !== 'raw socket' && means !== 'datagram socket'));
+  const hosts = Array.from(
+    { length: CHECKS },
+    (_, index) => `127.1.${index >> 8}.${(index & 255) + (index & 255 ? 0 : 1)}`,
+  );
   const observations = await Promise.all(hosts.map((host) => probe(target(host, { count: 2 }, 8000))));
   return t.is(observations.filter((each) => each.outcome === 'measured' && each.received === 2).length, CHECKS);
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { judgeObservation } from '../../core/judge.ts';
-import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { openAgentProbe } from '../../probes/index.ts';
+import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 

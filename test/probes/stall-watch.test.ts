@@ -1,5 +1,5 @@
-import test from 'ava';
 import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
 import { createStallWatch } from '../../probes/stall-watch.ts';
 
 /** Keeps the event loop from turning, as a process does that gets no processor. */
@@ -8,21 +8,24 @@ function standStill(ms: number): void {
   while (performance.now() < untilMs);
 }
 
-test.serial('what was lost is known in the very turn in which the process moves again, and to those only who were under way then', async (t) => {
-  const watch = createStallWatch();
-  const woken = Promise.withResolvers<void>();
-  const during = watch(() => woken.promise);
-  await delay(120);
-  standStill(400);
-  woken.resolve();
-  const { stalledMs, longestStallMs } = (await during).ownTime;
-  t.true(stalledMs >= 300, String(stalledMs));
-  t.true(longestStallMs >= 300, String(longestStallMs));
-  const after = await watch(() => delay(60));
-  t.true(after.ownTime.stalledMs < 200, String(after.ownTime.stalledMs));
-});
+test.serial(
+  'what was lost is known in the very turn in which the process moves again, and to those only who were under way then',
+  async (t) => {
+    const watch = createStallWatch();
+    const woken = Promise.withResolvers<void>();
+    const during = watch(() => woken.promise);
+    await delay(120);
+    standStill(400);
+    woken.resolve();
+    const { stalledMs, longestStallMs } = (await during).ownTime;
+    t.true(stalledMs >= 300, String(stalledMs));
+    t.true(longestStallMs >= 300, String(longestStallMs));
+    const after = await watch(() => delay(60));
+    t.true(after.ownTime.stalledMs < 200, String(after.ownTime.stalledMs));
+  },
+);
 
-test.serial('of two stand-stills one after the other both count, and the result is the work\'s', async (t) => {
+test.serial("of two stand-stills one after the other both count, and the result is the work's", async (t) => {
   const { result, ownTime } = await createStallWatch()(async () => {
     standStill(300);
     await delay(10);
@@ -38,6 +41,9 @@ test.serial('of two stand-stills one after the other both count, and the result 
 
 test.serial('work that fails leaves nothing behind', async (t) => {
   const watch = createStallWatch();
-  await t.throwsAsync(watch(() => Promise.reject(new Error('No'))), { message: 'No' });
+  await t.throwsAsync(
+    watch(() => Promise.reject(new Error('No'))),
+    { message: 'No' },
+  );
   t.is((await watch(() => Promise.resolve(1))).result, 1);
 });

@@ -18,7 +18,10 @@ const REQUESTS = [
 for (const request of REQUESTS) {
   test(`a real PostgreSQL understands ${request.payload}`, async (t) => {
     const { host } = new URL(testServers().databaseUrl);
-    const up = transportTarget('tcp', { target: host, transport: { ...request, expect: '^[NS]$', expectMode: 'regex' } });
+    const up = transportTarget('tcp', {
+      target: host,
+      transport: { ...request, expect: '^[NS]$', expectMode: 'regex' },
+    });
     const observation = await probe(up);
     t.is(judgeTcp({ target: up, observation, search }).verdict, 'up');
     const down = transportTarget('tcp', { target: host, transport: { ...request, expect: 'SSH-' }, timeoutMs: 500 });
@@ -31,7 +34,11 @@ for (const { redisUrl } of listQueueBackends().filter((backend) => backend.redis
   test('a real Redis says PONG, and nothing else', async (t) => {
     const { host } = new URL(redisUrl ?? '');
     const verdictFor = async (expect: string) => {
-      const target = transportTarget('tcp', { target: host, transport: { payload: String.raw`PING\r\n`, expect }, timeoutMs: 1000 });
+      const target = transportTarget('tcp', {
+        target: host,
+        transport: { payload: String.raw`PING\r\n`, expect },
+        timeoutMs: 1000,
+      });
       return judgeTcp({ target, observation: await probe(target), search });
     };
     t.is((await verdictFor('+PONG')).verdict, 'up');

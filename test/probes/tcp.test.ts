@@ -1,10 +1,8 @@
 import { once } from 'node:events';
-import net from 'node:net';
-import type { Socket } from 'node:net';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { judgeTcp } from '../../core/transport/judge-tcp.ts';
+import net, { type Socket } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
 import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
+import { judgeTcp } from '../../core/transport/judge-tcp.ts';
 import type { TcpObservation } from '../../core/transport/tcp-observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
@@ -23,7 +21,11 @@ async function check(target: CheckTarget): Promise<Check> {
 }
 
 /** Checks a server that does with its connection what the test says. */
-async function checkServer(t: ExecutionContext, onSocket: (socket: Socket) => void, { timeoutMs = 5000, ...transport }: TransportSpec & { timeoutMs?: number } = {}): Promise<Check> {
+async function checkServer(
+  t: ExecutionContext,
+  onSocket: (socket: Socket) => void,
+  { timeoutMs = 5000, ...transport }: TransportSpec & { timeoutMs?: number } = {},
+): Promise<Check> {
   const { port } = await startRawServer(t, onSocket);
   return await check(transportTarget('tcp', { port, transport, timeoutMs }));
 }
@@ -75,11 +77,23 @@ test('an IPv6 address is written in brackets', async (t) => {
   await once(server, 'listening');
   t.teardown(() => void server.close());
   const { port } = server.address() as net.AddressInfo;
-  const { judgement } = await check(transportTarget('tcp', { target: `[::1]:${port}`, checkSpec: { transport: { expect: 'hello' } } }));
+  const { judgement } = await check(
+    transportTarget('tcp', { target: `[::1]:${port}`, checkSpec: { transport: { expect: 'hello' } } }),
+  );
   t.is(judgement.verdict, 'up');
 });
 
-for (const target of ['', '127.0.0.1', '127.0.0.1:0', '127.0.0.1:65536', '::1:80', '[::1]', 'a b:80', 'http://127.0.0.1:80', '[::1%lo]:80']) {
+for (const target of [
+  '',
+  '127.0.0.1',
+  '127.0.0.1:0',
+  '127.0.0.1:65536',
+  '::1:80',
+  '[::1]',
+  'a b:80',
+  'http://127.0.0.1:80',
+  '[::1%lo]:80',
+]) {
   test(`the target ${JSON.stringify(target)} is no vote rather than an exception`, async (t) => {
     t.like((await check(transportTarget('tcp', { target }))).judgement, { verdict: 'none', cause: 'unsupported' });
   });
@@ -93,13 +107,25 @@ test('a stored payload that cannot be decoded is no vote and is not shown', asyn
 
 test('a stored pattern that RE2 refuses fails as our fault, and the connection is closed', async (t) => {
   const closed = Promise.withResolvers<void>();
-  const refused = checkServer(t, (socket) => void socket.resume().once('close', () => closed.resolve()).write('hello'), { expect: '(?=a)', expectMode: 'regex' });
+  const refused = checkServer(
+    t,
+    (socket) =>
+      void socket
+        .resume()
+        .once('close', () => closed.resolve())
+        .write('hello'),
+    { expect: '(?=a)', expectMode: 'regex' },
+  );
   await t.throwsAsync(refused, { name: 'RE2JSSyntaxException' });
   await closed.promise;
 });
 
 test('an expected banner is up, and the latency runs to its arrival', async (t) => {
-  const { observation, judgement } = await checkServer(t, (socket) => void setTimeout(() => socket.end('220 mail.example ESMTP\r\n'), 60), { expect: '^220 .*ESMTP', expectMode: 'regex' });
+  const { observation, judgement } = await checkServer(
+    t,
+    (socket) => void setTimeout(() => socket.end('220 mail.example ESMTP\r\n'), 60),
+    { expect: '^220 .*ESMTP', expectMode: 'regex' },
+  );
   t.is(judgement.verdict, 'up');
   t.true(Number(observation.latencyMs) >= 55);
   const { connectMs, firstByteMs, downloadMs } = observation.phases;
@@ -107,13 +133,25 @@ test('an expected banner is up, and the latency runs to its arrival', async (t) 
 });
 
 test('a banner in single bytes is up as soon as the last one has come, though the connection stays open', async (t) => {
-  const { observation, judgement } = await checkServer(t, (socket) => void writePieces(socket, 'SSH-2.0-OpenSSH_9.2p1\r\n'), { expect: 'OpenSSH_\\d', expectMode: 'regex' });
+  const { observation, judgement } = await checkServer(
+    t,
+    (socket) => void writePieces(socket, 'SSH-2.0-OpenSSH_9.2p1\r\n'),
+    { expect: 'OpenSSH_\\d', expectMode: 'regex' },
+  );
   t.is(judgement.verdict, 'up');
   t.like(observation, { answer: { text: 'SSH-2.0-OpenSSH_9', end: 'enough' } });
 });
 
 test('characters that are split over packets are read whole', async (t) => {
-  const { observation, judgement } = await checkServer(t, (socket) => void writePieces(socket, Array.from(Buffer.from('grüße 😀!'), (byte) => Uint8Array.of(byte))), { expect: 'grüße 😀' });
+  const { observation, judgement } = await checkServer(
+    t,
+    (socket) =>
+      void writePieces(
+        socket,
+        Array.from(Buffer.from('grüße 😀!'), (byte) => Uint8Array.of(byte)),
+      ),
+    { expect: 'grüße 😀' },
+  );
   t.is(judgement.verdict, 'up');
   t.like(observation, { answer: { text: 'grüße 😀' } });
 });
@@ -122,10 +160,11 @@ test('the payload goes out as its bytes, after connecting, and the answer to it 
   const received: Buffer[] = [];
   const { judgement } = await checkServer(
     t,
-    (socket) => void socket.on('data', (piece) => {
-      received.push(piece);
-      if (Buffer.concat(received).includes('\r\n')) socket.write('+PONG\r\n');
-    }),
+    (socket) =>
+      void socket.on('data', (piece) => {
+        received.push(piece);
+        if (Buffer.concat(received).includes('\r\n')) socket.write('+PONG\r\n');
+      }),
     { payload: String.raw`PING é\xff\r\n`, expect: '+PONG' },
   );
   t.is(judgement.verdict, 'up');
@@ -138,7 +177,9 @@ test('a payload without an expected answer still arrives whole', async (t) => {
     t,
     (socket) => {
       const pieces: Buffer[] = [];
-      socket.on('data', (piece) => pieces.push(piece)).once('end', () => arrived.resolve(Buffer.concat(pieces).toString()));
+      socket
+        .on('data', (piece) => pieces.push(piece))
+        .once('end', () => arrived.resolve(Buffer.concat(pieces).toString()));
     },
     { payload: 'x'.repeat(60_000) },
   );
@@ -147,19 +188,27 @@ test('a payload without an expected answer still arrives whole', async (t) => {
 });
 
 test('a payload that nobody reads keeps an open port up, at the latest with the deadline', async (t) => {
-  const { judgement } = await checkServer(t, (socket) => void socket.pause(), { payload: 'x'.repeat(60_000), timeoutMs: 500 });
+  const { judgement } = await checkServer(t, (socket) => void socket.pause(), {
+    payload: 'x'.repeat(60_000),
+    timeoutMs: 500,
+  });
   t.is(judgement.verdict, 'up');
 });
 
 test('a secret payload is sent from where secrets are kept', async (t) => {
   const { port } = await startRawServer(t, (socket) => void socket.on('data', (piece) => socket.end(piece)));
-  const target = transportTarget('tcp', { port, transport: { payloadSecret: true, expect: 'AUTH hush' }, secrets: { payload: String.raw`AUTH hush\r\n` } });
+  const target = transportTarget('tcp', {
+    port,
+    transport: { payloadSecret: true, expect: 'AUTH hush' },
+    secrets: { payload: String.raw`AUTH hush\r\n` },
+  });
   t.is((await check(target)).judgement.verdict, 'up');
 });
 
 const MISMATCHES: Record<string, (socket: Socket) => void> = {
   'and closes': (socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n'),
-  'and resets': (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n', () => setTimeout(() => socket.resetAndDestroy(), 20)),
+  'and resets': (socket) =>
+    void socket.write('HTTP/1.1 400 Bad Request\r\n', () => setTimeout(() => socket.resetAndDestroy(), 20)),
   'and stays': (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n'),
 };
 for (const [what, onSocket] of Object.entries(MISMATCHES)) {
@@ -184,7 +233,10 @@ for (const [what, { onSocket, reason }] of Object.entries(SILENCES)) {
 
 test('the wait for an answer ends with the deadline, and what came in time still counts', async (t) => {
   const before = performance.now();
-  const { observation } = await checkServer(t, (socket) => void socket.write('so far'), { expect: 'never', timeoutMs: 400 });
+  const { observation } = await checkServer(t, (socket) => void socket.write('so far'), {
+    expect: 'never',
+    timeoutMs: 400,
+  });
   const tookMs = performance.now() - before;
   t.true(tookMs >= 395 && tookMs < 3000, `${tookMs} ms`);
   t.like(observation, { answer: { text: 'so far', byteLength: 6, end: 'deadline' } });
@@ -196,7 +248,9 @@ test('of a flood 4096 bytes are held, and the connection is closed long before t
     t,
     (socket) => {
       const flood = (): void => {
-        while (!socket.destroyed && socket.write('y'.repeat(16_384))) { /* until the socket is full */ }
+        while (!socket.destroyed && socket.write('y'.repeat(16_384))) {
+          /* until the socket is full */
+        }
       };
       socket.on('drain', flood).once('close', () => closed.resolve());
       flood();
@@ -218,7 +272,11 @@ test('what is expected counts up to byte 4096 and not beyond it', async (t) => {
 test('four thousand single bytes cost a pattern little work, and its match at their end is found', async (t) => {
   let searched = 0;
   const text = `${'a'.repeat(3000)}b`;
-  const { observation } = await checkServer(t, (socket) => void writePieces(socket, text).then(() => socket.end()), { expect: '(a?){40}b$', expectMode: 'regex', timeoutMs: 8000 });
+  const { observation } = await checkServer(t, (socket) => void writePieces(socket, text).then(() => socket.end()), {
+    expect: '(a?){40}b$',
+    expectMode: 'regex',
+    timeoutMs: 8000,
+  });
   t.like(observation, { answer: { text } });
   const judgement = judgeTcp({
     target: { checkSpec: { transport: { expect: '(a?){40}b$', expectMode: 'regex' } } },
@@ -245,14 +303,26 @@ test('the peer sees every connection closed after the check', async (t) => {
     });
     socket.write('hello');
   });
-  const targets = Array.from({ length: 300 }, (_, index) => transportTarget('tcp', { port, transport: index % 2 === 0 ? {} : { expect: 'hello', payload: 'x' } }));
+  const targets = Array.from({ length: 300 }, (_, index) =>
+    transportTarget('tcp', { port, transport: index % 2 === 0 ? {} : { expect: 'hello', payload: 'x' } }),
+  );
   const checks = await Promise.all(targets.map(check));
   t.true(checks.every(({ judgement }) => judgement.verdict === 'up'));
   await allClosed.promise;
   t.is(open.size, 0);
 });
 
-const PRIVATE_HOSTS = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]', '10.0.0.1', '169.254.169.254', '[fe80::1]'];
+const PRIVATE_HOSTS = [
+  '127.0.0.1',
+  'localhost',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[64:ff9b::7f00:1]',
+  '10.0.0.1',
+  '169.254.169.254',
+  '[fe80::1]',
+];
 for (const host of PRIVATE_HOSTS) {
   test(`with the guard on nothing connects to ${host}, which is no vote`, async (t) => {
     const server = await startRawServer(t, () => {});

@@ -1,16 +1,14 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { judgeUdp } from '../../core/transport/judge-udp.ts';
+import test, { type ExecutionContext } from 'ava';
 import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
+import { judgeUdp } from '../../core/transport/judge-udp.ts';
 import type { UdpObservation } from '../../core/transport/udp-observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createUdpProbe } from '../../probes/udp.ts';
 import { transportTarget } from '../helpers/transport-target.ts';
-import { startUdpServer } from '../helpers/udp-server.ts';
-import type { Reply } from '../helpers/udp-server.ts';
+import { startUdpServer, type Reply } from '../helpers/udp-server.ts';
 
 const probe = createUdpProbe({ allowPrivateNetwork: true });
 const search = createPatternSearch();
@@ -50,14 +48,23 @@ test('without a payload an empty datagram goes out, and an empty one back is a r
   const { observation, judgement, received } = await checkEcho(t, {});
   t.is(judgement.verdict, 'up');
   t.like(observation, { reply: '' });
-  t.deepEqual(received.map(({ length }) => length), [0]);
+  t.deepEqual(
+    received.map(({ length }) => length),
+    [0],
+  );
 });
 
 test('a payload goes out in one datagram, as its bytes', async (t) => {
   const { received } = await checkEcho(t, { payload: String.raw`é\x00\xff\r\n` });
-  t.deepEqual(received.map((datagram) => datagram.toString('hex')), ['c3a900ff0d0a']);
+  t.deepEqual(
+    received.map((datagram) => datagram.toString('hex')),
+    ['c3a900ff0d0a'],
+  );
   const hex = await checkEcho(t, { payload: '00FFfe', payloadEncoding: 'hex' });
-  t.deepEqual(hex.received.map((datagram) => datagram.toString('hex')), ['00fffe']);
+  t.deepEqual(
+    hex.received.map((datagram) => datagram.toString('hex')),
+    ['00fffe'],
+  );
 });
 
 test('the largest payload that can be written is sent and comes back', async (t) => {
@@ -67,14 +74,27 @@ test('the largest payload that can be written is sent and comes back', async (t)
 
 test('a secret payload is sent from where secrets are kept', async (t) => {
   const { port, received } = await startUdpServer(t, echo);
-  await check(transportTarget('udp', { port, transport: { payloadSecret: true, payloadEncoding: 'hex' }, secrets: { payload: 'c0ffee' } }));
-  t.deepEqual(received.map((datagram) => datagram.toString('hex')), ['c0ffee']);
+  await check(
+    transportTarget('udp', {
+      port,
+      transport: { payloadSecret: true, payloadEncoding: 'hex' },
+      secrets: { payload: 'c0ffee' },
+    }),
+  );
+  t.deepEqual(
+    received.map((datagram) => datagram.toString('hex')),
+    ['c0ffee'],
+  );
 });
 
 test('a reply is held against what is expected', async (t) => {
   t.is((await checkEcho(t, { payload: 'grüße', expect: 'üß' })).judgement.verdict, 'up');
   t.is((await checkEcho(t, { payload: 'id=42;', expect: '^id=\\d+;$', expectMode: 'regex' })).judgement.verdict, 'up');
-  t.deepEqual((await checkEcho(t, { payload: 'ping', expect: 'pong' })).judgement, { verdict: 'down', cause: 'udp_mismatch', reason: 'The reply does not contain "pong"' });
+  t.deepEqual((await checkEcho(t, { payload: 'ping', expect: 'pong' })).judgement, {
+    verdict: 'down',
+    cause: 'udp_mismatch',
+    reason: 'The reply does not contain "pong"',
+  });
 });
 
 test('the first reply decides: a better second one comes too late', async (t) => {
@@ -114,14 +134,18 @@ test('a reply from another port of the same host does not count', async (t) => {
   await once(other, 'listening');
   t.teardown(() => void other.close());
   const sent = Promise.withResolvers<void>();
-  const server = await startUdpServer(t, () => other.send('pong', server.from[0] ?? 0, '127.0.0.1', () => sent.resolve()));
+  const server = await startUdpServer(t, () =>
+    other.send('pong', server.from[0] ?? 0, '127.0.0.1', () => sent.resolve()),
+  );
   const { judgement } = await check(transportTarget('udp', { port: server.port, timeoutMs: 400 }));
   await sent.promise;
   t.is(judgement.cause, 'udp_no_reply');
 });
 
 test('a reply from another address with the same port does not count', async (t) => {
-  const server = await startUdpServer(t, () => other.send('pong', server.from[0] ?? 0, '127.0.0.1', () => sent.resolve()));
+  const server = await startUdpServer(t, () =>
+    other.send('pong', server.from[0] ?? 0, '127.0.0.1', () => sent.resolve()),
+  );
   const sent = Promise.withResolvers<void>();
   const other = dgram.createSocket('udp4').bind(server.port, '127.0.0.2');
   await once(other, 'listening');
@@ -140,7 +164,14 @@ test('a name is looked up, and the address of it that has somebody listening rep
 
 test('an IPv6 address is written in brackets', async (t) => {
   const { port } = await startUdpServer(t, echo, '::1');
-  t.is((await check(transportTarget('udp', { target: `[::1]:${port}`, checkSpec: { transport: { payload: 'x', expect: 'x' } } }))).judgement.verdict, 'up');
+  t.is(
+    (
+      await check(
+        transportTarget('udp', { target: `[::1]:${port}`, checkSpec: { transport: { payload: 'x', expect: 'x' } } }),
+      )
+    ).judgement.verdict,
+    'up',
+  );
 });
 
 test('a name that does not exist is told from a silent host', async (t) => {
@@ -163,11 +194,27 @@ test('a stored payload that cannot be decoded is no vote and is not shown', asyn
 
 test('a hundred checks at once each get the reply to their own datagram', async (t) => {
   const { port } = await startUdpServer(t, echo);
-  const checks = await Promise.all(Array.from({ length: 100 }, (_, index) => check(transportTarget('udp', { port, transport: { payload: `<${index}>`, expect: `<${index}>` } }))));
-  t.deepEqual(checks.filter(({ judgement }) => judgement.verdict !== 'up'), []);
+  const checks = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      check(transportTarget('udp', { port, transport: { payload: `<${index}>`, expect: `<${index}>` } })),
+    ),
+  );
+  t.deepEqual(
+    checks.filter(({ judgement }) => judgement.verdict !== 'up'),
+    [],
+  );
 });
 
-for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '10.0.0.1', '255.255.255.255', '224.0.0.1', '[ff02::1]']) {
+for (const host of [
+  '127.0.0.1',
+  'localhost',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '10.0.0.1',
+  '255.255.255.255',
+  '224.0.0.1',
+  '[ff02::1]',
+]) {
   test(`with the guard on no datagram goes to ${host}, which is no vote`, async (t) => {
     const { port, received } = await startUdpServer(t, echo);
     const target = transportTarget('udp', { target: `${host}:${port}` });

@@ -3,9 +3,14 @@ import type { VendorReading } from '../../core/vendor/document.ts';
 import { createVendorProbe } from '../../probes/vendor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
-const READ: VendorReading = { outcome: 'read', snapshot: { name: 'GitHub', overall: 'operational', components: [], listsAll: true, events: [] }, latencyMs: 41 };
+const READ: VendorReading = {
+  outcome: 'read',
+  snapshot: { name: 'GitHub', overall: 'operational', components: [], listsAll: true, events: [] },
+  latencyMs: 41,
+};
 
-const target = (overrides: { target?: string; timeoutMs?: number } = {}) => httpTarget({ type: 'vendor', target: 'github', checkSpec: { vendor: { components: ['Actions'] } }, ...overrides });
+const target = (overrides: { target?: string; timeoutMs?: number } = {}) =>
+  httpTarget({ type: 'vendor', target: 'github', checkSpec: { vendor: { components: ['Actions'] } }, ...overrides });
 
 test('the observation is what the page says, with the latency of the look that it rests on', async (t) => {
   const asked: unknown[] = [];
@@ -18,20 +23,31 @@ test('the observation is what the page says, with the latency of the look that i
 });
 
 test('a page that could not be read is told with its reason', async (t) => {
-  const probe = createVendorProbe(async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page answers HTTP 503' }, latencyMs: 7 }));
+  const probe = createVendorProbe(async () => ({
+    outcome: 'failed',
+    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 503' },
+    latencyMs: 7,
+  }));
   t.like(await probe(target()), { outcome: 'unread', latencyMs: 7, reason: 'The status page answers HTTP 503' });
 });
 
 test('a check waits for a page no longer than its own time-out', async (t) => {
   const { promise, resolve } = Promise.withResolvers<VendorReading>();
   const probe = createVendorProbe(() => promise);
-  t.like(await probe(target({ timeoutMs: 20 })), { outcome: 'unread', latencyMs: null, reason: 'The status page was not read within 20 ms' });
+  t.like(await probe(target({ timeoutMs: 20 })), {
+    outcome: 'unread',
+    latencyMs: null,
+    reason: 'The status page was not read within 20 ms',
+  });
   resolve(READ);
 });
 
 test('a vendor that left the catalogue is told, not asked', async (t) => {
   const probe = createVendorProbe(() => Promise.reject(new Error('asked')));
-  t.like(await probe(target({ target: 'a-vendor-of-yesterday' })), { outcome: 'unread', reason: 'There is no vendor a-vendor-of-yesterday in the catalogue any more' });
+  t.like(await probe(target({ target: 'a-vendor-of-yesterday' })), {
+    outcome: 'unread',
+    reason: 'There is no vendor a-vendor-of-yesterday in the catalogue any more',
+  });
 });
 
 test('a store that fails is our own fault: the probe rejects', async (t) => {

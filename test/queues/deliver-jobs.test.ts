@@ -3,22 +3,31 @@ import { QUEUES } from '../../queues/names.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../helpers/runtime.ts';
 
-const attemptOf = (number: number, channelId: string, dueAtMs = Date.now() - 1) => ({ deliveryId: `dlv_${number}`, channelId, attempt: 1, dueAtMs });
+const attemptOf = (number: number, channelId: string, dueAtMs = Date.now() - 1) => ({
+  deliveryId: `dlv_${number}`,
+  channelId,
+  attempt: 1,
+  dueAtMs,
+});
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: attempts of one commit are one job that names their channels and the first of their deliveries`, async (t) => {
-    const runtime = await openTestRuntime(t, backend);
-    const dueAtMs = Date.now() - 1000;
-    const attempts = Array.from({ length: 30 }, (_, index) => attemptOf(index, `nch_${index % 3}`, dueAtMs - index));
-    await runtime.queues.enqueueAttempts(attempts);
-    await runtime.queues.enqueueAttempts(attempts);
-    const [job, ...others] = await deliverJobs(runtime);
-    t.deepEqual(others, []);
-    t.is(job?.id, 'dlv_0-1');
-    t.deepEqual(job?.data.channelIds, ['nch_0', 'nch_1', 'nch_2']);
-    t.is(job?.data.dueAtMs, dueAtMs);
-    t.is(job?.data.deliveryIds.length, 20);
-  });
+  test(
+    `${backend.name}: attempts of one commit are one job that names their channels and the first of their ` +
+      'deliveries',
+    async (t) => {
+      const runtime = await openTestRuntime(t, backend);
+      const dueAtMs = Date.now() - 1000;
+      const attempts = Array.from({ length: 30 }, (_, index) => attemptOf(index, `nch_${index % 3}`, dueAtMs - index));
+      await runtime.queues.enqueueAttempts(attempts);
+      await runtime.queues.enqueueAttempts(attempts);
+      const [job, ...others] = await deliverJobs(runtime);
+      t.deepEqual(others, []);
+      t.is(job?.id, 'dlv_0-1');
+      t.deepEqual(job?.data.channelIds, ['nch_0', 'nch_1', 'nch_2']);
+      t.is(job?.data.dueAtMs, dueAtMs);
+      t.is(job?.data.deliveryIds.length, 20);
+    },
+  );
 
   test(`${backend.name}: an event that goes to very many channels is a few jobs, and none is an empty one`, async (t) => {
     const runtime = await openTestRuntime(t, backend);

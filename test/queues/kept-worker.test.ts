@@ -1,5 +1,5 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { Registry } from 'prom-client';
 import { openQueueBackend } from '../../queues/connection.ts';
@@ -8,13 +8,20 @@ import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { until } from '../helpers/until.ts';
 
-/** A way to a server on which connections can fall silent without an end, as those do that a firewall forgot; new ones are as good as ever. */
+/**
+ * A way to a server on which connections can fall silent without an end, as those do that a firewall forgot; new ones
+ * are as good as ever.
+ */
 async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
   const { port: serverPort } = new URL(serverUrl);
   const ways: { inner: Socket; outer: Socket }[] = [];
   const server = createServer((inner) => {
     const outer = connect(Number(serverPort), '127.0.0.1');
-    for (const [socket, other] of [[inner, outer], [outer, inner]] as const) socket.on('error', () => undefined).once('close', () => other.destroy());
+    for (const [socket, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const)
+      socket.on('error', () => undefined).once('close', () => other.destroy());
     inner.pipe(outer).pipe(inner);
     ways.push({ inner, outer });
   }).listen(0, '127.0.0.1');
@@ -27,7 +34,8 @@ async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     count: () => ways.length,
     /** Forgets all connections but the first one. */
-    forget: () => ways.slice(1).forEach(({ inner, outer }) => [inner, outer].forEach((socket) => socket.unpipe().pause())),
+    forget: () =>
+      ways.slice(1).forEach(({ inner, outer }) => [inner, outer].forEach((socket) => socket.unpipe().pause())),
   };
 }
 
@@ -43,12 +51,21 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
       reopened.push(queue);
       metrics.workerReopened(queue);
     };
-    const backend = openQueueBackend({ databaseUrl: '', redisUrl: way.url, onError: () => undefined, onWorkerReopened });
+    const backend = openQueueBackend({
+      databaseUrl: '',
+      redisUrl: way.url,
+      onError: () => undefined,
+      onWorkerReopened,
+    });
     const done: number[] = [];
     // The producer's connection is the first, and remains.
     const queue = backend.createQueue<{ number: number }>('forgotten');
     await queue.add('job', { number: 1 });
-    const worker = backend.createWorker<{ number: number }>('forgotten', async ({ data }) => done.push(data.number), { concurrency: 1, lockDurationMs: 15_000, onFailed: () => undefined });
+    const worker = backend.createWorker<{ number: number }>('forgotten', async ({ data }) => done.push(data.number), {
+      concurrency: 1,
+      lockDurationMs: 15_000,
+      onFailed: () => undefined,
+    });
     t.teardown(async () => {
       await worker.close();
       await queue.close();

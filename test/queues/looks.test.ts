@@ -5,29 +5,46 @@ import { openTestRuntime } from '../helpers/runtime.ts';
 
 const HANOI = 7;
 const LIMA = 8;
-const REGIONS = new Map([[HANOI, 'hanoi'], [LIMA, 'lima']]);
+const REGIONS = new Map([
+  [HANOI, 'hanoi'],
+  [LIMA, 'lima'],
+]);
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: looks of one agent that are due together are one job, however often they are told of, and it fires after the last of them`, async (t) => {
-    const runtime = await openTestRuntime(t, backend);
-    const jobs = async (region: string) => await runtime.queues.checkQueue(region).getJobs(['delayed', 'waiting']);
-    // On a boundary of whole seconds a slot begins.
-    const slotMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
-    const looks = [0, 50, 199].map((ms) => ({ agentNo: HANOI, atMs: slotMs + ms }));
+  test(
+    `${backend.name}: looks of one agent that are due together are one job, however often they are told of, and it ` +
+      'fires after the last of them',
+    async (t) => {
+      const runtime = await openTestRuntime(t, backend);
+      const jobs = async (region: string) => await runtime.queues.checkQueue(region).getJobs(['delayed', 'waiting']);
+      // On a boundary of whole seconds a slot begins.
+      const slotMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
+      const looks = [0, 50, 199].map((ms) => ({ agentNo: HANOI, atMs: slotMs + ms }));
 
-    await runtime.queues.enqueueLooks(looks, REGIONS);
-    await runtime.queues.enqueueLooks(looks, REGIONS);
-    await runtime.open().queues.enqueueLooks([{ agentNo: HANOI, atMs: slotMs + 10 }], REGIONS);
-    const [job, ...others] = await jobs('hanoi');
-    t.deepEqual(others, []);
-    t.deepEqual(job?.data, { agentNo: HANOI, looks: true });
-    const firesAtMs = (job?.timestamp ?? 0) + (job?.delay ?? 0);
-    t.true(firesAtMs >= slotMs + 200 && firesAtMs < slotMs + 700, `${firesAtMs - slotMs} ms after the slot's beginning`);
+      await runtime.queues.enqueueLooks(looks, REGIONS);
+      await runtime.queues.enqueueLooks(looks, REGIONS);
+      await runtime.open().queues.enqueueLooks([{ agentNo: HANOI, atMs: slotMs + 10 }], REGIONS);
+      const [job, ...others] = await jobs('hanoi');
+      t.deepEqual(others, []);
+      t.deepEqual(job?.data, { agentNo: HANOI, looks: true });
+      const firesAtMs = (job?.timestamp ?? 0) + (job?.delay ?? 0);
+      t.true(
+        firesAtMs >= slotMs + 200 && firesAtMs < slotMs + 700,
+        `${firesAtMs - slotMs} ms after the slot's beginning`,
+      );
 
-    await runtime.queues.enqueueLooks([{ agentNo: HANOI, atMs: slotMs + 200 }, { agentNo: LIMA, atMs: slotMs }, { agentNo: 99, atMs: slotMs }], REGIONS);
-    t.is((await jobs('hanoi')).length, 2);
-    t.is((await jobs('lima')).length, 1);
-  });
+      await runtime.queues.enqueueLooks(
+        [
+          { agentNo: HANOI, atMs: slotMs + 200 },
+          { agentNo: LIMA, atMs: slotMs },
+          { agentNo: 99, atMs: slotMs },
+        ],
+        REGIONS,
+      );
+      t.is((await jobs('hanoi')).length, 2);
+      t.is((await jobs('lima')).length, 1);
+    },
+  );
 
   test(`${backend.name}: a look whose moment has passed already is taken at once`, async (t) => {
     const runtime = await openTestRuntime(t, backend);

@@ -2,59 +2,67 @@ import test from 'ava';
 import { Redis } from 'ioredis';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { redisServers } from '../../queues/redis.ts';
-import { startOwnRedis } from '../helpers/redis.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
 import { until } from '../helpers/until.ts';
 
 // One of its own, but where the run has none there is none to be had; the runner says so.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
-for (const [what, take] of [['does not answer', 'freeze'], ['is away', 'stop']] as const) {
-  if (isRedisInstalled) test(`a process that starts while Redis ${what} refuses jobs in time, and takes them once it is back`, async (t) => {
-    const redis = await startOwnRedis(t);
-    if (redis === null) throw new Error('no Redis');
-    await redis[take]();
-    const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
-    t.teardown(() => backend.close());
-    const queue = backend.createQueue<{ number: number }>('away');
-    t.teardown(() => queue.close());
-    const startedAt = performance.now();
-    await t.throwsAsync(queue.add('job', { number: 1 }));
-    t.true(performance.now() - startedAt < 20_000);
-    // What a version that is asked for once would have taken.
-    await t.throwsAsync(until(async () => (await backend.findAway()).length === 0, { timeoutMs: 6000 }));
-    await (take === 'freeze' ? redis.thaw() : redis.start());
-    await until(async () => (await backend.findAway()).length === 0);
-    const job = await queue.add('job', { number: 2 });
-    t.like(await queue.getJob(job.id ?? ''), { data: { number: 2 } });
-    t.is(await job.getState(), 'waiting');
-  });
+for (const [what, take] of [
+  ['does not answer', 'freeze'],
+  ['is away', 'stop'],
+] as const) {
+  if (isRedisInstalled)
+    test(`a process that starts while Redis ${what} refuses jobs in time, and takes them once it is back`, async (t) => {
+      const redis = await startOwnRedis(t);
+      if (redis === null) throw new Error('no Redis');
+      await redis[take]();
+      const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
+      t.teardown(() => backend.close());
+      const queue = backend.createQueue<{ number: number }>('away');
+      t.teardown(() => queue.close());
+      const startedAt = performance.now();
+      await t.throwsAsync(queue.add('job', { number: 1 }));
+      t.true(performance.now() - startedAt < 20_000);
+      // What a version that is asked for once would have taken.
+      await t.throwsAsync(until(async () => (await backend.findAway()).length === 0, { timeoutMs: 6000 }));
+      await (take === 'freeze' ? redis.thaw() : redis.start());
+      await until(async () => (await backend.findAway()).length === 0);
+      const job = await queue.add('job', { number: 2 });
+      t.like(await queue.getJob(job.id ?? ''), { data: { number: 2 } });
+      t.is(await job.getState(), 'waiting');
+    });
 }
 
-if (isRedisInstalled) test('a Redis that answers and has no room counts as away until it has some', async (t) => {
-  const redis = await startOwnRedis(t);
-  if (redis === null) throw new Error('no Redis');
-  const operator = new Redis(redis.url);
-  t.teardown(() => operator.quit());
-  const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
-  t.teardown(() => backend.close());
-  const queue = backend.createQueue('room');
-  t.teardown(() => queue.close());
-  await until(async () => (await backend.findAway()).length === 0);
-  await operator.config('SET', 'maxmemory', '1');
-  t.deepEqual(await backend.findAway(), ['room']);
-  await operator.config('SET', 'maxmemory', '0');
-  t.deepEqual(await backend.findAway(), []);
-});
+if (isRedisInstalled)
+  test('a Redis that answers and has no room counts as away until it has some', async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) throw new Error('no Redis');
+    const operator = new Redis(redis.url);
+    t.teardown(() => operator.quit());
+    const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
+    t.teardown(() => backend.close());
+    const queue = backend.createQueue('room');
+    t.teardown(() => queue.close());
+    await until(async () => (await backend.findAway()).length === 0);
+    await operator.config('SET', 'maxmemory', '1');
+    t.deepEqual(await backend.findAway(), ['room']);
+    await operator.config('SET', 'maxmemory', '0');
+    t.deepEqual(await backend.findAway(), []);
+  });
 
-if (isRedisInstalled) test('a socket to Redis that fails twice, as by an alert of TLS, ends no process', async (t) => {
-  const redis = await startOwnRedis(t);
-  if (redis === null) throw new Error('no Redis');
-  const errors: string[] = [];
-  const client = redisServers(redis.url).connect('producer', '{spotcheck}').on('error', ({ message }: Error) => errors.push(message));
-  t.teardown(() => client.disconnect());
-  await client.ping();
-  const { stream } = client;
-  for (const message of ['the first', 'the second']) t.notThrows(() => stream.emit('error', new Error(message)));
-  t.deepEqual(errors, ['the first']);
-});
+if (isRedisInstalled)
+  test('a socket to Redis that fails twice, as by an alert of TLS, ends no process', async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) throw new Error('no Redis');
+    const errors: string[] = [];
+    const client = redisServers(redis.url)
+      .connect('producer', '{spotcheck}')
+      .on('error', ({ message }: Error) => errors.push(message));
+    t.teardown(() => client.disconnect());
+    await client.ping();
+    const { stream } = client;
+    for (const message of ['the first', 'the second']) t.notThrows(() => stream.emit('error', new Error(message)));
+    t.deepEqual(errors, ['the first']);
+  });

@@ -15,10 +15,13 @@ if (isRedisInstalled) {
     const cluster = await startOwnCluster(t, { replicas: 0 });
     const client = new Redis(cluster.urls[0] ?? '');
     t.teardown(() => client.disconnect());
-    for (const key of [...NAMES.map(keyOf), 'plain', '{}empty', 'a{b}c{d}', '{tag', 'ünïcode {ß}']) t.is(slotOf(key), await client.cluster('KEYSLOT', key), key);
+    for (const key of [...NAMES.map(keyOf), 'plain', '{}empty', 'a{b}c{d}', '{tag', 'ünïcode {ß}'])
+      t.is(slotOf(key), await client.cluster('KEYSLOT', key), key);
   });
 
-  const FAULTS: Readonly<Record<string, (cluster: RedisCluster, place: number, t: ExecutionContext) => Promise<unknown>>> = {
+  const FAULTS: Readonly<
+    Record<string, (cluster: RedisCluster, place: number, t: ExecutionContext) => Promise<unknown>>
+  > = {
     'a node is killed and stays away': (cluster, place) => cluster.kill(place),
     'a node hangs': async (cluster, place, t) => {
       cluster.signal(place, 'SIGSTOP');
@@ -39,28 +42,36 @@ if (isRedisInstalled) {
     });
   }
 
-  test.serial('a node without a replica takes its queues away, which are named, and is taken up again once it is back', async (t) => {
-    const cluster = await startOwnCluster(t, { replicas: 0 });
-    const { backend, findIdle } = openQueuesAtWork(t, cluster.urls.join(','));
-    t.deepEqual(await findIdle(), []);
-    const place = await cluster.findMasterOf(keyOf('evaluate'));
-    const held: string[] = [];
-    for (const name of NAMES) if ((await cluster.findMasterOf(keyOf(name))) === place) held.push(name);
-    t.true(held.length < NAMES.length);
-    await cluster.kill(place);
-    t.deepEqual((await backend.findAway()).toSorted(), held.toSorted());
-    // Then the others close as well: a Cluster that has lost slots takes nothing.
-    await until(async () => (await backend.findAway()).length === NAMES.length);
-    await cluster.start(place);
-    t.deepEqual(await findIdle(), []);
-    t.deepEqual(await backend.findAway(), []);
-  });
+  test.serial(
+    'a node without a replica takes its queues away, which are named, and is taken up again once it is back',
+    async (t) => {
+      const cluster = await startOwnCluster(t, { replicas: 0 });
+      const { backend, findIdle } = openQueuesAtWork(t, cluster.urls.join(','));
+      t.deepEqual(await findIdle(), []);
+      const place = await cluster.findMasterOf(keyOf('evaluate'));
+      const held: string[] = [];
+      for (const name of NAMES) if ((await cluster.findMasterOf(keyOf(name))) === place) held.push(name);
+      t.true(held.length < NAMES.length);
+      await cluster.kill(place);
+      t.deepEqual((await backend.findAway()).toSorted(), held.toSorted());
+      // Then the others close as well: a Cluster that has lost slots takes nothing.
+      await until(async () => (await backend.findAway()).length === NAMES.length);
+      await cluster.start(place);
+      t.deepEqual(await findIdle(), []);
+      t.deepEqual(await backend.findAway(), []);
+    },
+  );
 
-  test.serial('a Cluster of which one node alone is named takes the queues of the others away, and what to do is told', async (t) => {
-    const cluster = await startOwnCluster(t, { replicas: 0 });
-    const { backend, errors } = openQueuesAtWork(t, cluster.urls[0] ?? '');
-    await until(() => errors.includes('REDIS_URL names one node of a Redis Cluster: name several of them, with commas between'));
-    const away = await backend.findAway();
-    t.true(away.length > 0 && away.length < NAMES.length);
-  });
+  test.serial(
+    'a Cluster of which one node alone is named takes the queues of the others away, and what to do is told',
+    async (t) => {
+      const cluster = await startOwnCluster(t, { replicas: 0 });
+      const { backend, errors } = openQueuesAtWork(t, cluster.urls[0] ?? '');
+      await until(() =>
+        errors.includes('REDIS_URL names one node of a Redis Cluster: name several of them, with commas between'),
+      );
+      const away = await backend.findAway();
+      t.true(away.length > 0 && away.length < NAMES.length);
+    },
+  );
 }

@@ -16,7 +16,10 @@ const FAULTS: Readonly<Record<string, (redis: WatchedRedis) => Promise<void>>> =
 if (isRedisInstalled) {
   for (const [what, befall] of Object.entries(FAULTS)) {
     test.serial(`every queue on a Redis with sentinels is at work again within 30 s after ${what}`, async (t) => {
-      const redis = await startWatchedRedis(await temporaryFolder(t), { password: 'of: the/servers', sentinelPassword: 'of the@sentinels' });
+      const redis = await startWatchedRedis(await temporaryFolder(t), {
+        password: 'of: the/servers',
+        sentinelPassword: 'of the@sentinels',
+      });
       if (redis === null) throw new Error('no Redis');
       t.teardown(redis.stop);
       const { backend, findIdle } = openQueuesAtWork(t, redis.url);

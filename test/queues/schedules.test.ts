@@ -26,7 +26,11 @@ for (const backend of listQueueBackends()) {
   test(`${backend.name}: adding a phase again, from two processes at once, leaves one job`, async (t) => {
     const { queues, open } = await openTestRuntime(t, backend);
     const change = { occupied: [phase(3)], emptied: [], looks: [] };
-    await Promise.all([queues, open().queues].flatMap((process) => Array.from({ length: 5 }, () => process.applyScheduleChange(change, REGIONS))));
+    await Promise.all(
+      [queues, open().queues].flatMap((process) =>
+        Array.from({ length: 5 }, () => process.applyScheduleChange(change, REGIONS)),
+      ),
+    );
 
     t.is(await queues.checkQueue('local').getJobSchedulersCount(), 1);
     t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 1);
@@ -38,22 +42,33 @@ for (const backend of listQueueBackends()) {
     await queues.applyScheduleChange({ occupied: [], emptied: [phase(3)], looks: [] }, REGIONS);
 
     const jobs = await queues.checkQueue('local').getJobs(['delayed']);
-    t.deepEqual(jobs.map((job) => job.data), [{ agentNo: phase(4).agentNo, intervalSeconds: phase(4).intervalSeconds, phase: 4 }]);
+    t.deepEqual(
+      jobs.map((job) => job.data),
+      [{ agentNo: phase(4).agentNo, intervalSeconds: phase(4).intervalSeconds, phase: 4 }],
+    );
   });
 
-  test(`${backend.name}: reconcile restores every schedule after the queue lost everything, and removes what the database does not know`, async (t) => {
-    const { queues } = await openTestRuntime(t, backend);
-    const occupied = [0, 60, 120, 180].map((number) => phase(number));
-    await queues.applyScheduleChange({ occupied: [...occupied, phase(7), phase(1, 300)], emptied: [], looks: [] }, REGIONS);
-    t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 2);
+  test(
+    `${backend.name}: reconcile restores every schedule after the queue lost everything, and removes what the ` +
+      'database does not know',
+    async (t) => {
+      const { queues } = await openTestRuntime(t, backend);
+      const occupied = [0, 60, 120, 180].map((number) => phase(number));
+      await queues.applyScheduleChange(
+        { occupied: [...occupied, phase(7), phase(1, 300)], emptied: [], looks: [] },
+        REGIONS,
+      );
+      t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 2);
 
-    await queues.checkQueue('local').obliterate({ force: true });
-    for (const scheduler of await queues.checkQueue('local').getJobSchedulers()) await queues.checkQueue('local').removeJobScheduler(scheduler.key);
+      await queues.checkQueue('local').obliterate({ force: true });
+      for (const scheduler of await queues.checkQueue('local').getJobSchedulers())
+        await queues.checkQueue('local').removeJobScheduler(scheduler.key);
 
-    t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 4);
-    t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 4);
-    t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
-  });
+      t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 4);
+      t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 4);
+      t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+    },
+  );
 
   test(`${backend.name}: a chore that still waits is not added twice`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
@@ -76,41 +91,63 @@ async function ahead<Result>(byMs: number, act: () => Promise<Result>): Promise<
 
 for (const backend of listQueueBackends()) {
   for (const byMs of [300_000, 86_400_000]) {
-    test.serial(`${backend.name}: after the time was set back by ${byMs / 1000} s, phases fire within their interval, and what waited is there or comes again`, async (t) => {
-      const { queues, open } = await openTestRuntime(t, backend);
-      const places = [phase(3), phase(4), phase(0, 1)];
-      await ahead(byMs, async () => {
-        await queues.applyScheduleChange({ occupied: places, emptied: [], looks: [AGENT] }, REGIONS);
-        await queues.enqueueAttempts([{ deliveryId: 'dlv_1', channelId: 'nch_1', attempt: 2, dueAtMs: Date.now() + 60_000 }]);
-      });
-      t.true((await queues.checkQueue('local').getJobSchedulers()).every(({ next }) => (next ?? 0) > Date.now() + byMs - 10_000));
+    test.serial(
+      `${backend.name}: after the time was set back by ${byMs / 1000} s, phases fire within their interval, and ` +
+        'what waited is there or comes again',
+      async (t) => {
+        const { queues, open } = await openTestRuntime(t, backend);
+        const places = [phase(3), phase(4), phase(0, 1)];
+        await ahead(byMs, async () => {
+          await queues.applyScheduleChange({ occupied: places, emptied: [], looks: [AGENT] }, REGIONS);
+          await queues.enqueueAttempts([
+            { deliveryId: 'dlv_1', channelId: 'nch_1', attempt: 2, dueAtMs: Date.now() + 60_000 },
+          ]);
+        });
+        t.true(
+          (await queues.checkQueue('local').getJobSchedulers()).every(
+            ({ next }) => (next ?? 0) > Date.now() + byMs - 10_000,
+          ),
+        );
 
-      await queues.forgetTime(REGIONS);
-      t.is(await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }), places.length);
-      const schedulers = await queues.checkQueue('local').getJobSchedulers();
-      t.deepEqual(schedulers.map(({ next, every }) => (next ?? 0) <= Date.now() + Number(every)), places.map(() => true));
-      t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, places.length);
-      const deliver = queues.all().find((queue) => queue.name === 'deliver');
-      t.deepEqual(await deliver?.getJobs(['delayed']), []);
-      t.is(await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
-    });
+        await queues.forgetTime(REGIONS);
+        t.is(
+          await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }),
+          places.length,
+        );
+        const schedulers = await queues.checkQueue('local').getJobSchedulers();
+        t.deepEqual(
+          schedulers.map(({ next, every }) => (next ?? 0) <= Date.now() + Number(every)),
+          places.map(() => true),
+        );
+        t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, places.length);
+        const deliver = queues.all().find((queue) => queue.name === 'deliver');
+        t.deepEqual(await deliver?.getJobs(['delayed']), []);
+        t.is(await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+      },
+    );
   }
 }
 
-if (listQueueBackends().some(({ name }) => name === 'redis')) test('redis: once connected anew, reconcile looks at each schedule though their number is right', async (t) => {
-  const redis = await startOwnRedis(t);
-  if (redis === null) throw new Error('no Redis');
-  const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
-  const queues = openJobQueues(backend);
-  t.teardown(() => queues.close().then(backend.close));
-  const reconcile = (...numbers: number[]) => queues.reconcileSchedules(numbers.map((number) => phase(number)), REGIONS, { nowMs: Date.now(), thorough: false });
-  t.is(await reconcile(1, 3), 2);
-  t.is(await reconcile(1, 3), 0);
-  t.is(await reconcile(1, 2), 0, 'nothing says that something is wrong');
+if (listQueueBackends().some(({ name }) => name === 'redis'))
+  test('redis: once connected anew, reconcile looks at each schedule though their number is right', async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) throw new Error('no Redis');
+    const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
+    const queues = openJobQueues(backend);
+    t.teardown(() => queues.close().then(backend.close));
+    const reconcile = (...numbers: number[]) =>
+      queues.reconcileSchedules(
+        numbers.map((number) => phase(number)),
+        REGIONS,
+        { nowMs: Date.now(), thorough: false },
+      );
+    t.is(await reconcile(1, 3), 2);
+    t.is(await reconcile(1, 3), 0);
+    t.is(await reconcile(1, 2), 0, 'nothing says that something is wrong');
 
-  const before = backend.countConnections();
-  await redis.disconnectAll();
-  await until(() => backend.countConnections() > before);
-  t.is(await reconcile(1, 2), 2);
-  t.is(await reconcile(1, 2), 0);
-});
+    const before = backend.countConnections();
+    await redis.disconnectAll();
+    await until(() => backend.countConnections() > before);
+    t.is(await reconcile(1, 2), 2);
+    t.is(await reconcile(1, 2), 0);
+  });

@@ -3,12 +3,17 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 
 const isThere = (databaseUrl: string): Promise<boolean> =>
-  withClient(databaseUrl, (client) => client.query('SELECT 1')).then(() => true, () => false);
+  withClient(databaseUrl, (client) => client.query('SELECT 1')).then(
+    () => true,
+    () => false,
+  );
 
 test('test databases are migrated, apart from each other and gone in the end', async (t) => {
   const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   await withClient(one.databaseUrl, (client) => client.query('CREATE TABLE mine (id int)'));
-  const { rows } = await withClient(other.databaseUrl, (client) => client.query(`SELECT to_regclass('mine') AS mine, to_regclass('schema_migrations')::text AS migrations`));
+  const { rows } = await withClient(other.databaseUrl, (client) =>
+    client.query(`SELECT to_regclass('mine') AS mine, to_regclass('schema_migrations')::text AS migrations`),
+  );
   t.deepEqual(rows, [{ mine: null, migrations: 'schema_migrations' }]);
   await Promise.all([one.drop(), other.drop()]);
   t.false(await isThere(one.databaseUrl));

@@ -9,12 +9,20 @@ import { startHttpServer } from '../helpers/http-server.ts';
 import { ROOT } from '../helpers/program.ts';
 
 type Versions = Readonly<Record<string, string>>;
-type Manifest = { dependencies?: Versions; devDependencies?: Versions; optionalDependencies?: Versions; overrides?: Versions };
+type Manifest = {
+  dependencies?: Versions;
+  devDependencies?: Versions;
+  optionalDependencies?: Versions;
+  overrides?: Versions;
+};
 type Entry = Manifest & { version?: string; integrity?: string; resolved?: string; inBundle?: boolean; dev?: boolean };
 
 const GROUPS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const;
-/** Of these packages, which only who develops installs, the registry that the lock file was made from had no files for some foreign platforms. */
-const WITHOUT_CONTENTS = /^node_modules\/@oxlint\/binding-/;
+/**
+ * Of these packages, which only who develops installs, the registry that the lock file was made from had no files for
+ * some foreign platforms.
+ */
+const WITHOUT_CONTENTS = /^node_modules\/@ox(?:fmt|lint)\/binding-/;
 const EXACT = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 
 async function readJson(path: string) {
@@ -22,52 +30,96 @@ async function readJson(path: string) {
 }
 
 for (const folder of ['.', 'tools/openapi-types']) {
-  test(`${folder}: every dependency is one version, the lock file holds that very one, and knows each package by its contents`, async (t) => {
-    const manifest: Manifest = await readJson(`${folder}/package.json`);
-    const { packages }: { packages: Record<string, Entry> } = await readJson(`${folder}/package-lock.json`);
-    t.true(Object.keys(packages).length > 1);
-    for (const group of GROUPS) {
-      t.deepEqual(packages['']?.[group], manifest[group], group);
-      for (const [name, version] of Object.entries(manifest[group] ?? {})) {
-        t.regex(version, EXACT, name);
-        t.is(packages[`node_modules/${name}`]?.version, version, name);
+  test(
+    `${folder}: every dependency is one version, the lock file holds that very one, and knows each package by its ` +
+      'contents',
+    async (t) => {
+      const manifest: Manifest = await readJson(`${folder}/package.json`);
+      const { packages }: { packages: Record<string, Entry> } = await readJson(`${folder}/package-lock.json`);
+      t.true(Object.keys(packages).length > 1);
+      for (const group of GROUPS) {
+        t.deepEqual(packages['']?.[group], manifest[group], group);
+        for (const [name, version] of Object.entries(manifest[group] ?? {})) {
+          t.regex(version, EXACT, name);
+          t.is(packages[`node_modules/${name}`]?.version, version, name);
+        }
       }
-    }
-    for (const version of Object.values(manifest.overrides ?? {})) t.regex(version, EXACT);
-    for (const [path, { integrity, resolved, inBundle = false }] of Object.entries(packages).filter(([key]) => key !== '')) {
-      // What another package brings along in its own file is known by that one's contents.
-      if (integrity !== undefined || !(inBundle || WITHOUT_CONTENTS.test(path))) t.regex(integrity ?? '', /^sha(1|512)-/, path);
-      // From the registry of whoever installs it, and from no address of its own.
-      t.is(resolved, undefined, path);
-    }
-  });
+      for (const version of Object.values(manifest.overrides ?? {})) t.regex(version, EXACT);
+      for (const [path, { integrity, resolved, inBundle = false }] of Object.entries(packages).filter(
+        ([key]) => key !== '',
+      )) {
+        // What another package brings along in its own file is known by that one's contents.
+        if (integrity !== undefined || !(inBundle || WITHOUT_CONTENTS.test(path)))
+          t.regex(integrity ?? '', /^sha(1|512)-/, path);
+        // From the registry of whoever installs it, and from no address of its own.
+        t.is(resolved, undefined, path);
+      }
+    },
+  );
 }
 
 test('what production installs on any platform is known by its contents, without an exception', async (t) => {
   const { packages }: { packages: Record<string, Entry> } = await readJson('package-lock.json');
   const installed = Object.entries(packages).filter(([path, { dev = false }]) => path !== '' && !dev);
-  t.true(installed.some(([path]) => path.includes('darwin')), 'those of other platforms are among them');
+  t.true(
+    installed.some(([path]) => path.includes('darwin')),
+    'those of other platforms are among them',
+  );
   const unknown = installed.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([path]) => path);
   t.deepEqual(unknown, []);
 });
 
-for (const [expression, permitted] of [['MIT', true], ['(MIT OR GPL-3.0)', true], ['MIT AND GPL-3.0', false], ['MIT AND (ISC OR AGPL-3.0)', true], ['GPL-3.0', false], ['SEE LICENSE IN FILE', false], ['MIT MIT', false], ['(MIT', false], ['', false]] as const) {
-  test(`the licence "${expression}" ${permitted ? 'may' : 'may not'} be used`, (t) => t.is(isPermitted(expression), permitted));
+for (const [expression, permitted] of [
+  ['MIT', true],
+  ['(MIT OR GPL-3.0)', true],
+  ['MIT AND GPL-3.0', false],
+  ['MIT AND (ISC OR AGPL-3.0)', true],
+  ['GPL-3.0', false],
+  ['SEE LICENSE IN FILE', false],
+  ['MIT MIT', false],
+  ['(MIT', false],
+  ['', false],
+] as const) {
+  test(`the licence "${expression}" ${permitted ? 'may' : 'may not'} be used`, (t) =>
+    t.is(isPermitted(expression), permitted));
 }
 
-test('what never leaves the machine of who develops may have terms for its own files; what production installs may not', (t) => {
+test("what stays on a developer's machine may have terms for its own files; what production installs may not", (t) => {
   t.true(isUsable({ licence: 'MPL-2.0', isForProduction: false }));
   t.false(isUsable({ licence: 'MPL-2.0', isForProduction: true }));
   t.false(isUsable({ licence: 'GPL-3.0', isForProduction: false }));
   t.false(isUsable({ licence: null, isForProduction: false }));
 });
 
-test('a licence is found in the lock file, else in what is installed, in the forms of older days too, and missed where there is none', (t) => {
-  const manifests: Record<string, object> = { 'node_modules/old': { licenses: [{ type: 'MIT' }, { type: 'GPL-2.0' }] }, 'node_modules/a/node_modules/odd': { license: { type: 'ISC' } } };
-  const lock = { packages: { '': {}, 'node_modules/new': { version: '1.0.0', license: 'MIT', dev: true }, 'node_modules/old': { version: '1.0.0' }, 'node_modules/a/node_modules/odd': {}, 'node_modules/none': {} } };
-  const found = listLicences(lock, (path) => manifests[path] ?? null);
-  t.deepEqual(found.map(({ name, licence, isForProduction }) => [name, licence, isForProduction]), [['new', 'MIT', false], ['old', 'MIT OR GPL-2.0', true], ['odd', 'ISC', true], ['none', null, true]]);
-});
+test(
+  'a licence is found in the lock file, else in what is installed, in the forms of older days too, and missed ' +
+    'where there is none',
+  (t) => {
+    const manifests: Record<string, object> = {
+      'node_modules/old': { licenses: [{ type: 'MIT' }, { type: 'GPL-2.0' }] },
+      'node_modules/a/node_modules/odd': { license: { type: 'ISC' } },
+    };
+    const lock = {
+      packages: {
+        '': {},
+        'node_modules/new': { version: '1.0.0', license: 'MIT', dev: true },
+        'node_modules/old': { version: '1.0.0' },
+        'node_modules/a/node_modules/odd': {},
+        'node_modules/none': {},
+      },
+    };
+    const found = listLicences(lock, (path) => manifests[path] ?? null);
+    t.deepEqual(
+      found.map(({ name, licence, isForProduction }) => [name, licence, isForProduction]),
+      [
+        ['new', 'MIT', false],
+        ['old', 'MIT OR GPL-2.0', true],
+        ['odd', 'ISC', true],
+        ['none', null, true],
+      ],
+    );
+  },
+);
 
 test('the list of licences is printed, and one that may not be used fails it by name', async (t) => {
   const own = await runCommand([process.execPath, 'tools/licences.ts'], {});
@@ -75,7 +127,16 @@ test('the list of licences is printed, and one that may not be used fails it by 
   t.regex(own.stdout, /^MIT: \d+ packages, \d+ of them in production: .*\bexpress@/m);
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-licences-'));
   t.teardown(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': {}, 'node_modules/viral': { version: '2.0.0', license: 'GPL-3.0' }, 'node_modules/bare': { version: '3.0.0' } } }));
+  await writeFile(
+    join(folder, 'package-lock.json'),
+    JSON.stringify({
+      packages: {
+        '': {},
+        'node_modules/viral': { version: '2.0.0', license: 'GPL-3.0' },
+        'node_modules/bare': { version: '3.0.0' },
+      },
+    }),
+  );
   const other = await runCommand([process.execPath, 'tools/licences.ts', folder], {});
   t.is(other.status, 1);
   t.regex(other.stdout, /^viral@2\.0\.0 has GPL-3\.0, .*\nbare@3\.0\.0 has no licence, /m);
@@ -83,7 +144,15 @@ test('the list of licences is printed, and one that may not be used fails it by 
 
 /** A registry that knows one vulnerability of a package that production needs. npm remembers one by its id. */
 async function startRegistry(t: ExecutionContext, severity: string): Promise<string> {
-  const advisory = { id: severity === 'high' ? 1 : 2, url: 'https://advisories.example/1', title: 'Made up', severity, vulnerable_versions: '<99.0.0', cwe: [], cvss: { score: 0, vectorString: null } };
+  const advisory = {
+    id: severity === 'high' ? 1 : 2,
+    url: 'https://advisories.example/1',
+    title: 'Made up',
+    severity,
+    vulnerable_versions: '<99.0.0',
+    cwe: [],
+    cvss: { score: 0, vectorString: null },
+  };
   const { port } = await startHttpServer(t, (request, response) => {
     response.setHeader('Content-Type', 'application/json');
     response.statusCode = request.url?.endsWith('/bulk') ? 200 : 404;
@@ -92,25 +161,37 @@ async function startRegistry(t: ExecutionContext, severity: string): Promise<str
   return `http://127.0.0.1:${port}`;
 }
 
-test('a known vulnerability of severity high in what production installs fails the audit; without a registry nothing is found, and it says so', async (t) => {
-  const audit = (registry: string, ...options: string[]) => runCommand([process.execPath, 'tools/audit.ts', ...options], { npm_config_registry: registry });
-  const found = await audit(await startRegistry(t, 'high'));
-  t.is(found.status, 1, found.stdout);
-  t.regex(found.stdout, /^ulid .*, high: Made up \(https:\/\/advisories\.example\/1\)$/m);
-  const away = await audit('http://127.0.0.1:9');
-  t.is(away.status, 0);
-  t.regex(away.stdout, /^Known vulnerabilities were not asked for: .*ECONNREFUSED.*\nNOT AUDITED: /);
-  const required = await audit('http://127.0.0.1:9', '--require');
-  t.is(required.status, 1, 'where it is asked for, an audit that could not be made is a failure');
-  t.regex(required.stdout, /\nNOT AUDITED: this build stops/);
-  t.is((await audit(await startRegistry(t, 'low'), '--require')).status, 0);
-});
+test(
+  'a known vulnerability of severity high in what production installs fails the audit; without a registry nothing ' +
+    'is found, and it says so',
+  async (t) => {
+    const audit = (registry: string, ...options: string[]) =>
+      runCommand([process.execPath, 'tools/audit.ts', ...options], { npm_config_registry: registry });
+    const found = await audit(await startRegistry(t, 'high'));
+    t.is(found.status, 1, found.stdout);
+    t.regex(found.stdout, /^ulid .*, high: Made up \(https:\/\/advisories\.example\/1\)$/m);
+    const away = await audit('http://127.0.0.1:9');
+    t.is(away.status, 0);
+    t.regex(away.stdout, /^Known vulnerabilities were not asked for: .*ECONNREFUSED.*\nNOT AUDITED: /);
+    const required = await audit('http://127.0.0.1:9', '--require');
+    t.is(required.status, 1, 'where it is asked for, an audit that could not be made is a failure');
+    t.regex(required.stdout, /\nNOT AUDITED: this build stops/);
+    t.is((await audit(await startRegistry(t, 'low'), '--require')).status, 0);
+  },
+);
 
 test('vulnerabilities of lesser severity stop no build, and what is no report is no verdict', (t) => {
-  const report = (severity: string) => JSON.stringify({ auditReportVersion: 2, vulnerabilities: { a: { name: 'a', severity, range: '<2', via: ['b', { title: 'T', url: 'U', severity }] } } });
+  const report = (severity: string) =>
+    JSON.stringify({
+      auditReportVersion: 2,
+      vulnerabilities: { a: { name: 'a', severity, range: '<2', via: ['b', { title: 'T', url: 'U', severity }] } },
+    });
   t.deepEqual(readAudit(report('moderate')), { kind: 'clean' });
   t.deepEqual(readAudit(report('critical')), { kind: 'found', lines: ['a <2, critical: by b; T (U)'] });
-  t.deepEqual(readAudit('{"message":"","error":{"summary":"no network"}}'), { kind: 'not asked', reason: 'no network' });
+  t.deepEqual(readAudit('{"message":"","error":{"summary":"no network"}}'), {
+    kind: 'not asked',
+    reason: 'no network',
+  });
   t.deepEqual(readAudit('<html>\nproxy'), { kind: 'not asked', reason: '<html>' });
   t.deepEqual(readAudit(''), { kind: 'not asked', reason: 'npm said nothing' });
 });

@@ -10,13 +10,32 @@ async function report(...lines: string[]) {
 }
 
 test('results are counted and their details kept', async (t) => {
-  const { passed, failed, printed } = await report('TAP version 13', 'ok 1 - a', 'not ok 2 - b', '  ---', '    message: no', '  ...', '', '1..2', '# tests 2', '# pass 1', '# fail 1');
+  const { passed, failed, printed } = await report(
+    'TAP version 13',
+    'ok 1 - a',
+    'not ok 2 - b',
+    '  ---',
+    '    message: no',
+    '  ...',
+    '',
+    '1..2',
+    '# tests 2',
+    '# pass 1',
+    '# fail 1',
+  );
   t.deepEqual({ passed, failed }, { passed: 1, failed: 1 });
   t.deepEqual(printed.slice(0, 3), ['✔ a', '✘ b', '    message: no']);
 });
 
 test('tests that never came to run are failures though they have no line', async (t) => {
-  const { failed } = await report('ok 1 - a', '# 3 tests remaining in a.test.ts', '1..4', '# tests 4', '# pass 1', '# fail 3');
+  const { failed } = await report(
+    'ok 1 - a',
+    '# 3 tests remaining in a.test.ts',
+    '1..4',
+    '# tests 4',
+    '# pass 1',
+    '# fail 3',
+  );
   t.is(failed, 3);
 });
 
@@ -32,6 +51,25 @@ test('a log line that looks like a sum does not change the count', async (t) => 
 });
 
 test('failures are said once more at the end, with their details', async (t) => {
-  const { printed } = await report('not ok 1 - a', '  ---', '    message: no', '  ...', 'ok 2 - b', '# log of c', '1..2', '# tests 2', '# pass 1', '# fail 1');
-  t.deepEqual(printed, ['✘ a', '    message: no', '✔ b', '# log of c', 'What failed, once more:', '✘ a', '    message: no']);
+  const { printed } = await report(
+    'not ok 1 - a',
+    '  ---',
+    '    message: no',
+    '  ...',
+    'ok 2 - b',
+    '# log of c',
+    '1..2',
+    '# tests 2',
+    '# pass 1',
+    '# fail 1',
+  );
+  t.deepEqual(printed, [
+    '✘ a',
+    '    message: no',
+    '✔ b',
+    '# log of c',
+    'What failed, once more:',
+    '✘ a',
+    '    message: no',
+  ]);
 });

@@ -1,18 +1,31 @@
-import test, { type ExecutionContext } from 'ava';
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
 import { isRunning } from '../../config/processes.ts';
 import { findDataPlace } from '../../tools/data-place.ts';
 import { until } from '../helpers/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves behind. */
-async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; timeout?: string; silenceSeconds?: number; onStarted?: (pid: number, said: string) => void } = {}) {
+/**
+ * Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves
+ * behind.
+ */
+async function runProject(
+  t: ExecutionContext,
+  files: Record<string, string>,
+  options: {
+    args?: string[];
+    path?: string;
+    timeout?: string;
+    silenceSeconds?: number;
+    onStarted?: (pid: number, said: string) => void;
+  } = {},
+) {
   const project = await mkdtemp(join(tmpdir(), 'spotcheck-runner-'));
   t.teardown(() => rm(project, { recursive: true, force: true }));
   const temporary = join(project, 'tmp');
@@ -20,20 +33,33 @@ async function runProject(t: ExecutionContext, files: Record<string, string>, op
   await mkdir(temporary);
   await symlink(join(ROOT, 'node_modules'), join(project, 'node_modules'));
   await writeFile(join(project, 'package.json'), '{ "type": "module" }');
-  await writeFile(join(project, 'ava.config.js'), `export default { files: ['test/*.js'], workerThreads: false, timeout: '${options.timeout ?? '60s'}' };`);
-  for (const [name, code] of Object.entries(files)) await writeFile(join(project, 'test', name), `import test from 'ava';\n${code}`);
+  await writeFile(
+    join(project, 'ava.config.js'),
+    `export default { files: ['test/*.js'], workerThreads: false, timeout: '${options.timeout ?? '60s'}' };`,
+  );
+  for (const [name, code] of Object.entries(files))
+    await writeFile(join(project, 'test', name), `import test from 'ava';\n${code}`);
   const child = spawn(process.execPath, [join(ROOT, 'tools', 'test.ts'), ...(options.args ?? [])], {
     cwd: project,
-    env: { ...process.env, TMPDIR: temporary, ...(options.path === undefined ? {} : { PATH: options.path }), ...(options.silenceSeconds !== undefined && { TEST_SILENCE_SECONDS: `${options.silenceSeconds}` }) },
+    env: {
+      ...process.env,
+      TMPDIR: temporary,
+      ...(options.path === undefined ? {} : { PATH: options.path }),
+      ...(options.silenceSeconds !== undefined && { TEST_SILENCE_SECONDS: `${options.silenceSeconds}` }),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stderr.on('data', (chunk: Buffer) => {
-    if (chunk.includes('the test has begun') && child.pid !== undefined) options.onStarted?.(child.pid, chunk.toString());
+    if (chunk.includes('the test has begun') && child.pid !== undefined)
+      options.onStarted?.(child.pid, chunk.toString());
   });
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [output, status] = await Promise.all([text(child.stdout), exited]);
   const lines = output.trimEnd().split('\n');
-  const left = [...(await readdir(temporary)), ...(await readdir(await findDataPlace())).filter((name) => name.includes(`-${child.pid}-`))];
+  const left = [
+    ...(await readdir(temporary)),
+    ...(await readdir(await findDataPlace())).filter((name) => name.includes(`-${child.pid}-`)),
+  ];
   return { output, last: lines.at(-1), status, leftBehind: left.filter((name) => name.startsWith('spotcheck-')) };
 }
 
@@ -49,29 +75,43 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   const run = await runProject(t, {
     'fails.js': `test('fails', (t) => t.fail());`,
     'crashes.js': `throw new Error('at once');`,
-    'throws.js': `test('passes first', (t) => t.pass()); test.after(() => { setTimeout(() => { throw new Error('later'); }); return new Promise((resolve) => setTimeout(resolve, 200)); });`,
+    'throws.js':
+      `test('passes first', (t) => t.pass()); test.after(() => { setTimeout(() => { throw new Error('later'); }); ` +
+      'return new Promise((resolve) => setTimeout(resolve, 200)); });',
     'none.js': `export { test };`,
   });
-  for (const line of ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js']) t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
+  for (const line of ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js'])
+    t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
   // The two files that threw have ended with a status of their own, which is told besides.
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
 test('a test that runs out of time counts as failed', async (t) => {
-  const run = await runProject(t, { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` }, { timeout: '2s' });
+  const run = await runProject(
+    t,
+    { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` },
+    { timeout: '2s' },
+  );
   t.regex(run.last ?? '', /^0 passed, [1-9]\d* failed$/);
   t.like(run, { status: 1, leftBehind: [] });
 });
 
 test('a test file that does not end when it is told to does not hold the run up', async (t) => {
-  const files = { 'stays.js': `process.on('SIGTERM', () => undefined); test('stays', (t) => { setInterval(() => undefined, 1000); t.pass(); });` };
+  const files = {
+    'stays.js':
+      `process.on('SIGTERM', () => undefined); test('stays', (t) => { setInterval(() => undefined, 1000); ` +
+      't.pass(); });',
+  };
   const run = await runProject(t, files, { silenceSeconds: 15 });
   t.true(run.output.includes('\nNothing was heard for 15 s: the run is ended\n'), run.output);
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
 test('what a test file leaves behind ends with the run', async (t) => {
-  const code = `import { spawn } from 'node:child_process'; test('leaves', (t) => { const { pid } = spawn('sleep', ['600'], { stdio: 'ignore' }); console.log('left', pid); t.pass(); process.nextTick(() => process.kill(process.pid, 'SIGKILL')); });`;
+  const code =
+    `import { spawn } from 'node:child_process'; test('leaves', (t) => { const { pid } = spawn('sleep', ['600'], { ` +
+    `stdio: 'ignore' }); console.log('left', pid); t.pass(); process.nextTick(() => process.kill(process.pid, ` +
+    `'SIGKILL')); });`;
   const run = await runProject(t, { 'leaves.js': code });
   t.true(run.output.includes('\nProcesses of the tests were still there after them: they are ended\n'), run.output);
   t.like(run, { status: 1, leftBehind: [] });
@@ -92,7 +132,11 @@ test('a run that is interrupted stops its servers and its tests, and has failed'
   let testPid = 0;
   const run = await runProject(
     t,
-    { 'a.js': `test('waits', () => { console.error('the test has begun in', process.pid, '.'); return new Promise(() => setInterval(() => undefined, 1000)); });` },
+    {
+      'a.js':
+        `test('waits', () => { console.error('the test has begun in', process.pid, '.'); return new Promise(() => ` +
+        'setInterval(() => undefined, 1000)); });',
+    },
     {
       onStarted(pid, said) {
         testPid = Number(/begun in (\d+) \./.exec(said)?.[1]);
@@ -107,7 +151,11 @@ test('a run that is interrupted stops its servers and its tests, and has failed'
 });
 
 test('a missing Redis is told and does not pass for tested', async (t) => {
-  const run = await runProject(t, { 'a.js': `test('one', (t) => t.is(process.env.SPOTCHECK_TEST_REDIS_URL, ''));` }, { path: '/nowhere' });
+  const run = await runProject(
+    t,
+    { 'a.js': `test('one', (t) => t.is(process.env.SPOTCHECK_TEST_REDIS_URL, ''));` },
+    { path: '/nowhere' },
+  );
   t.like(run, { last: '1 passed, 0 failed', status: 0 });
   t.regex(run.output, /^redis-server is not installed: the Redis half of the queue tests did not run/m);
 });

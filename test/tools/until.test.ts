@@ -7,5 +7,8 @@ test('until returns the first answer that is truthy', async (t) => {
 });
 
 test('until gives up at its deadline and says what it last heard', async (t) => {
-  await t.throwsAsync(until(() => null, { timeoutMs: 20, intervalMs: 5 }), { message: /not true within 20 ms, last answer null/ });
+  await t.throwsAsync(
+    until(() => null, { timeoutMs: 20, intervalMs: 5 }),
+    { message: /not true within 20 ms, last answer null/ },
+  );
 });

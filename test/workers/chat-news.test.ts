@@ -1,8 +1,8 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import type { SummaryMessage } from '../../core/storm.ts';
+import test, { type ExecutionContext } from 'ava';
 import type { Monitor } from '../../core/monitor.ts';
+import type { SummaryMessage } from '../../core/storm.ts';
 import type { Verdict } from '../../core/verdict.ts';
+import type { Agent } from '../../models/agents.ts';
 import { createChannel, updateChannel } from '../../models/channels.ts';
 import { claimDeliveries } from '../../models/deliveries.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitor-changes.ts';
@@ -12,7 +12,6 @@ import { createTenant } from '../../models/tenants.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
-import type { Agent } from '../../models/agents.ts';
 
 const START_MS = Date.now();
 const CLAIM_MS = 15_000;
@@ -20,30 +19,49 @@ const CLAIM_MS = 15_000;
 test('ten monitors that fail at once are ten messages, at once', async (t) => {
   const { chat, change, toldTo } = await prepare(t, 10);
   await change('down', { atMs: START_MS });
-  t.deepEqual(await toldTo(chat), Array.from({ length: 10 }, () => ({ event: 'monitor.down', dueInMs: 0 })));
+  t.deepEqual(
+    await toldTo(chat),
+    Array.from({ length: 10 }, () => ({ event: 'monitor.down', dueInMs: 0 })),
+  );
 });
 
 test('eleven that fail at once are one summary to a chat, five seconds later, and eleven events to a webhook', async (t) => {
   const { runtime, chat, webhook, change, toldTo } = await prepare(t, 11);
   const { deliveries } = await change('down', { atMs: START_MS });
   t.deepEqual(await toldTo(chat), [{ event: 'summary', dueInMs: 5000 }]);
-  t.deepEqual(await toldTo(webhook), Array.from({ length: 11 }, () => ({ event: 'monitor.down', dueInMs: 0 })));
+  t.deepEqual(
+    await toldTo(webhook),
+    Array.from({ length: 11 }, () => ({ event: 'monitor.down', dueInMs: 0 })),
+  );
   t.is(deliveries.find(({ channelId }) => channelId === chat)?.dueAtMs, START_MS + 5000);
   t.is(await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 4999, claimMs: CLAIM_MS }), null);
   const summary = await deliverSummary(runtime, chat, START_MS + 5000);
   t.is(summary.monitors, 11);
-  t.deepEqual(summary.states.map(({ state, monitors, names }) => [state, monitors, names.length]), [['down', 11, 10]]);
+  t.deepEqual(
+    summary.states.map(({ state, monitors, names }) => [state, monitors, names.length]),
+    [['down', 11, 10]],
+  );
   t.is(summary.url, 'http://localhost:3000/monitors');
 });
 
-test('of monitors that fail one after another ten are messages of their own and the rest come in a summary, which is filled until it is sent', async (t) => {
-  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 13);
-  for (const [index, monitor] of monitors.entries()) await change('down', { atMs: START_MS + 100 * index, of: [monitor] });
-  const told = await toldTo(chat);
-  t.is(told.filter(({ event }) => event === 'monitor.down').length, 10);
-  t.deepEqual(told.filter(({ event }) => event === 'summary'), [{ event: 'summary', dueInMs: 5000 }]);
-  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 6000)).states, [{ state: 'down', monitors: 3, names: ['Shop 10', 'Shop 11', 'Shop 12'] }]);
-});
+test(
+  'of monitors that fail one after another ten are messages of their own and the rest come in a summary, which is ' +
+    'filled until it is sent',
+  async (t) => {
+    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 13);
+    for (const [index, monitor] of monitors.entries())
+      await change('down', { atMs: START_MS + 100 * index, of: [monitor] });
+    const told = await toldTo(chat);
+    t.is(told.filter(({ event }) => event === 'monitor.down').length, 10);
+    t.deepEqual(
+      told.filter(({ event }) => event === 'summary'),
+      [{ event: 'summary', dueInMs: 5000 }],
+    );
+    t.deepEqual((await deliverSummary(runtime, chat, START_MS + 6000)).states, [
+      { state: 'down', monitors: 3, names: ['Shop 10', 'Shop 11', 'Shop 12'] },
+    ]);
+  },
+);
 
 test('two evaluators at once know of each other: of twice six monitors not all are told alone', async (t) => {
   const { monitors, chat, change, toldTo } = await prepare(t, 12);
@@ -56,10 +74,17 @@ test('changes of two tenants do not add up', async (t) => {
   const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
   const other = runtime.newId('ten');
   await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS });
-  await runtime.database.pool.query('UPDATE monitors SET tenant_id = $1 WHERE id = ANY ($2)', [other, monitors.slice(6).map(({ id }) => id)]);
+  await runtime.database.pool.query('UPDATE monitors SET tenant_id = $1 WHERE id = ANY ($2)', [
+    other,
+    monitors.slice(6).map(({ id }) => id),
+  ]);
   const othersChat = await addChannel(runtime, 'slack', other);
   await change('down', { atMs: START_MS });
-  for (const channelId of [chat, othersChat]) t.deepEqual((await toldTo(channelId)).map(({ event }) => event), Array.from({ length: 6 }, () => 'monitor.down'));
+  for (const channelId of [chat, othersChat])
+    t.deepEqual(
+      (await toldTo(channelId)).map(({ event }) => event),
+      Array.from({ length: 6 }, () => 'monitor.down'),
+    );
 });
 
 test('first ups are no storm: what fails beside them is told at once', async (t) => {
@@ -78,7 +103,10 @@ test('a storm is over when no more than ten have changed within thirty seconds',
   await change('down', { atMs: START_MS });
   await deliverSummary(runtime, chat, START_MS + 5000);
   await change('down', { atMs: START_MS + 30_000, of: [late] });
-  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['summary', 'monitor.down']);
+  t.deepEqual(
+    (await toldTo(chat)).map(({ event }) => event),
+    ['summary', 'monitor.down'],
+  );
 });
 
 test('when many recover they come in a summary of their own, thirty seconds after the one before at the soonest', async (t) => {
@@ -86,8 +114,14 @@ test('when many recover they come in a summary of their own, thirty seconds afte
   await change('down', { atMs: START_MS });
   await deliverSummary(runtime, chat, START_MS + 5000);
   await change('up', { atMs: START_MS + 10_000 });
-  t.deepEqual(await toldTo(chat), [{ event: 'summary', dueInMs: 5000 }, { event: 'summary', dueInMs: 25_000 }]);
-  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 35_000)).states.map(({ state, monitors }) => [state, monitors]), [['up', 12]]);
+  t.deepEqual(await toldTo(chat), [
+    { event: 'summary', dueInMs: 5000 },
+    { event: 'summary', dueInMs: 25_000 },
+  ]);
+  t.deepEqual(
+    (await deliverSummary(runtime, chat, START_MS + 35_000)).states.map(({ state, monitors }) => [state, monitors]),
+    [['up', 12]],
+  );
 });
 
 test('of a monitor that changes twice before a summary is sent the last state is told', async (t) => {
@@ -95,7 +129,13 @@ test('of a monitor that changes twice before a summary is sent the last state is
   await change('down', { atMs: START_MS });
   await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
   const { states } = await deliverSummary(runtime, chat, START_MS + 5000);
-  t.deepEqual(states.map(({ state, monitors: count }) => [state, count]), [['down', 11], ['up', 1]]);
+  t.deepEqual(
+    states.map(({ state, monitors: count }) => [state, count]),
+    [
+      ['down', 11],
+      ['up', 1],
+    ],
+  );
 });
 
 test('as long as a summary is open whatever changes is told in it, in order, even when the storm is over', async (t) => {
@@ -107,8 +147,17 @@ test('as long as a summary is open whatever changes is told in it, in order, eve
   await change('up', { atMs: START_MS + 1000, of: monitors });
   // The second one is due 35 s after the first failure.
   await change('down', { atMs: START_MS + 33_000, of: late });
-  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['summary', 'summary']);
-  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 35_000)).states.map(({ state, monitors: count }) => [state, count]), [['down', 1], ['up', 12]]);
+  t.deepEqual(
+    (await toldTo(chat)).map(({ event }) => event),
+    ['summary', 'summary'],
+  );
+  t.deepEqual(
+    (await deliverSummary(runtime, chat, START_MS + 35_000)).states.map(({ state, monitors: count }) => [state, count]),
+    [
+      ['down', 1],
+      ['up', 12],
+    ],
+  );
 });
 
 test('what is being added to a summary is in it: a claim passes by until the change is committed', async (t) => {
@@ -121,27 +170,61 @@ test('what is being added to a summary is in it: a claim passes by until the cha
     const newest = (await listNewestSummaries(run, [chat])).get(chat);
     t.true(newest?.isOpen);
     t.deepEqual(await claimDeliveries(runtime.database, [chat], claim), [{ claimed: null, hasMore: true }]);
-    await addToSummaries(run, [{ deliveryId: newest?.deliveryId ?? '', monitorId: late?.id ?? '', name: 'Late', state: 'degraded', sequence: 1, atMs: START_MS }]);
+    await addToSummaries(run, [
+      {
+        deliveryId: newest?.deliveryId ?? '',
+        monitorId: late?.id ?? '',
+        name: 'Late',
+        state: 'degraded',
+        sequence: 1,
+        atMs: START_MS,
+      },
+    ]);
   });
   t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 13);
 });
 
-test('a summary whose worker died before it was read leaves out what has newer news in the next attempt: that is in the next one', async (t) => {
-  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
-  await change('down', { atMs: START_MS });
-  await runtime.database.pool.query(`UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`, [START_MS + 20_000]);
-  await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
-  t.is((await toldTo(chat)).length, 2);
-  const again = await deliverSummary(runtime, chat, START_MS + 20_000);
-  t.deepEqual(again.states.map(({ state, monitors: count }) => [state, count]), [['down', 10]]);
-  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 60_000)).states.map(({ state, monitors: count }) => [state, count]), [['up', 2]]);
-});
+test(
+  'a summary whose worker died before it was read leaves out what has newer news in the next attempt: that is in ' +
+    'the next one',
+  async (t) => {
+    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+    await change('down', { atMs: START_MS });
+    await runtime.database.pool.query(
+      `UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`,
+      [START_MS + 20_000],
+    );
+    await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
+    t.is((await toldTo(chat)).length, 2);
+    const again = await deliverSummary(runtime, chat, START_MS + 20_000);
+    t.deepEqual(
+      again.states.map(({ state, monitors: count }) => [state, count]),
+      [['down', 10]],
+    );
+    t.deepEqual(
+      (await deliverSummary(runtime, chat, START_MS + 60_000)).states.map(({ state, monitors: count }) => [
+        state,
+        count,
+      ]),
+      [['up', 2]],
+    );
+  },
+);
 
 test('a summary that fails is retried and says the same', async (t) => {
   const { runtime, chat, change } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   const first = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
-  const made = { deliveryId: first?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 5010 } as const;
+  const made = {
+    deliveryId: first?.deliveryId ?? '',
+    attempt: 1,
+    outcome: 'retry',
+    statusCode: 502,
+    durationMs: 5,
+    error: 'Bad gateway',
+    response: null,
+    finishedAtMs: START_MS + 5010,
+  } as const;
   t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 10_000 }));
   t.deepEqual(await deliverSummary(runtime, chat, START_MS + 10_000), first?.message);
 });
@@ -150,18 +233,42 @@ test('the retry of a summary tells only what still holds, and is dropped where n
   const { runtime, monitors, chat, change, outcomesOf } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   const first = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
-  const made = { deliveryId: first?.deliveryId ?? '', outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null } as const;
-  t.true(await recordAttempt(runtime.database, { ...made, attempt: 1, finishedAtMs: START_MS + 5010, nextAttemptAtMs: START_MS + 10_000 }));
+  const made = {
+    deliveryId: first?.deliveryId ?? '',
+    outcome: 'retry',
+    statusCode: 502,
+    durationMs: 5,
+    error: 'Bad gateway',
+    response: null,
+  } as const;
+  t.true(
+    await recordAttempt(runtime.database, {
+      ...made,
+      attempt: 1,
+      finishedAtMs: START_MS + 5010,
+      nextAttemptAtMs: START_MS + 10_000,
+    }),
+  );
   await change('up', { atMs: START_MS + 8000, of: monitors.slice(0, 3) });
   const second = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 10_000, claimMs: CLAIM_MS });
   t.like(second, { deliveryId: made.deliveryId, attempt: 2, message: { monitors: 9 } });
-  t.true(await recordAttempt(runtime.database, { ...made, attempt: 2, finishedAtMs: START_MS + 10_010, nextAttemptAtMs: START_MS + 50_000 }));
+  t.true(
+    await recordAttempt(runtime.database, {
+      ...made,
+      attempt: 2,
+      finishedAtMs: START_MS + 10_010,
+      nextAttemptAtMs: START_MS + 50_000,
+    }),
+  );
   await runtime.database.pool.query('DELETE FROM monitors WHERE id = $1', [monitors[3]?.id]);
   await change('up', { atMs: START_MS + 12_000, of: monitors.slice(4) });
   await deliverSummary(runtime, chat, START_MS + 49_000);
   t.is(await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 50_000, claimMs: CLAIM_MS }), null);
   t.deepEqual(await outcomesOf(chat), ['superseded', 'delivered']);
-  const { rows } = await runtime.database.pool.query('SELECT attempt FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [made.deliveryId]);
+  const { rows } = await runtime.database.pool.query(
+    'SELECT attempt FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt',
+    [made.deliveryId],
+  );
   t.deepEqual(rows, [{ attempt: 1 }, { attempt: 2 }]);
 });
 
@@ -171,13 +278,28 @@ test('a chat hears nothing of a monitor that was paused or deleted before its re
   await change('down', { atMs: START_MS });
   for (const channelId of [chat, chat, webhook, webhook]) {
     const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs: START_MS, claimMs: CLAIM_MS });
-    const made = { deliveryId: claimed?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 10 } as const;
+    const made = {
+      deliveryId: claimed?.deliveryId ?? '',
+      attempt: 1,
+      outcome: 'retry',
+      statusCode: 502,
+      durationMs: 5,
+      error: 'Bad gateway',
+      response: null,
+      finishedAtMs: START_MS + 10,
+    } as const;
     t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 5000 }));
   }
   await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused?.id ?? '', nowMs: START_MS + 3000 });
   await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: deleted?.id ?? '', nowMs: START_MS + 3000 });
-  const claims = await claimDeliveries(runtime.database, [chat, chat, webhook, webhook], { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
-  t.deepEqual(claims.map(({ claimed }) => claimed?.attempt), [undefined, undefined, 2, 2]);
+  const claims = await claimDeliveries(runtime.database, [chat, chat, webhook, webhook], {
+    nowMs: START_MS + 5000,
+    claimMs: CLAIM_MS,
+  });
+  t.deepEqual(
+    claims.map(({ claimed }) => claimed?.attempt),
+    [undefined, undefined, 2, 2],
+  );
   t.deepEqual(await outcomesOf(chat), ['superseded', 'superseded']);
 });
 
@@ -188,89 +310,151 @@ test('a chat that was told of an outage hears of its end, even when the monitor 
   await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 1000 });
   await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 2000 });
   await change('up', { atMs: START_MS + 3000, dueAtMs: START_MS + 2500 });
-  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
+  t.deepEqual(
+    (await toldTo(chat)).map(({ event }) => event),
+    ['monitor.down', 'monitor.up'],
+  );
   await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 4000 });
   await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 5000 });
   await change('up', { atMs: START_MS + 6000, dueAtMs: START_MS + 5500 });
   t.is((await toldTo(chat)).length, 2);
 });
 
-/** Ways in which a chat that was there before comes to hear of monitors only while one is down: what is done before, and then. */
+/**
+ * Ways in which a chat that was there before comes to hear of monitors only while one is down: what is done before, and
+ * then.
+ */
 const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
   ['enabled', 'enabled = false', 'enabled = true'],
   ['connected', `status = 'pending'`, `status = 'connected'`],
   ['routed', 'all_monitors = false', 'all_monitors = true'],
 ];
 for (const [how, before, then] of LATE_COMERS) {
-  test(`a chat that is ${how} while a monitor is down does not hear of the end of an outage that it never heard of, but of the next one`, async (t) => {
-    const { runtime, chat, change, toldTo } = await prepare(t, 1);
-    const set = async (columns: string) => void (await runtime.database.pool.query(`UPDATE channels SET ${columns} WHERE id = $1`, [chat]));
-    await set(before);
-    await change('down', { atMs: START_MS });
-    await set(then);
-    await change('up', { atMs: START_MS + 1000 });
-    t.deepEqual(await toldTo(chat), []);
-    await change('down', { atMs: START_MS + 2000 });
-    await change('up', { atMs: START_MS + 3000 });
-    t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
-  });
+  test(
+    `a chat that is ${how} while a monitor is down does not hear of the end of an outage that it never heard of, ` +
+      'but of the next one',
+    async (t) => {
+      const { runtime, chat, change, toldTo } = await prepare(t, 1);
+      const set = async (columns: string) =>
+        void (await runtime.database.pool.query(`UPDATE channels SET ${columns} WHERE id = $1`, [chat]));
+      await set(before);
+      await change('down', { atMs: START_MS });
+      await set(then);
+      await change('up', { atMs: START_MS + 1000 });
+      t.deepEqual(await toldTo(chat), []);
+      await change('down', { atMs: START_MS + 2000 });
+      await change('up', { atMs: START_MS + 3000 });
+      t.deepEqual(
+        (await toldTo(chat)).map(({ event }) => event),
+        ['monitor.down', 'monitor.up'],
+      );
+    },
+  );
 }
 
-test('a chat that is made while a monitor is down hears of what happens from then on: not of "up" alone, and of "up" after "degraded"; a webhook hears of all', async (t) => {
-  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 2);
-  const [first, second] = monitors;
-  if (first === undefined || second === undefined) throw new Error('no monitors');
-  await change('down', { atMs: START_MS });
-  const [late, webhook] = [await addChannel(runtime, 'slack'), await addChannel(runtime, 'webhook')];
-  await change('degraded', { atMs: START_MS + 1000, of: [second] });
-  await change('up', { atMs: START_MS + 2000 });
-  t.deepEqual((await toldTo(late)).map(({ event }) => event), ['monitor.degraded', 'monitor.up']);
-  t.is((await toldTo(chat)).length, 5);
-  t.deepEqual((await toldTo(webhook)).map(({ event }) => event), ['monitor.degraded', 'monitor.up', 'monitor.up']);
-});
+test(
+  'a chat that is made while a monitor is down hears of what happens from then on: not of "up" alone, and of "up" ' +
+    'after "degraded"; a webhook hears of all',
+  async (t) => {
+    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 2);
+    const [first, second] = monitors;
+    if (first === undefined || second === undefined) throw new Error('no monitors');
+    await change('down', { atMs: START_MS });
+    const [late, webhook] = [await addChannel(runtime, 'slack'), await addChannel(runtime, 'webhook')];
+    await change('degraded', { atMs: START_MS + 1000, of: [second] });
+    await change('up', { atMs: START_MS + 2000 });
+    t.deepEqual(
+      (await toldTo(late)).map(({ event }) => event),
+      ['monitor.degraded', 'monitor.up'],
+    );
+    t.is((await toldTo(chat)).length, 5);
+    t.deepEqual(
+      (await toldTo(webhook)).map(({ event }) => event),
+      ['monitor.degraded', 'monitor.up', 'monitor.up'],
+    );
+  },
+);
 
-test('a chat that was told of an outage hears of its end, though it was switched off and on in between, or told in a summary', async (t) => {
-  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
-  await change('down', { atMs: START_MS });
-  await deliverSummary(runtime, chat, START_MS + 5000);
-  const late = await addChannel(runtime, 'slack');
-  for (const enabled of [false, true]) await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat }, { enabled });
-  await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
-  await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
-  t.deepEqual((await toldTo(chat)).slice(1).map(({ event }) => event), Array.from({ length: 12 }, () => 'monitor.up'));
-  t.deepEqual(await toldTo(late), []);
-});
+test(
+  'a chat that was told of an outage hears of its end, though it was switched off and on in between, or told in a ' +
+    'summary',
+  async (t) => {
+    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+    await change('down', { atMs: START_MS });
+    await deliverSummary(runtime, chat, START_MS + 5000);
+    const late = await addChannel(runtime, 'slack');
+    for (const enabled of [false, true])
+      await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat }, { enabled });
+    await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
+    await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
+    t.deepEqual(
+      (await toldTo(chat)).slice(1).map(({ event }) => event),
+      Array.from({ length: 12 }, () => 'monitor.up'),
+    );
+    t.deepEqual(await toldTo(late), []);
+  },
+);
 
-test('a chat that was told of an outage, and was switched off over its end and the beginning of another, does not hear of the end of that one', async (t) => {
-  const { runtime, chat, change, toldTo } = await prepare(t, 1);
-  const key = { tenantId: runtime.tenantId, id: chat };
-  await change('down', { atMs: START_MS });
-  await updateChannel(runtime.database, key, { enabled: false });
-  await change('up', { atMs: START_MS + 1000 });
-  await change('down', { atMs: START_MS + 2000 });
-  await updateChannel(runtime.database, key, { enabled: true });
-  await change('up', { atMs: START_MS + 3000 });
-  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down']);
-});
+test(
+  'a chat that was told of an outage, and was switched off over its end and the beginning of another, does not ' +
+    'hear of the end of that one',
+  async (t) => {
+    const { runtime, chat, change, toldTo } = await prepare(t, 1);
+    const key = { tenantId: runtime.tenantId, id: chat };
+    await change('down', { atMs: START_MS });
+    await updateChannel(runtime.database, key, { enabled: false });
+    await change('up', { atMs: START_MS + 1000 });
+    await change('down', { atMs: START_MS + 2000 });
+    await updateChannel(runtime.database, key, { enabled: true });
+    await change('up', { atMs: START_MS + 3000 });
+    t.deepEqual(
+      (await toldTo(chat)).map(({ event }) => event),
+      ['monitor.down'],
+    );
+  },
+);
 
-test('of an outage that is older than the record of deliveries a chat that was there hears the end, and one that came later does not', async (t) => {
-  const { runtime, chat, change, toldTo } = await prepare(t, 1);
-  await change('down', { atMs: START_MS });
-  const late = await addChannel(runtime, 'slack');
-  const { pool } = runtime.database;
-  await pool.query('DELETE FROM deliveries');
-  await pool.query('UPDATE transitions SET at = at - $1, detected_at = detected_at - $1', [40 * 86_400_000]);
-  for (const [id, days] of [[chat, 41], [late, 39]] as const) await pool.query('UPDATE channels SET created_at = created_at - $2 WHERE id = $1', [id, days * 86_400]);
-  await change('up', { atMs: START_MS + 1000 });
-  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.up']);
-  t.deepEqual(await toldTo(late), []);
-});
+test(
+  'of an outage that is older than the record of deliveries a chat that was there hears the end, and one that came ' +
+    'later does not',
+  async (t) => {
+    const { runtime, chat, change, toldTo } = await prepare(t, 1);
+    await change('down', { atMs: START_MS });
+    const late = await addChannel(runtime, 'slack');
+    const { pool } = runtime.database;
+    await pool.query('DELETE FROM deliveries');
+    await pool.query('UPDATE transitions SET at = at - $1, detected_at = detected_at - $1', [40 * 86_400_000]);
+    for (const [id, days] of [
+      [chat, 41],
+      [late, 39],
+    ] as const)
+      await pool.query('UPDATE channels SET created_at = created_at - $2 WHERE id = $1', [id, days * 86_400]);
+    await change('up', { atMs: START_MS + 1000 });
+    t.deepEqual(
+      (await toldTo(chat)).map(({ event }) => event),
+      ['monitor.up'],
+    );
+    t.deepEqual(await toldTo(late), []);
+  },
+);
 
 test('a batch that takes a monitor down and up again tells a chat both', async (t) => {
   const { runtime, agent, monitors, chat, toldTo } = await prepare(t, 1);
-  const evaluate = createEvaluator({ database: runtime.database, now: () => START_MS, newId: runtime.newId, publicUrl: runtime.publicUrl });
-  await evaluate((['down', 'up'] as const).flatMap((verdict, index) => monitors.map((monitor) => resultOf(monitor, agent, { dueAtMs: START_MS - 30_000 + 1000 * index, verdict }))));
-  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
+  const evaluate = createEvaluator({
+    database: runtime.database,
+    now: () => START_MS,
+    newId: runtime.newId,
+    publicUrl: runtime.publicUrl,
+  });
+  await evaluate(
+    (['down', 'up'] as const).flatMap((verdict, index) =>
+      monitors.map((monitor) => resultOf(monitor, agent, { dueAtMs: START_MS - 30_000 + 1000 * index, verdict })),
+    ),
+  );
+  t.deepEqual(
+    (await toldTo(chat)).map(({ event }) => event),
+    ['monitor.down', 'monitor.up'],
+  );
 });
 
 test('a storm whose transaction fails leaves neither a summary nor a change of one', async (t) => {
@@ -290,7 +474,16 @@ test('a newer state drops the pending retry to a chat, told alone or in a summar
   await change('down', { atMs: START_MS, of: [monitor] });
   for (const channelId of [chat, webhook]) {
     const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs: START_MS, claimMs: CLAIM_MS });
-    const made = { deliveryId: claimed?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 10 } as const;
+    const made = {
+      deliveryId: claimed?.deliveryId ?? '',
+      attempt: 1,
+      outcome: 'retry',
+      statusCode: 502,
+      durationMs: 5,
+      error: 'Bad gateway',
+      response: null,
+      finishedAtMs: START_MS + 10,
+    } as const;
     t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 125_000 }));
   }
   await change('up', { atMs: START_MS + 40_000, of: [monitor] });
@@ -301,10 +494,22 @@ test('a newer state drops the pending retry to a chat, told alone or in a summar
 test('an attempt at a chat that is under way when newer news comes is not retried, one at a webhook is', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
   await change('down', { atMs: START_MS });
-  const claimed = await claimDeliveries(runtime.database, [chat, chat, webhook], { nowMs: START_MS, claimMs: CLAIM_MS });
+  const claimed = await claimDeliveries(runtime.database, [chat, chat, webhook], {
+    nowMs: START_MS,
+    claimMs: CLAIM_MS,
+  });
   await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
   for (const { claimed: attempt } of claimed) {
-    const made = { deliveryId: attempt?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: null, durationMs: 8000, error: 'No answer', response: null, finishedAtMs: START_MS + 8000 } as const;
+    const made = {
+      deliveryId: attempt?.deliveryId ?? '',
+      attempt: 1,
+      outcome: 'retry',
+      statusCode: null,
+      durationMs: 8000,
+      error: 'No answer',
+      response: null,
+      finishedAtMs: START_MS + 8000,
+    } as const;
     t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 13_000 }));
   }
   // Of the first monitor the chat hears that it is up; that the other one is down is still worth a retry.
@@ -312,24 +517,50 @@ test('an attempt at a chat that is under way when newer news comes is not retrie
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending', 'pending']);
 });
 
-test('a claim says of a first attempt at a chat whether there is newer news of its monitor, and never of one at a webhook', async (t) => {
-  const { runtime, monitors, chat, webhook, change } = await prepare(t, 2);
-  const when = { nowMs: START_MS + 3_600_000, claimMs: CLAIM_MS };
-  const [first] = monitors;
-  await change('down', { atMs: START_MS });
-  await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
-  const claimsOf = async (channelId: string) => {
-    const claims: unknown[] = [];
-    for (let claimed = await claimNextDelivery(runtime.database, channelId, when); claimed !== null; claimed = await claimNextDelivery(runtime.database, channelId, when)) {
-      claims.push([claimed.event, claimed.monitorId === first?.id ? 'first' : 'second', claimed.isOvertaken]);
-      const { deliveryId, attempt } = claimed;
-      await recordAttempt(runtime.database, { deliveryId, attempt, outcome: 'delivered', statusCode: 200, durationMs: 5, error: null, response: null, finishedAtMs: START_MS + 5, nextAttemptAtMs: null });
-    }
-    return claims.toSorted();
-  };
-  t.deepEqual(await claimsOf(chat), [['monitor.down', 'first', true], ['monitor.down', 'second', false], ['monitor.up', 'first', false]]);
-  t.deepEqual(await claimsOf(webhook), [['monitor.down', 'first', false], ['monitor.down', 'second', false], ['monitor.up', 'first', false]]);
-});
+test(
+  'a claim says of a first attempt at a chat whether there is newer news of its monitor, and never of one at a ' +
+    'webhook',
+  async (t) => {
+    const { runtime, monitors, chat, webhook, change } = await prepare(t, 2);
+    const when = { nowMs: START_MS + 3_600_000, claimMs: CLAIM_MS };
+    const [first] = monitors;
+    await change('down', { atMs: START_MS });
+    await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
+    const claimsOf = async (channelId: string) => {
+      const claims: unknown[] = [];
+      for (
+        let claimed = await claimNextDelivery(runtime.database, channelId, when);
+        claimed !== null;
+        claimed = await claimNextDelivery(runtime.database, channelId, when)
+      ) {
+        claims.push([claimed.event, claimed.monitorId === first?.id ? 'first' : 'second', claimed.isOvertaken]);
+        const { deliveryId, attempt } = claimed;
+        await recordAttempt(runtime.database, {
+          deliveryId,
+          attempt,
+          outcome: 'delivered',
+          statusCode: 200,
+          durationMs: 5,
+          error: null,
+          response: null,
+          finishedAtMs: START_MS + 5,
+          nextAttemptAtMs: null,
+        });
+      }
+      return claims.toSorted();
+    };
+    t.deepEqual(await claimsOf(chat), [
+      ['monitor.down', 'first', true],
+      ['monitor.down', 'second', false],
+      ['monitor.up', 'first', false],
+    ]);
+    t.deepEqual(await claimsOf(webhook), [
+      ['monitor.down', 'first', false],
+      ['monitor.down', 'second', false],
+      ['monitor.up', 'first', false],
+    ]);
+  },
+);
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
@@ -339,18 +570,31 @@ async function prepare(t: ExecutionContext, count: number) {
   const agent = await runtime.addAgent('local');
   const monitors = await addMonitors(runtime, agent, count);
   let steps = 0;
-  const change = (verdict: Verdict, { atMs, of = monitors, dueAtMs }: { atMs: number; of?: readonly Monitor[]; dueAtMs?: number }) => {
+  const change = (
+    verdict: Verdict,
+    { atMs, of = monitors, dueAtMs }: { atMs: number; of?: readonly Monitor[]; dueAtMs?: number },
+  ) => {
     steps += 1;
-    const evaluate = createEvaluator({ database: runtime.database, now: () => atMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
-    return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: dueAtMs ?? START_MS - 60_000 + 10 * steps, verdict })));
+    const evaluate = createEvaluator({
+      database: runtime.database,
+      now: () => atMs,
+      newId: runtime.newId,
+      publicUrl: runtime.publicUrl,
+    });
+    return evaluate(
+      of.map((monitor) => resultOf(monitor, agent, { dueAtMs: dueAtMs ?? START_MS - 60_000 + 10 * steps, verdict })),
+    );
   };
   await change('up', { atMs: START_MS - 100_000 });
   const [chat, webhook] = [await addChannel(runtime, 'telegram'), await addChannel(runtime, 'webhook')];
   const rowsOf = async (channelId: string) =>
-    (await runtime.database.pool.query<{ event: string; outcome: string; due_in: number }>(
-      'SELECT event, outcome, next_attempt_at - created_at AS due_in FROM deliveries WHERE channel_id = $1 ORDER BY no',
-      [channelId],
-    )).rows;
+    (
+      await runtime.database.pool.query<{ event: string; outcome: string; due_in: number }>(
+        'SELECT event, outcome, next_attempt_at - created_at AS due_in FROM deliveries WHERE channel_id = $1 ' +
+          'ORDER BY no',
+        [channelId],
+      )
+    ).rows;
   return {
     runtime,
     agent,
@@ -358,20 +602,36 @@ async function prepare(t: ExecutionContext, count: number) {
     chat,
     webhook,
     change,
-    toldTo: async (channelId: string) => (await rowsOf(channelId)).map(({ event, due_in: dueInMs }) => ({ event, dueInMs })),
+    toldTo: async (channelId: string) =>
+      (await rowsOf(channelId)).map(({ event, due_in: dueInMs }) => ({ event, dueInMs })),
     outcomesOf: async (channelId: string) => (await rowsOf(channelId)).map(({ outcome }) => outcome),
   };
 }
 
 async function addMonitors(runtime: TestRuntime, agent: Agent, count: number): Promise<Monitor[]> {
   const monitors: Monitor[] = [];
-  for (let index = 0; index < count; index += 1) monitors.push(await runtime.addMonitor([agent], { name: `Shop ${index}`, downAfterFailures: 1 }));
+  for (let index = 0; index < count; index += 1)
+    monitors.push(await runtime.addMonitor([agent], { name: `Shop ${index}`, downAfterFailures: 1 }));
   return monitors;
 }
 
-async function addChannel(runtime: TestRuntime, type: 'telegram' | 'slack' | 'webhook', tenantId = runtime.tenantId): Promise<string> {
+async function addChannel(
+  runtime: TestRuntime,
+  type: 'telegram' | 'slack' | 'webhook',
+  tenantId = runtime.tenantId,
+): Promise<string> {
   const webhook = type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } };
-  const channel = { id: runtime.newId('nch'), tenantId, type, name: 'On call', status: 'connected', allMonitors: true, monitorIds: [], ...webhook, nowMs: START_MS } as const;
+  const channel = {
+    id: runtime.newId('nch'),
+    tenantId,
+    type,
+    name: 'On call',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    ...webhook,
+    nowMs: START_MS,
+  } as const;
   return (await createChannel(runtime.database, channel)).id;
 }
 
@@ -381,7 +641,17 @@ async function deliverSummary(runtime: Prepared['runtime'], channelId: string, n
     const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs, claimMs: CLAIM_MS });
     if (claimed === null) throw new Error('There is no summary to be claimed');
     const { deliveryId, attempt, message } = claimed;
-    await recordAttempt(runtime.database, { deliveryId, attempt, outcome: 'delivered', statusCode: 200, durationMs: 5, error: null, response: null, finishedAtMs: nowMs + 5, nextAttemptAtMs: null });
+    await recordAttempt(runtime.database, {
+      deliveryId,
+      attempt,
+      outcome: 'delivered',
+      statusCode: 200,
+      durationMs: 5,
+      error: null,
+      response: null,
+      finishedAtMs: nowMs + 5,
+      nextAttemptAtMs: null,
+    });
     if (message.event === 'summary') return message;
   }
 }

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { json, text as readText } from 'node:stream/consumers';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
-import type { ChannelType } from '../../core/channel.ts';
 import { buildChannelMessage } from '../../core/channel-message.ts';
+import type { ChannelType } from '../../core/channel.ts';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, updateChannel } from '../../models/channels.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
-import { createIdSource } from '../../models/ids.ts';
 import { reopenDelivery } from '../../models/delivery-record.ts';
+import { createIdSource } from '../../models/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { rotateSigningSecret } from '../../models/webhook-secrets.ts';
 import { createHttpClient } from '../../net/http-client.ts';
@@ -19,8 +18,8 @@ import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import { createFailureNote, createLossNote } from '../../workers/deliver/channel-health.ts';
 import { createDeliverer, type DeliverOptions } from '../../workers/deliver.ts';
+import { createFailureNote, createLossNote } from '../../workers/deliver/channel-health.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { claimNextDelivery } from '../helpers/deliveries.ts';
@@ -53,10 +52,23 @@ test('a delivery that is answered 2xx is finished, recorded, counted and logged'
   const { id, channelId } = await addDelivery(receiver.url);
   t.deepEqual(await deliver(channelId), { delivered: 1 });
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1, claimed_until: null });
-  t.like((await attemptsOf(id))[0], { attempt: 1, outcome: 'delivered', status_code: 200, error: null, response: 'ok' });
+  t.like((await attemptsOf(id))[0], {
+    attempt: 1,
+    outcome: 'delivered',
+    status_code: 200,
+    error: null,
+    response: 'ok',
+  });
   t.deepEqual(outcomes, ['delivered']);
   const [line] = log;
-  t.like(line, { text: 'delivery.attempted', delivery_id: id, channel_id: channelId, monitor_id: `mon_of_${id}`, attempt: 1, outcome: 'delivered' });
+  t.like(line, {
+    text: 'delivery.attempted',
+    delivery_id: id,
+    channel_id: channelId,
+    monitor_id: `mon_of_${id}`,
+    attempt: 1,
+    outcome: 'delivered',
+  });
   t.is(typeof line?.['duration_ms'], 'number');
 });
 
@@ -113,7 +125,10 @@ test('a job that comes before the retry is due tries nothing', async (t) => {
 });
 
 test('after three retries a delivery has failed, and no further job is added', async (t) => {
-  const { deliver, receiver, clock, retries } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const { deliver, receiver, clock, retries } = await prepare(
+    t,
+    (_request, response) => void response.writeHead(500).end(),
+  );
   const { id, channelId } = await addDelivery(receiver.url);
   const results: Record<string, number>[] = [];
   for (let run = 1; run <= 4; run += 1) {
@@ -121,7 +136,10 @@ test('after three retries a delivery has failed, and no further job is added', a
     clock.offsetMs += 200_000;
   }
   t.deepEqual(results, [{ retry: 1 }, { retry: 1 }, { retry: 1 }, { failed: 1 }]);
-  t.deepEqual(retries.map((retry) => retry.attempt), [2, 3, 4]);
+  t.deepEqual(
+    retries.map((retry) => retry.attempt),
+    [2, 3, 4],
+  );
   t.deepEqual(await deliver(channelId), {});
   t.is(receiver.requests(), 4);
   t.like(await deliveryOf(id), { outcome: 'failed', attempts: 4 });
@@ -137,7 +155,10 @@ test('a 404 is final after one attempt', async (t) => {
 });
 
 test('of the same job run many times at once, in two processes, one reaches the receiver', async (t) => {
-  const [one, another] = [await prepare(t, (_request, response) => void response.end()), await prepare(t, (_request, response) => void response.end())];
+  const [one, another] = [
+    await prepare(t, (_request, response) => void response.end()),
+    await prepare(t, (_request, response) => void response.end()),
+  ];
   const { id, channelId } = await addDelivery(one.receiver.url);
   const results = await Promise.all([one, another, one, another].map(({ deliver }) => deliver(channelId)));
   t.is(results.filter((result) => result['delivered'] === 1).length, 1);
@@ -152,16 +173,22 @@ test('an attempt that its worker did not survive is made again when its claim ha
   t.deepEqual(await deliver(channelId), {});
   clock.offsetMs += 10_000;
   t.deepEqual(await deliver(channelId), { delivered: 1 });
-  t.deepEqual((await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })), [
-    { attempt: 1, outcome: null },
-    { attempt: 2, outcome: 'delivered' },
-  ]);
+  t.deepEqual(
+    (await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })),
+    [
+      { attempt: 1, outcome: null },
+      { attempt: 2, outcome: 'delivered' },
+    ],
+  );
   t.is(receiver.requests(), 1);
 });
 
 test('an answer that comes after the claim was outlived leaves the delivery to whoever holds it now', async (t) => {
   const held: (() => void)[] = [];
-  const { deliver, receiver, clock, retries } = await prepare(t, (_request, response) => void held.push(() => response.writeHead(500).end()));
+  const { deliver, receiver, clock, retries } = await prepare(
+    t,
+    (_request, response) => void held.push(() => response.writeHead(500).end()),
+  );
   const { id, channelId } = await addDelivery(receiver.url);
   const run = deliver(channelId);
   await until(() => held.length === 1);
@@ -213,7 +240,11 @@ test('a channel that is gone has nothing to deliver', async (t) => {
 
 test('a queue that is away loses no retry: it is stored before its job is added', async (t) => {
   const enqueueAttempt = (): Promise<void> => Promise.reject(new Error('queue away'));
-  const { deliver, receiver, clock, log } = await prepare(t, (_request, response) => void response.writeHead(500).end(), { enqueueAttempt });
+  const { deliver, receiver, clock, log } = await prepare(
+    t,
+    (_request, response) => void response.writeHead(500).end(),
+    { enqueueAttempt },
+  );
   const { id, channelId } = await addDelivery(receiver.url);
   t.deepEqual(await deliver(channelId), { retry: 1 });
   const { next_attempt_at: dueAtMs } = await deliveryOf(id);
@@ -230,7 +261,7 @@ test('an attempt that breaks inside the service is recorded, logged and retried'
   t.is(log[0]?.text, 'delivery.broke_off');
 });
 
-test('a receiver that hangs holds four deliveries and delays no other receiver\'s', async (t) => {
+test("a receiver that hangs holds four deliveries and delays no other receiver's", async (t) => {
   const held: (() => void)[] = [];
   const { deliver, receiver } = await prepare(t, (request, response) => {
     if (request.url !== '/hang') return void response.end();
@@ -257,11 +288,14 @@ test('a stop ends what is under way and leaves the rest of a backlog for later',
   lanes.stop();
   for (const answer of held) answer();
   t.deepEqual(await run, { outcomes: { delivered: 4 }, isCutShort: true });
-  const { rows } = await database.pool.query(`SELECT count(*) AS pending FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`, [first.channelId]);
+  const { rows } = await database.pool.query(
+    `SELECT count(*) AS pending FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`,
+    [first.channelId],
+  );
   t.is(rows[0].pending, 6);
 });
 
-test('a delivery that is asked for again has its id, the next attempt\'s number and a whole timetable', async (t) => {
+test("a delivery that is asked for again has its id, the next attempt's number and a whole timetable", async (t) => {
   const ids: unknown[] = [];
   const { deliver, receiver, clock, retries } = await prepare(t, async (request, response) => {
     ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
@@ -282,8 +316,14 @@ test('a delivery that is asked for again has its id, the next attempt\'s number 
   t.deepEqual(await workOff(2), [{ retry: 1 }, { delivered: 1 }]);
   const waitMs = (retries.at(-1)?.dueAtMs ?? 0) - beforeMs;
   t.true(waitMs > 3000 && waitMs < 7000, `${waitMs} ms until the first retry of the new round`);
-  t.deepEqual(retries.map(({ attempt }) => attempt), [2, 3, 4, 6]);
-  t.deepEqual(ids, Array.from({ length: 6 }, () => id));
+  t.deepEqual(
+    retries.map(({ attempt }) => attempt),
+    [2, 3, 4, 6],
+  );
+  t.deepEqual(
+    ids,
+    Array.from({ length: 6 }, () => id),
+  );
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 6 });
 });
 
@@ -295,9 +335,14 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
   });
   const first = await addDelivery(receiver.url);
   const newSecret = generateSigningSecret(randomBytes);
-  await rotateSigningSecret(database, { tenantId: first.tenantId, id: first.channelId }, { signingSecret: newSecret, nowMs: clock.now() });
+  await rotateSigningSecret(
+    database,
+    { tenantId: first.tenantId, id: first.channelId },
+    { signingSecret: newSecret, nowMs: clock.now() },
+  );
   await deliver(first.channelId);
-  for (const secret of [newSecret, first.signingSecret]) t.notThrows(() => new Webhook(secret).verify(seen[0]?.body ?? '', seen[0]?.headers ?? {}));
+  for (const secret of [newSecret, first.signingSecret])
+    t.notThrows(() => new Webhook(secret).verify(seen[0]?.body ?? '', seen[0]?.headers ?? {}));
   t.true('x-service-signature-previous' in (seen[0]?.headers ?? {}));
   clock.offsetMs += 86_400_000;
   await addDeliveryTo(first);
@@ -309,8 +354,17 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
 test('what is told to chats only never reaches a webhook', async (t) => {
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
-  const message = buildChannelMessage({ channel: { id: 'nch_other', name: 'Other', type: 'webhook' }, failures: 100, failingSinceMs: 0, lastError: 'gone', nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
-  await insertDeliveries(runOn(database.pool), [{ id: `${id}_chat`, tenantId, channelId, monitorId: null, message, createdAtMs: Date.now() }]);
+  const message = buildChannelMessage({
+    channel: { id: 'nch_other', name: 'Other', type: 'webhook' },
+    failures: 100,
+    failingSinceMs: 0,
+    lastError: 'gone',
+    nowMs: Date.now(),
+    publicUrl: 'https://spotcheck.example',
+  });
+  await insertDeliveries(runOn(database.pool), [
+    { id: `${id}_chat`, tenantId, channelId, monitorId: null, message, createdAtMs: Date.now() },
+  ]);
   t.deepEqual(await deliver(channelId), { delivered: 1, failed: 1 });
   t.is(receiver.requests(), 1);
   t.is((await attemptsOf(`${id}_chat`))[0]?.error, 'channel.failing is told to chats only');
@@ -334,7 +388,14 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const note = (fields: object, text: string): void => void log.push({ ...fields, text });
   const retries: DueAttempt[] = [];
   const outcomes: string[] = [];
-  const noting = { database, queues: { enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)) }, newId: createIdSource(), now: clock.now, publicUrl: 'https://spotcheck.example', log: { warn: note } };
+  const noting = {
+    database,
+    queues: { enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)) },
+    newId: createIdSource(),
+    now: clock.now,
+    publicUrl: 'https://spotcheck.example',
+    log: { warn: note },
+  };
   const lanes = createDeliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
@@ -352,7 +413,15 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
     ...overrides,
   });
   const deliver = async (channelId: string) => (await lanes.run(channelId)).outcomes;
-  return { deliver, lanes, receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests }, clock, log, retries, outcomes };
+  return {
+    deliver,
+    lanes,
+    receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests },
+    clock,
+    log,
+    retries,
+    outcomes,
+  };
 }
 
 async function addDelivery(url: string, type: ChannelType = 'webhook') {
@@ -360,23 +429,45 @@ async function addDelivery(url: string, type: ChannelType = 'webhook') {
   const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
   const signingSecret = generateSigningSecret(randomBytes);
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
-  await createChannel(database, { id: channelId, tenantId, type, name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook: { url, signingSecret }, nowMs: 0 });
+  await createChannel(database, {
+    id: channelId,
+    tenantId,
+    type,
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook: { url, signingSecret },
+    nowMs: 0,
+  });
   return { id: await addDeliveryTo({ tenantId, channelId }), tenantId, channelId, signingSecret };
 }
 
-async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }, monitorId?: string): Promise<string> {
+async function addDeliveryTo(
+  { tenantId, channelId }: { tenantId: string; channelId: string },
+  monitorId?: string,
+): Promise<string> {
   made += 1;
   const id = `dlv_${made}`;
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: monitorId ?? `mon_of_${id}`, message: MESSAGE, createdAtMs: Date.now() }]);
+  await insertDeliveries(runOn(database.pool), [
+    { id, tenantId, channelId, monitorId: monitorId ?? `mon_of_${id}`, message: MESSAGE, createdAtMs: Date.now() },
+  ]);
   return id;
 }
 
 async function deliveryOf(id: string) {
-  const { rows } = await database.pool.query('SELECT outcome, attempts, claimed_until, next_attempt_at FROM deliveries WHERE id = $1', [id]);
+  const { rows } = await database.pool.query(
+    'SELECT outcome, attempts, claimed_until, next_attempt_at FROM deliveries WHERE id = $1',
+    [id],
+  );
   return rows[0];
 }
 
 async function attemptsOf(id: string) {
-  const { rows } = await database.pool.query('SELECT attempt, outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [id]);
+  const { rows } = await database.pool.query(
+    'SELECT attempt, outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER ' +
+      'BY attempt',
+    [id],
+  );
   return rows;
 }

@@ -1,9 +1,9 @@
 import test from 'ava';
 import { createChannel } from '../../models/channels.ts';
+import type { MeasuredResult } from '../../models/check-results.ts';
 import { listIncidents } from '../../models/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors.ts';
-import type { MeasuredResult } from '../../models/check-results.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
@@ -11,7 +11,12 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.
 const SECOND = 1000;
 
 function evaluatorOf(runtime: TestRuntime, nowMs = Date.now()) {
-  return createEvaluator({ database: runtime.database, now: () => nowMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  return createEvaluator({
+    database: runtime.database,
+    now: () => nowMs,
+    newId: runtime.newId,
+    publicUrl: runtime.publicUrl,
+  });
 }
 
 async function stateOf(runtime: TestRuntime, id: string): Promise<string | undefined> {
@@ -43,19 +48,41 @@ test('a batch stores its results and writes the transitions, the incident and th
   const monitor = await runtime.addMonitor([agent]);
   const channelId = await addWebhook(runtime);
   const nowMs = Date.now();
-  const at = (second: number, verdict: MeasuredResult['verdict']) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
 
   const outcome = await evaluatorOf(runtime, nowMs)([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')]);
 
   t.is(outcome.stored, 3);
-  t.deepEqual(outcome.transitions.map(({ sequence, change }) => [sequence, change.from, change.to]), [[1, 'pending', 'up'], [2, 'up', 'down']]);
+  t.deepEqual(
+    outcome.transitions.map(({ sequence, change }) => [sequence, change.from, change.to]),
+    [
+      [1, 'pending', 'up'],
+      [2, 'up', 'down'],
+    ],
+  );
   t.is(await stateOf(runtime, monitor.id), 'down');
   const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 10 });
-  t.like(incident, { state: 'down', startedAtMs: nowMs - 120 * SECOND, detectedAtMs: nowMs, resolvedAtMs: null, sourcesDown: ['local'] });
-  const deliveries = await rowsOf<{ id: string; channel_id: string; event: string }>(runtime, 'SELECT id, channel_id, event FROM deliveries ORDER BY id');
-  t.deepEqual(deliveries.map(({ event }) => event), ['monitor.up', 'monitor.down']);
+  t.like(incident, {
+    state: 'down',
+    startedAtMs: nowMs - 120 * SECOND,
+    detectedAtMs: nowMs,
+    resolvedAtMs: null,
+    sourcesDown: ['local'],
+  });
+  const deliveries = await rowsOf<{ id: string; channel_id: string; event: string }>(
+    runtime,
+    'SELECT id, channel_id, event FROM deliveries ORDER BY id',
+  );
+  t.deepEqual(
+    deliveries.map(({ event }) => event),
+    ['monitor.up', 'monitor.down'],
+  );
   t.true(deliveries.every((delivery) => delivery.channel_id === channelId));
-  t.deepEqual(outcome.deliveries.map(({ deliveryId }) => deliveryId), deliveries.map(({ id }) => id));
+  t.deepEqual(
+    outcome.deliveries.map(({ deliveryId }) => deliveryId),
+    deliveries.map(({ id }) => id),
+  );
 });
 
 test('old failures in a long backlog do not count as recent because its newest result is', async (t) => {
@@ -65,12 +92,15 @@ test('old failures in a long backlog do not count as recent because its newest r
   if (honest === undefined) return t.fail();
   const monitor = await runtime.addMonitor(agents, { downMinSources: 2, intervalSeconds: 1, timeoutMs: 500 });
   const startMs = Date.now() - 100 * SECOND;
-  const at = (agent: typeof honest, second: number, verdict: MeasuredResult['verdict']) => resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+  const at = (agent: typeof honest, second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
   const evaluateAt = (second: number) => evaluatorOf(runtime, startMs + second * SECOND);
   await evaluateAt(0)(agents.map((agent) => at(agent, 0, 'up')));
   await evaluateAt(78)([at(honest, 78, 'up')]);
 
-  const { stored, transitions } = await evaluateAt(78)(late.flatMap((agent) => [at(agent, 10, 'down'), at(agent, 11, 'down'), at(agent, 78, 'up')]));
+  const { stored, transitions } = await evaluateAt(78)(
+    late.flatMap((agent) => [at(agent, 10, 'down'), at(agent, 11, 'down'), at(agent, 78, 'up')]),
+  );
 
   t.is(stored, 6);
   t.deepEqual(transitions, []);
@@ -82,7 +112,8 @@ test('a place that turned while its results were too old to count is counted as 
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
   const startMs = Date.now() - 100 * SECOND;
-  const at = (second: number, verdict: MeasuredResult['verdict']) => resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
   const evaluateAt = (second: number) => evaluatorOf(runtime, startMs + second * SECOND);
   await evaluateAt(0)([at(0, 'up')]);
 
@@ -98,14 +129,19 @@ test('a batch that is evaluated twice is stored once and decides once', async (t
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 3 });
   const nowMs = Date.now();
-  const batch = [-180, -120].map((second) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' }));
+  const batch = [-180, -120].map((second) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' }),
+  );
   const evaluate = evaluatorOf(runtime, nowMs);
 
   t.is((await evaluate(batch)).stored, 2);
   t.is((await evaluate(batch)).stored, 0);
 
   t.is(await stateOf(runtime, monitor.id), 'pending');
-  t.is((await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'down' })])).transitions.length, 1);
+  t.is(
+    (await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'down' })])).transitions.length,
+    1,
+  );
 });
 
 test('a bad result that comes late, after a newer good one that changed nothing, is stored and not applied', async (t) => {
@@ -113,7 +149,8 @@ test('a bad result that comes late, after a newer good one that changed nothing,
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
   const nowMs = Date.now();
-  const at = (second: number, verdict: MeasuredResult['verdict']) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
   const evaluate = evaluatorOf(runtime, nowMs);
   await evaluate([at(-180, 'up')]);
   await evaluate([at(-60, 'up')]);
@@ -132,7 +169,11 @@ test('on the steady path nothing but results is written', async (t) => {
   const nowMs = Date.now();
   const evaluate = evaluatorOf(runtime, nowMs);
   await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 120 * SECOND, verdict: 'up' })]);
-  const versions = () => rowsOf<{ s: string; m: string }>(runtime, 'SELECT s.ctid::text AS s, m.ctid::text AS m FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no');
+  const versions = () =>
+    rowsOf<{ s: string; m: string }>(
+      runtime,
+      'SELECT s.ctid::text AS s, m.ctid::text AS m FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no',
+    );
   const before = await versions();
 
   await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' })]);
@@ -149,7 +190,11 @@ test('results of unknown, deleted and paused monitors are dropped', async (t) =>
   await deleteMonitor(runtime.database, { ...key, id: deleted.id });
   await pauseMonitor(runtime.database, { ...key, id: paused.id });
 
-  const outcome = await evaluatorOf(runtime)([deleted, paused, { no: 999_999 }].map((monitor) => resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'down' })));
+  const outcome = await evaluatorOf(runtime)(
+    [deleted, paused, { no: 999_999 }].map((monitor) =>
+      resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'down' }),
+    ),
+  );
 
   t.deepEqual(outcome, { stored: 0, rechecks: [], transitions: [], deliveries: [] });
 });
@@ -160,7 +205,9 @@ test('a resumed monitor is decided by its first result, whatever its sources sai
   const monitor = await runtime.addMonitor([agent], { upAfterSuccesses: 5 });
   const nowMs = Date.now();
   const evaluate = evaluatorOf(runtime, nowMs);
-  await evaluate([-180, -120].map((second) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' })));
+  await evaluate(
+    [-180, -120].map((second) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' })),
+  );
   const key = { tenantId: runtime.tenantId, id: monitor.id, nowMs: nowMs - 90 * SECOND };
   await pauseMonitor(runtime.database, key);
   const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 1 });
@@ -175,14 +222,24 @@ test('a resumed monitor is decided by its first result, whatever its sources sai
 test('a result that was under way when its monitor was edited or resumed is stored and not applied', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
-  const [edited, resumed] = [await runtime.addMonitor([agent], { downAfterFailures: 1 }), await runtime.addMonitor([agent], { downAfterFailures: 1 })];
+  const [edited, resumed] = [
+    await runtime.addMonitor([agent], { downAfterFailures: 1 }),
+    await runtime.addMonitor([agent], { downAfterFailures: 1 }),
+  ];
   const nowMs = Date.now();
   const key = { tenantId: runtime.tenantId, nowMs };
-  await updateMonitor(runtime.database, { ...key, id: edited.id }, ({ monitor, secrets, agentIds }) => ({ settings: { ...monitor, target: 'http://127.0.0.1:10/' }, secrets, agentIds }));
+  await updateMonitor(runtime.database, { ...key, id: edited.id }, ({ monitor, secrets, agentIds }) => ({
+    settings: { ...monitor, target: 'http://127.0.0.1:10/' },
+    secrets,
+    agentIds,
+  }));
   await pauseMonitor(runtime.database, { ...key, id: resumed.id });
   await resumeMonitor(runtime.database, { ...key, id: resumed.id });
 
-  const outcome = await evaluatorOf(runtime, nowMs)([edited, resumed].map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs - SECOND, verdict: 'down' })));
+  const outcome = await evaluatorOf(
+    runtime,
+    nowMs,
+  )([edited, resumed].map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs - SECOND, verdict: 'down' })));
 
   t.is(outcome.stored, 2);
   t.deepEqual(outcome.transitions, []);
@@ -194,7 +251,10 @@ test('text that PostgreSQL or a terminal would choke on is cleaned and does not 
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
   const nowMs = Date.now();
 
-  await evaluatorOf(runtime, nowMs)([resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'down', reason: 'Bad\u0000\u001b[31m \ud800header' })]);
+  await evaluatorOf(
+    runtime,
+    nowMs,
+  )([resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'down', reason: 'Bad\u0000\u001b[31m \ud800header' })]);
 
   const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 1 });
   t.is(incident?.reason, 'Bad [31m \ufffdheader');
@@ -204,7 +264,9 @@ test('results of a day without a partition make the partition and are stored', a
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
-  const { rows } = await runtime.database.pool.query<{ name: string }>(`SELECT relname AS name FROM pg_class WHERE relname LIKE 'check_results_2%' AND relkind = 'r'`);
+  const { rows } = await runtime.database.pool.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relname LIKE 'check_results_2%' AND relkind = 'r'`,
+  );
   for (const { name } of rows) await runtime.database.pool.query(`DROP TABLE ${name}`);
 
   const outcome = await evaluatorOf(runtime)([resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'up' })]);
@@ -221,11 +283,20 @@ test('many evaluators at once, on the same monitors from several places, lose no
   const verdicts: MeasuredResult['verdict'][] = ['up', 'down', 'down'];
   for (const [step, verdict] of verdicts.entries()) {
     const dueAtMs = nowMs - (170 - step * 60) * SECOND;
-    await Promise.all(agents.map((agent) => evaluate(monitors.toReversed().map((monitor) => resultOf(monitor, agent, { dueAtMs: dueAtMs + agent.no, verdict })))));
+    await Promise.all(
+      agents.map((agent) =>
+        evaluate(
+          monitors.toReversed().map((monitor) => resultOf(monitor, agent, { dueAtMs: dueAtMs + agent.no, verdict })),
+        ),
+      ),
+    );
   }
 
   t.is((await rowsOf(runtime, 'SELECT 1 FROM check_results')).length, 180);
-  const transitions = await rowsOf<{ monitor_id: string; sequence: number; to_state: string }>(runtime, 'SELECT monitor_id, sequence, to_state FROM transitions ORDER BY monitor_id, sequence');
+  const transitions = await rowsOf<{ monitor_id: string; sequence: number; to_state: string }>(
+    runtime,
+    'SELECT monitor_id, sequence, to_state FROM transitions ORDER BY monitor_id, sequence',
+  );
   t.is(transitions.length, 40);
   t.true(transitions.every(({ sequence, to_state }) => to_state === (sequence === 1 ? 'up' : 'down')));
   t.is((await rowsOf(runtime, 'SELECT 1 FROM incidents WHERE resolved_at IS NULL')).length, 20);

@@ -1,5 +1,4 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { SeenAnswer } from '../../core/seen-failure.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { listIncidents } from '../../models/history.ts';
@@ -16,7 +15,9 @@ function answerOf(body: string): SeenAnswer {
   return { status: 503, headers: { server: 'nginx' }, body };
 }
 
-/** A monitor seen from several places, which are told of by their index; each result's answer has its second for a body. */
+/**
+ * A monitor seen from several places, which are told of by their index; each result's answer has its second for a body.
+ */
 async function watched(t: ExecutionContext, { places = 1, quorum = 1 }: { places?: number; quorum?: number } = {}) {
   const runtime = await openTestRuntime(t);
   const agents = await Promise.all(Array.from({ length: places }, (_, index) => runtime.addAgent(`place-${index}`)));
@@ -24,14 +25,24 @@ async function watched(t: ExecutionContext, { places = 1, quorum = 1 }: { places
   const nowMs = Date.now();
   // Each batch is decided as soon as its newest result is there.
   let clockMs = nowMs;
-  const decide = createEvaluator({ database: runtime.database, now: () => clockMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  const decide = createEvaluator({
+    database: runtime.database,
+    now: () => clockMs,
+    newId: runtime.newId,
+    publicUrl: runtime.publicUrl,
+  });
   const evaluate = (results: readonly MeasuredResult[]) => {
     clockMs = Math.max(...results.map(({ dueAtMs }) => dueAtMs));
     return decide(results);
   };
   const at = (second: number, verdict: MeasuredResult['verdict'], place = 0): MeasuredResult => {
     const isBad = verdict === 'down' || verdict === 'degraded';
-    return resultOf(monitor, agents[place]!, { dueAtMs: nowMs + second * SECOND, verdict, phases: isBad ? PHASES : null, answer: isBad ? answerOf(`at ${second}`) : null });
+    return resultOf(monitor, agents[place]!, {
+      dueAtMs: nowMs + second * SECOND,
+      verdict,
+      phases: isBad ? PHASES : null,
+      answer: isBad ? answerOf(`at ${second}`) : null,
+    });
   };
   const secondOf = ({ atMs }: { atMs: number }) => (atMs - nowMs) / SECOND;
   return { runtime, agents, monitor, nowMs, evaluate, at, secondOf };
@@ -44,7 +55,9 @@ async function evidenceOf({ database, tenantId }: TestRuntime): Promise<Incident
 }
 
 async function storedSights(runtime: TestRuntime): Promise<unknown[]> {
-  return (await runtime.database.pool.query<{ seen: unknown }>('SELECT seen FROM monitor_sources ORDER BY agent_no')).rows.map(({ seen }) => seen);
+  return (
+    await runtime.database.pool.query<{ seen: unknown }>('SELECT seen FROM monitor_sources ORDER BY agent_no')
+  ).rows.map(({ seen }) => seen);
 }
 
 test('an incident keeps what its source saw at the first failure, though that came in a batch before the deciding one', async (t) => {
@@ -55,7 +68,16 @@ test('an incident keeps what its source saw at the first failure, though that ca
 
   const [[evidence, ...others] = []] = await evidenceOf(runtime);
   t.deepEqual(others, []);
-  t.like(evidence, { agentNo: agents[0]?.no, sourceId: agents[0]?.id, sourceName: 'place-0', verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503, latencyMs: 12 });
+  t.like(evidence, {
+    agentNo: agents[0]?.no,
+    sourceId: agents[0]?.id,
+    sourceName: 'place-0',
+    verdict: 'down',
+    cause: 'status_503',
+    reason: 'HTTP 503 instead of 2xx',
+    httpStatus: 503,
+    latencyMs: 12,
+  });
   t.is(evidence && secondOf(evidence), -120);
   t.deepEqual(evidence?.seen, { phases: PHASES, answer: answerOf('at -120') });
 });
@@ -64,10 +86,14 @@ test('what was seen stands neither in the source state, nor in the transition, n
   const { runtime, evaluate, at } = await watched(t);
   await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')]);
   const { rows } = await runtime.database.pool.query<{ text: string }>(
-    `SELECT state::text AS text FROM monitor_sources UNION ALL SELECT t::text FROM transitions t UNION ALL SELECT d::text FROM deliveries d UNION ALL SELECT r::text FROM check_results r`,
+    `SELECT state::text AS text FROM monitor_sources UNION ALL SELECT t::text FROM transitions t UNION ALL
+     SELECT d::text FROM deliveries d UNION ALL SELECT r::text FROM check_results r`,
   );
   t.true(rows.length >= 6);
-  t.deepEqual(rows.filter(({ text }) => text.includes('nginx') || text.includes('at -')), []);
+  t.deepEqual(
+    rows.filter(({ text }) => text.includes('nginx') || text.includes('at -')),
+    [],
+  );
 });
 
 test('an incident that begins and ends in one batch has its evidence all the same, and the source forgets', async (t) => {
@@ -100,25 +126,40 @@ test('every source that is failing or on its way to it when the incident opens h
   // The quorum is complete with the second failure of the second place; the third place has failed once by then.
   await evaluate([at(-60, 'down', 0), at(-59, 'down', 2), at(-58, 'down', 1), at(-57, 'up', 3)]);
   const [rows = []] = await evidenceOf(runtime);
-  t.deepEqual(rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]), [
-    [agents[0]?.no, -110, 'at -110'],
-    [agents[1]?.no, -109, 'at -109'],
-    [agents[2]?.no, -59, 'at -59'],
-  ]);
+  t.deepEqual(
+    rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]),
+    [
+      [agents[0]?.no, -110, 'at -110'],
+      [agents[1]?.no, -109, 'at -109'],
+      [agents[2]?.no, -59, 'at -59'],
+    ],
+  );
 });
 
 test('a source that turns bad while the incident is open gets its row then, and keeps it when it fails anew', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'down', 0), at(-480, 'down', 0)]);
-  t.deepEqual((await evidenceOf(runtime)).map((rows) => rows.length), [1]);
+  t.deepEqual(
+    (await evidenceOf(runtime)).map((rows) => rows.length),
+    [1],
+  );
   await evaluate([at(-420, 'down', 1)]);
-  t.deepEqual((await evidenceOf(runtime)).map((rows) => rows.length), [1]);
+  t.deepEqual(
+    (await evidenceOf(runtime)).map((rows) => rows.length),
+    [1],
+  );
   await evaluate([at(-360, 'down', 1)]);
   await evaluate([at(-300, 'up', 1)]);
   await evaluate([at(-240, 'down', 1), at(-180, 'down', 1)]);
   const [rows = []] = await evidenceOf(runtime);
-  t.deepEqual(rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]), [[agents[0]?.no, -540, 'at -540'], [agents[1]?.no, -420, 'at -420']]);
+  t.deepEqual(
+    rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]),
+    [
+      [agents[0]?.no, -540, 'at -540'],
+      [agents[1]?.no, -420, 'at -420'],
+    ],
+  );
 });
 
 test('degraded that becomes down is one incident with the first failure of each', async (t) => {
@@ -127,7 +168,15 @@ test('degraded that becomes down is one incident with the first failure of each'
   await evaluate([at(-240, 'degraded'), at(-180, 'degraded')]);
   await evaluate([at(-120, 'down'), at(-60, 'down')]);
   const incidents = await evidenceOf(runtime);
-  t.deepEqual(incidents.map((rows) => rows.map((row) => [row.verdict, secondOf(row), row.seen?.answer?.body])), [[['degraded', -240, 'at -240'], ['down', -120, 'at -120']]]);
+  t.deepEqual(
+    incidents.map((rows) => rows.map((row) => [row.verdict, secondOf(row), row.seen?.answer?.body])),
+    [
+      [
+        ['degraded', -240, 'at -240'],
+        ['down', -120, 'at -120'],
+      ],
+    ],
+  );
 });
 
 test('a place that was degraded for long shows what it saw when it went down, where only that opened the incident', async (t) => {
@@ -138,7 +187,13 @@ test('a place that was degraded for long shows what it saw when it went down, wh
   await evaluate([at(-70, 'down', 0)]);
   await evaluate([at(-60, 'down', 1), at(-1, 'down', 1)]);
   const [rows = []] = await evidenceOf(runtime);
-  t.deepEqual(rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]), [[agents[0]?.no, -130, 'at -130'], [agents[1]?.no, -60, 'at -60']]);
+  t.deepEqual(
+    rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]),
+    [
+      [agents[0]?.no, -130, 'at -130'],
+      [agents[1]?.no, -60, 'at -60'],
+    ],
+  );
 });
 
 test('an incident that a sweep opens has the evidence that the sources kept', async (t) => {
@@ -146,10 +201,16 @@ test('an incident that a sweep opens has the evidence that the sources kept', as
   await evaluate([0, 1, 2].map((place) => at(-200, 'up', place)));
   await evaluate([at(-150, 'down', 0), at(-90, 'down', 0), at(-60, 'up', 1), at(-60, 'up', 2)]);
   t.deepEqual(await evidenceOf(runtime), []);
-  await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 1, updated_at = $2 WHERE no = $1', [monitor.no, Math.floor(Date.now() / 1000)]);
+  await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 1, updated_at = $2 WHERE no = $1', [
+    monitor.no,
+    Math.floor(Date.now() / 1000),
+  ]);
   t.is((await sweep(runtime)).transitions, 1);
   const [rows = []] = await evidenceOf(runtime);
-  t.deepEqual(rows.map((row) => [row.agentNo, row.seen?.answer?.body]), [[agents[0]?.no, 'at -150']]);
+  t.deepEqual(
+    rows.map((row) => [row.agentNo, row.seen?.answer?.body]),
+    [[agents[0]?.no, 'at -150']],
+  );
 });
 
 test('what a source saw is forgotten when its monitor is resumed after a pause', async (t) => {
@@ -162,7 +223,13 @@ test('what a source saw is forgotten when its monitor is resumed after a pause',
 
 test('a failure without phases or answer, as of a heartbeat, has its row too', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
-  const bare = (second: number) => ({ ...at(second, 'down'), phases: null, answer: null, cause: 'heartbeat_missed', reason: 'No ping came in time' });
+  const bare = (second: number) => ({
+    ...at(second, 'down'),
+    phases: null,
+    answer: null,
+    cause: 'heartbeat_missed',
+    reason: 'No ping came in time',
+  });
   await evaluate([at(-180, 'up'), bare(-120)]);
   await evaluate([bare(-60)]);
   const [[evidence] = []] = await evidenceOf(runtime);
@@ -179,16 +246,32 @@ test('results that an older version put into the queue, which say nothing of wha
 test('stored results keep their phases as a short text beside the reason', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   await evaluate([{ ...at(-180, 'up'), phases: PHASES }, at(-120, 'up'), at(-60, 'down')]);
-  const { rows } = await runtime.database.pool.query<{ detail: unknown }>('SELECT detail FROM check_results ORDER BY due_at');
+  const { rows } = await runtime.database.pool.query<{ detail: unknown }>(
+    'SELECT detail FROM check_results ORDER BY due_at',
+  );
   const phases = '- 1 - 8 -';
-  t.deepEqual(rows.map(({ detail }) => detail), [{ phases }, null, { reason: 'HTTP 503 instead of 2xx', phases }]);
+  t.deepEqual(
+    rows.map(({ detail }) => detail),
+    [{ phases }, null, { reason: 'HTTP 503 instead of 2xx', phases }],
+  );
 });
 
 test('a storm costs as many statements as a single failure', async (t) => {
-  const { runtime, agents: [agent], evaluate, nowMs } = await watched(t);
+  const {
+    runtime,
+    agents: [agent],
+    evaluate,
+    nowMs,
+  } = await watched(t);
   const monitors = await Promise.all(Array.from({ length: 30 }, () => runtime.addMonitor([agent!])));
   const results = (second: number, verdict: 'up' | 'down', count: number) =>
-    monitors.slice(0, count).map((monitor) => resultOf(monitor, agent!, { dueAtMs: nowMs + second * SECOND, verdict, answer: verdict === 'down' ? answerOf('x') : null }));
+    monitors.slice(0, count).map((monitor) =>
+      resultOf(monitor, agent!, {
+        dueAtMs: nowMs + second * SECOND,
+        verdict,
+        answer: verdict === 'down' ? answerOf('x') : null,
+      }),
+    );
   await evaluate(results(-180, 'up', 30));
   await evaluate(results(-120, 'down', 30));
   const statements = async (work: () => Promise<unknown>) => {

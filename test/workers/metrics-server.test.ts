@@ -1,14 +1,22 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
-import { openTestRuntime } from '../helpers/runtime.ts';
 import { serveMetrics } from '../../workers/metrics-server.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
 
 test('a worker process is ready until it is told to stop, and healthy to its end', async (t) => {
   const runtime = await openTestRuntime(t);
   const stopping = new AbortController();
-  const server = await serveMetrics(runtime, { registry: new Registry(), port: 0, host: '127.0.0.1', stopping: stopping.signal });
+  const server = await serveMetrics(runtime, {
+    registry: new Registry(),
+    port: 0,
+    host: '127.0.0.1',
+    stopping: stopping.signal,
+  });
   t.teardown(server.stop);
-  const address = runtime.logLines.find(({ msg }) => msg === 'metrics.listening')?.['address'] as { address: string; port: number };
+  const address = runtime.logLines.find(({ msg }) => msg === 'metrics.listening')?.['address'] as {
+    address: string;
+    port: number;
+  };
   t.is(address.address, '127.0.0.1', 'it listens where it is told to, and nowhere else');
   const get = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${address.port}${path}`);

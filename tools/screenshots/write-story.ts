@@ -1,9 +1,9 @@
 import type { Installation } from '../../bench/stand/installation.ts';
-import { DAY_MS } from '../../core/rollup-spans.ts';
 import { endedPeriods } from '../../core/report/periods.ts';
+import { DAY_MS } from '../../core/rollup-spans.ts';
 import { registerSharedAgent, touchAgent } from '../../models/agents.ts';
-import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
 import { createChannel } from '../../models/channels.ts';
+import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
 import { insertTransitions, type NewTransition } from '../../models/history.ts';
 import type { IdPrefix } from '../../models/ids.ts';
 import { addIncidentNote } from '../../models/incident-notes.ts';
@@ -27,7 +27,10 @@ const INTERVAL_MS = 300_000;
 const DECIDED_MS = 26 * 3_600_000;
 const ROWS_AT_ONCE = 5000;
 
-/** Tells the story into an empty installation whose API answers at `url`: the account's monitors with their past, who was told, and what reports say. */
+/**
+ * Tells the story into an empty installation whose API answers at `url`: the account's monitors with their past, who
+ * was told, and what reports say.
+ */
 export async function writeStory({ installation, url, newId }: Tools): Promise<Written> {
   const { database, tenantId } = installation;
   const run = runWith(database);
@@ -36,9 +39,24 @@ export async function writeStory({ installation, url, newId }: Tools): Promise<W
     await createPartitions(database, atMs);
     await createRollupPartitions(database, atMs);
   }
-  await run(`UPDATE tenants SET name = 'Northwind', created_at = $2 WHERE id = $1`, [tenantId, Math.floor((nowMs - AGE_MS) / 1000)]);
+  await run(`UPDATE tenants SET name = 'Northwind', created_at = $2 WHERE id = $1`, [
+    tenantId,
+    Math.floor((nowMs - AGE_MS) / 1000),
+  ]);
   const agents: Agent[] = [];
-  for (const place of PLACES) agents.push({ place, no: (await registerSharedAgent(database, { newId: newId('agt'), region: place, version: '0.1.0', arch: 'x64', nowMs: nowMs - AGE_MS })).no });
+  for (const place of PLACES)
+    agents.push({
+      place,
+      no: (
+        await registerSharedAgent(database, {
+          newId: newId('agt'),
+          region: place,
+          version: '0.1.0',
+          arch: 'x64',
+          nowMs: nowMs - AGE_MS,
+        })
+      ).no,
+    });
   const monitors = await makeMonitors({ installation, url, newId }, nowMs);
   const { webhook: channelId, chat } = await makeChannels({ installation, url, newId }, nowMs - AGE_MS);
   await tellPast(installation, monitors, nowMs);
@@ -48,13 +66,22 @@ export async function writeStory({ installation, url, newId }: Tools): Promise<W
   const paused = monitors.find(({ told }) => told.isPaused);
   if (paused !== undefined) await ask({ installation, url }, `/monitors/${paused.id}/pause`);
   while ((await rollNextHour(database, nowMs + 600_000)).outcome === 'rolled');
-  for (const window of endedPeriods(nowMs)) await makeReport({ database, newId, publicUrl: url }, { tenantId, window, nowMs, isTold: false });
+  for (const window of endedPeriods(nowMs))
+    await makeReport({ database, newId, publicUrl: url }, { tenantId, window, nowMs, isTold: false });
   for (const { no } of agents) await touchAgent(database, no, Date.now());
   return await findWritten({ installation, url, newId }, { monitors, channelId });
 }
 
-async function ask({ installation, url }: Pick<Tools, 'installation' | 'url'>, path: string, body: object = {}): Promise<Record<string, unknown>> {
-  const response = await fetch(`${url}/v1${path}`, { method: 'POST', headers: { Authorization: `Bearer ${installation.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+async function ask(
+  { installation, url }: Pick<Tools, 'installation' | 'url'>,
+  path: string,
+  body: object = {},
+): Promise<Record<string, unknown>> {
+  const response = await fetch(`${url}/v1${path}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${installation.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
   if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as Record<string, unknown>;
 }
@@ -63,16 +90,31 @@ async function makeMonitors(tools: Tools, nowMs: number): Promise<Made[]> {
   const made: Made[] = [];
   for (const told of MONITORS) {
     const { id } = await ask(tools, '/monitors', { interval_seconds: INTERVAL_MS / 1000, ...told.settings });
-    const [row] = await runWith(tools.installation.database)<{ no: number }>('UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1 RETURNING no', [id, Math.floor((nowMs - AGE_MS) / 1000)]);
+    const [row] = await runWith(tools.installation.database)<{ no: number }>(
+      'UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1 RETURNING no',
+      [id, Math.floor((nowMs - AGE_MS) / 1000)],
+    );
     made.push({ told, id: String(id), no: row?.no ?? 0 });
   }
   return made;
 }
 
-async function makeChannels({ installation: { database, tenantId }, newId }: Tools, nowMs: number): Promise<{ webhook: string; chat: string }> {
+async function makeChannels(
+  { installation: { database, tenantId }, newId }: Tools,
+  nowMs: number,
+): Promise<{ webhook: string; chat: string }> {
   const [webhook, chat, team] = [newId('nch'), newId('nch'), newId('nch')];
   const common = { tenantId, status: 'connected' as const, allMonitors: true, monitorIds: [], nowMs };
-  await createChannel(database, { ...common, id: webhook, type: 'webhook', name: 'On-call', webhook: { url: 'https://alerts.northwind.example/spotcheck', signingSecret: `whsec_${Buffer.from('not a secret at all, in a picture').toString('base64')}` } });
+  await createChannel(database, {
+    ...common,
+    id: webhook,
+    type: 'webhook',
+    name: 'On-call',
+    webhook: {
+      url: 'https://alerts.northwind.example/spotcheck',
+      signingSecret: `whsec_${Buffer.from('not a secret at all, in a picture').toString('base64')}`,
+    },
+  });
   await createChannel(database, { ...common, id: chat, type: 'telegram', name: 'Operations', wantsReports: true });
   await createChannel(database, { ...common, id: team, type: 'slack', name: 'Team', status: 'pending' });
   return { webhook, chat };
@@ -83,28 +125,49 @@ async function tellPast({ database, tenantId }: Installation, monitors: readonly
   const transitions: NewTransition[] = [];
   for (const { told, id } of monitors) {
     const ends = { monitorId: id, tenantId, cause: null, reason: null, evidence: {} };
-    const steps: NewTransition[] = [{ ...ends, sequence: 1, from: 'pending', to: 'up', atMs: nowMs - AGE_MS, detectedAtMs: nowMs - AGE_MS }];
+    const steps: NewTransition[] = [
+      { ...ends, sequence: 1, from: 'pending', to: 'up', atMs: nowMs - AGE_MS, detectedAtMs: nowMs - AGE_MS },
+    ];
     for (const { agoMinutes, lastsMinutes, kind } of told.troubles.toSorted((a, b) => b.agoMinutes - a.agoMinutes)) {
       const fromMs = nowMs - agoMinutes * 60_000;
       if (told.levelMs !== null && fromMs > nowMs - DECIDED_MS) continue;
       const { verdict, cause, reason } = SEEN[kind];
       const toMs = fromMs + lastsMinutes * 60_000;
-      steps.push({ ...ends, sequence: steps.length + 1, from: 'up', to: verdict, atMs: fromMs, detectedAtMs: fromMs + 60_000, cause, reason });
+      steps.push({
+        ...ends,
+        sequence: steps.length + 1,
+        from: 'up',
+        to: verdict,
+        atMs: fromMs,
+        detectedAtMs: fromMs + 60_000,
+        cause,
+        reason,
+      });
       steps.push({ ...ends, sequence: steps.length + 1, from: verdict, to: 'up', atMs: toMs, detectedAtMs: toMs });
     }
     transitions.push(...steps);
-    await runWith(database)(`UPDATE monitors SET state = 'up', state_since = $2, sequence = $3 WHERE id = $1`, [id, steps.at(-1)?.atMs, steps.length]);
+    await runWith(database)(`UPDATE monitors SET state = 'up', state_since = $2, sequence = $3 WHERE id = $1`, [
+      id,
+      steps.at(-1)?.atMs,
+      steps.length,
+    ]);
   }
   await insertTransitions(runOn(database.pool), transitions);
   await runWith(database)(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution)
-     SELECT 'inc_' || lower(md5(t.monitor_id || t.sequence)), t.tenant_id, t.monitor_id, m.name, t.to_state, t.reason, '{frankfurt,virginia}', t.at, t.detected_at, e.at, 'recovered'
-     FROM transitions t JOIN transitions e ON e.monitor_id = t.monitor_id AND e.sequence = t.sequence + 1 JOIN monitors m ON m.id = t.monitor_id WHERE t.to_state IN ('down', 'degraded')`,
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+     detected_at, resolved_at, resolution)
+     SELECT 'inc_' || lower(md5(t.monitor_id || t.sequence)), t.tenant_id, t.monitor_id, m.name, t.to_state, t.reason,
+       '{frankfurt,virginia}', t.at, t.detected_at, e.at, 'recovered'
+     FROM transitions t JOIN transitions e ON e.monitor_id = t.monitor_id AND e.sequence = t.sequence + 1
+       JOIN monitors m ON m.id = t.monitor_id WHERE t.to_state IN ('down', 'degraded')`,
   );
 }
 
 /** Every check of the last days: the older ones as they are stored, the newest as they come to the evaluator. */
-async function check({ installation, url, newId }: Tools, { monitors, agents, nowMs }: { monitors: readonly Made[]; agents: readonly Agent[]; nowMs: number }): Promise<void> {
+async function check(
+  { installation, url, newId }: Tools,
+  { monitors, agents, nowMs }: { monitors: readonly Made[]; agents: readonly Agent[]; nowMs: number },
+): Promise<void> {
   const { database } = installation;
   const random = createNoise();
   const clock = { ms: 0 };
@@ -125,31 +188,67 @@ async function check({ installation, url, newId }: Tools, { monitors, agents, no
   }
 }
 
-function checksOf({ told, no }: Made, { agents, atMs, nowMs, random }: { agents: readonly Agent[]; atMs: number; nowMs: number; random: ReturnType<typeof createNoise> }): MeasuredResult[] {
+function checksOf(
+  { told, no }: Made,
+  {
+    agents,
+    atMs,
+    nowMs,
+    random,
+  }: { agents: readonly Agent[]; atMs: number; nowMs: number; random: ReturnType<typeof createNoise> },
+): MeasuredResult[] {
   const { levelMs, troubles, settings } = told;
   if (levelMs === null || settings.type === 'dns') return [];
   const minutes = (nowMs - atMs) / 60_000;
-  const trouble = troubles.find(({ agoMinutes, lastsMinutes }) => minutes <= agoMinutes && minutes > agoMinutes - lastsMinutes) ?? (minutes === 0 ? troubles.find(({ agoMinutes, lastsMinutes }) => agoMinutes === lastsMinutes) : undefined);
+  const trouble =
+    troubles.find(({ agoMinutes, lastsMinutes }) => minutes <= agoMinutes && minutes > agoMinutes - lastsMinutes) ??
+    (minutes === 0 ? troubles.find(({ agoMinutes, lastsMinutes }) => agoMinutes === lastsMinutes) : undefined);
   return agents.map(({ no: agentNo, place }) => {
     const took = answerMs(random, { levelMs, atMs, place });
     // One place does not see it: that is what several are for.
     const seen = trouble !== undefined && place !== 'singapore' ? SEEN[trouble.kind] : null;
     const latencyMs = seen === null ? took : seen.latencyMs;
-    const phases = latencyMs !== null && settings.type === undefined && atMs % 600_000 === 0 ? phasesOf(latencyMs) : null;
+    const phases =
+      latencyMs !== null && settings.type === undefined && atMs % 600_000 === 0 ? phasesOf(latencyMs) : null;
     const common = { monitorNo: no, agentNo, dueAtMs: atMs, checksVersion: 1, latencyMs, phases };
-    if (seen === null) return { ...common, verdict: 'up', cause: null, reason: null, httpStatus: settings.type === undefined ? 200 : null, answer: null };
-    return { ...common, verdict: seen.verdict, cause: seen.cause, reason: seen.reason, httpStatus: seen.httpStatus, answer: answerOf(trouble?.kind) };
+    if (seen === null)
+      return {
+        ...common,
+        verdict: 'up',
+        cause: null,
+        reason: null,
+        httpStatus: settings.type === undefined ? 200 : null,
+        answer: null,
+      };
+    return {
+      ...common,
+      verdict: seen.verdict,
+      cause: seen.cause,
+      reason: seen.reason,
+      httpStatus: seen.httpStatus,
+      answer: answerOf(trouble?.kind),
+    };
   });
 }
 
 function phasesOf(ms: number) {
   const share = (part: number) => Math.max(1, Math.round(ms * part));
-  return { dnsMs: share(0.06), connectMs: share(0.14), tlsMs: share(0.22), firstByteMs: share(0.5), downloadMs: share(0.08) };
+  return {
+    dnsMs: share(0.06),
+    connectMs: share(0.14),
+    tlsMs: share(0.22),
+    firstByteMs: share(0.5),
+    downloadMs: share(0.08),
+  };
 }
 
 function answerOf(kind: Trouble | undefined): MeasuredResult['answer'] {
   if (kind !== 'unavailable') return null;
-  return { status: 503, headers: { 'content-type': 'application/json', 'retry-after': '30', server: 'envoy' }, body: '{"status":"unavailable","reason":"no healthy upstream: inventory"}' };
+  return {
+    status: 503,
+    headers: { 'content-type': 'application/json', 'retry-after': '30', server: 'envoy' },
+    body: '{"status":"unavailable","reason":"no healthy upstream: inventory"}',
+  };
 }
 
 /** Whatever is on its way has arrived, but for one that took a second attempt. */
@@ -159,16 +258,45 @@ async function deliver({ database }: Installation, channelId: string): Promise<v
     const claimed = await claimNextDelivery(database, channelId, { nowMs, claimMs: 10_000 });
     if (claimed === null) break;
     const isTried = number % 5 === 1 && claimed.attempt === 1;
-    await recordAttempt(database, { deliveryId: claimed.deliveryId, attempt: claimed.attempt, outcome: isTried ? 'retry' : 'delivered', statusCode: isTried ? 502 : 204, durationMs: 80 + 7 * (number % 9), error: isTried ? 'answered with 502' : null, response: null, finishedAtMs: nowMs, nextAttemptAtMs: isTried ? nowMs : null });
+    await recordAttempt(database, {
+      deliveryId: claimed.deliveryId,
+      attempt: claimed.attempt,
+      outcome: isTried ? 'retry' : 'delivered',
+      statusCode: isTried ? 502 : 204,
+      durationMs: 80 + 7 * (number % 9),
+      error: isTried ? 'answered with 502' : null,
+      response: null,
+      finishedAtMs: nowMs,
+      nextAttemptAtMs: isTried ? nowMs : null,
+    });
   }
 }
 
-async function findWritten({ installation: { database, tenantId }, newId }: Tools, { monitors, channelId }: { monitors: readonly Made[]; channelId: string }): Promise<Written> {
+async function findWritten(
+  { installation: { database, tenantId }, newId }: Tools,
+  { monitors, channelId }: { monitors: readonly Made[]; channelId: string },
+): Promise<Written> {
   const run = runWith(database);
   const monitorId = monitors[0]?.id ?? '';
-  const [incident] = await run<{ id: string }>('UPDATE incidents SET acknowledged_at = detected_at + 240000, acknowledged_by = $2 WHERE monitor_id = $1 AND resolved_at IS NULL RETURNING id', [monitorId, 'Ada Park']);
-  const [report] = await run<{ id: string }>(`SELECT id FROM reports WHERE tenant_id = $1 ORDER BY period = 'week' DESC, period_start DESC LIMIT 1`, [tenantId]);
+  const [incident] = await run<{ id: string }>(
+    'UPDATE incidents SET acknowledged_at = detected_at + 240000, acknowledged_by = $2 WHERE monitor_id = $1 AND ' +
+      'resolved_at IS NULL RETURNING id',
+    [monitorId, 'Ada Park'],
+  );
+  const [report] = await run<{ id: string }>(
+    `SELECT id FROM reports WHERE tenant_id = $1 ORDER BY period = 'week' DESC, period_start DESC LIMIT 1`,
+    [tenantId],
+  );
   if (incident === undefined || report === undefined) throw new Error('The story has no open incident, or no report');
-  await addIncidentNote(database, { tenantId, id: incident.id }, { id: newId('note'), author: 'Ada Park', text: 'The inventory service refuses connections since the last deploy. Rolling back to 4.12.', createdAtMs: Date.now() - 900_000 });
+  await addIncidentNote(
+    database,
+    { tenantId, id: incident.id },
+    {
+      id: newId('note'),
+      author: 'Ada Park',
+      text: 'The inventory service refuses connections since the last deploy. Rolling back to 4.12.',
+      createdAtMs: Date.now() - 900_000,
+    },
+  );
   return { monitorId, incidentId: incident.id, channelId, reportId: report.id };
 }

@@ -1,6 +1,13 @@
 import { buildAgentMessage, type AgentState } from '../../core/agent/message.ts';
 import { decideSilence, type SilenceDecision } from '../../core/agent/silence.ts';
-import { listWatchedAgents, lookAtAgents, markHeld, markOffline, markOnline, type ChangedAgent } from '../../models/agent-watch.ts';
+import {
+  listWatchedAgents,
+  lookAtAgents,
+  markHeld,
+  markOffline,
+  markOnline,
+  type ChangedAgent,
+} from '../../models/agent-watch.ts';
 import { listWebhookChannels } from '../../models/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
 import { inPoolTransaction, runOn, type Run } from '../../models/sql.ts';
@@ -22,8 +29,9 @@ export type AgentRound = { offline: number; online: number; held: number; hasOwn
 const CHUNK = 500;
 
 /**
- * Looks once for agents that fell silent or are back (D-56) and tells their owners, straight on PostgreSQL: it works while the queues are
- * away. A round that another process makes at the same time changes nothing, for whoever changes an agent's row tells of it.
+ * Looks once for agents that fell silent or are back (D-56) and tells their owners, straight on PostgreSQL: it works
+ * while the queues are away. A round that another process makes at the same time changes nothing, for whoever changes
+ * an agent's row tells of it.
  */
 export async function watchAgents(dependencies: AgentWatchDependencies): Promise<AgentRound> {
   const { database } = dependencies;
@@ -31,8 +39,12 @@ export async function watchAgents(dependencies: AgentWatchDependencies): Promise
   if (look === null || !look.isDue) return { offline: 0, online: 0, held: 0, hasOwn: look?.hasOwn ?? false };
   const run = runOn(database.pool);
   const decision = decideSilence(await listWatchedAgents(run, look.door.atMs), look.door);
-  const online = await inChunks(decision.online, (nos) => change(dependencies, 'online', (within) => markOnline(within, nos)));
-  const offline = await inChunks(decision.offline, (silent) => change(dependencies, 'offline', (within) => markOffline(within, silent)));
+  const online = await inChunks(decision.online, (nos) =>
+    change(dependencies, 'online', (within) => markOnline(within, nos)),
+  );
+  const offline = await inChunks(decision.offline, (silent) =>
+    change(dependencies, 'offline', (within) => markOffline(within, silent)),
+  );
   const held = await hold(dependencies, decision.held);
   return { offline, online, held, hasOwn: look.hasOwn };
 }
@@ -44,26 +56,49 @@ async function inChunks<Item>(items: readonly Item[], work: (chunk: Item[]) => P
 }
 
 /** Marks agents and writes the deliveries of their events in one transaction; their jobs are added after the commit. */
-async function change(dependencies: AgentWatchDependencies, to: AgentState, mark: (run: Run) => Promise<ChangedAgent[]>): Promise<number> {
+async function change(
+  dependencies: AgentWatchDependencies,
+  to: AgentState,
+  mark: (run: Run) => Promise<ChangedAgent[]>,
+): Promise<number> {
   const { changed, deliveries } = await inPoolTransaction(dependencies.database, async (run) => {
     const marked = await mark(run);
-    const made = await makeDeliveries(run, marked.map((agent) => ({ ...agent, to })), dependencies);
+    const made = await makeDeliveries(
+      run,
+      marked.map((agent) => ({ ...agent, to })),
+      dependencies,
+    );
     await insertDeliveries(run, made);
     return { changed: marked, deliveries: made };
   });
-  for (const { id, tenantId, lastSeenAt } of changed) dependencies.log.info({ agent_id: id, tenant_id: tenantId, last_seen_at: lastSeenAt }, `agent.${to}`);
+  for (const { id, tenantId, lastSeenAt } of changed)
+    dependencies.log.info({ agent_id: id, tenant_id: tenantId, last_seen_at: lastSeenAt }, `agent.${to}`);
   if (changed.length > 0) dependencies.metrics.agentsChanged(to, changed.length);
   if (deliveries.length > 0) dependencies.announce(deliveries.map(firstAttempt));
   return changed.length;
 }
 
 /** One for each webhook of the agent's owner; shared agents are nobody's. */
-async function makeDeliveries(run: Run, changed: readonly (ChangedAgent & { to: AgentState })[], { now, newId, publicUrl }: AgentWatchDependencies): Promise<NewDelivery[]> {
+async function makeDeliveries(
+  run: Run,
+  changed: readonly (ChangedAgent & { to: AgentState })[],
+  { now, newId, publicUrl }: AgentWatchDependencies,
+): Promise<NewDelivery[]> {
   const owned = changed.flatMap((agent) => (agent.tenantId === null ? [] : [{ ...agent, tenantId: agent.tenantId }]));
-  const channels = Map.groupBy(await listWebhookChannels(run, [...new Set(owned.map(({ tenantId }) => tenantId))]), (channel) => channel.tenantId);
+  const channels = Map.groupBy(
+    await listWebhookChannels(run, [...new Set(owned.map(({ tenantId }) => tenantId))]),
+    (channel) => channel.tenantId,
+  );
   return owned.flatMap(({ id, tenantId, name, region, lastSeenAt, atMs, to }) => {
     const message = buildAgentMessage({ agent: { id, name, region }, state: to, atMs, lastSeenAt, publicUrl });
-    return (channels.get(tenantId) ?? []).map(({ channelId }) => ({ id: newId('dlv'), tenantId, channelId, monitorId: null, message, createdAtMs: now() }));
+    return (channels.get(tenantId) ?? []).map(({ channelId }) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message,
+      createdAtMs: now(),
+    }));
   });
 }
 

@@ -5,7 +5,10 @@ import type { DueCheck } from '../../models/checks.ts';
 /** A check whose certificate may be worth noting. */
 export type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
 
-/** Keeps what certificates https monitors show, for people and for the advisories of those with an expiry warning (D-27). */
+/**
+ * Keeps what certificates https monitors show, for people and for the advisories of those with an expiry warning
+ * (D-27).
+ */
 export type CertificateNotes = {
   /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
   note(checked: CheckedCertificate): void;
@@ -22,7 +25,10 @@ export type CertificateNotesOptions = {
   now: () => number;
 };
 
-/** How long a worker relies on what it has stored, in milliseconds: another one may have stored something else since, and monitors come and go. */
+/**
+ * How long a worker relies on what it has stored, in milliseconds: another one may have stored something else since,
+ * and monitors come and go.
+ */
 const RELIED_ON_MS = 6 * 3_600_000;
 
 /** Makes the notes of one worker: each monitor's certificate is stored once in six hours, and whenever it changes. */
@@ -65,7 +71,11 @@ export function createCertificateNotes({ store, waitMs, onFailure, now }: Certif
   };
 }
 
-function certificateOf({ monitorNo, target }: DueCheck, agentNo: number, observation: Observation | null): SeenCertificate | null {
+function certificateOf(
+  { monitorNo, target }: DueCheck,
+  agentNo: number,
+  observation: Observation | null,
+): SeenCertificate | null {
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
   // Many certificates name their hosts in an extension only: then it goes by the host that showed it.

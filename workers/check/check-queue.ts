@@ -5,6 +5,7 @@ import { markBehind } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts';
 import { sealAnswers } from '../../models/sealed-answers.ts';
+import type { HostPort } from '../../net/host-port.ts';
 import type { Probe } from '../../probes/index.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
@@ -12,19 +13,21 @@ import { LOOK_EARLY_MS } from '../../queues/looks.ts';
 import { checkQueueName } from '../../queues/names.ts';
 import type { RegionJob } from '../../queues/payloads.ts';
 import { phaseBeginsAt } from '../../queues/schedules.ts';
-import type { HostPort } from '../../net/host-port.ts';
 import { createDoingNotes } from '../doing-notes.ts';
 import type { Runtime } from '../runtime.ts';
 import { createCertificateNotes } from './certificate-notes.ts';
 import { createGate } from './gate.ts';
 import { createResultBatcher } from './result-batcher.ts';
-import { createTrialRunner } from './trials.ts';
 import { createChecker, createLooker, type CompletedCheck } from './run-checks.ts';
+import { createTrialRunner } from './trials.ts';
 
 /** Ticks in hand at a time: they mostly wait for their probes' moments. */
 const JOBS_AT_ONCE = 300;
 
-/** Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. Where as many wait besides, ticks read no more of them. */
+/**
+ * Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. Where as many wait
+ * besides, ticks read no more of them.
+ */
 const PROBES_AT_ONCE = 2000;
 
 /** Probes begun in one turn of the event loop: some 20 ms of work. */
@@ -33,7 +36,10 @@ const PROBES_PER_TURN = 50;
 /** Looks that are taken together: what a killed worker had taken waits for its tick. */
 const LOOKS_AT_ONCE = 500;
 
-/** A killed worker's ticks go to another one after this; a phase whose next tick was not yet added stands still until then. */
+/**
+ * A killed worker's ticks go to another one after this; a phase whose next tick was not yet added stands still until
+ * then.
+ */
 const LOCK_MS = 15_000;
 
 /** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
@@ -49,10 +55,20 @@ const KEEP_COMPLETED = 500;
  * `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never.
  * `probesAtOnce` is how many run at a time.
  */
-export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonly HostPort[] | undefined; probesAtOnce?: number | undefined };
+export type CheckWork = {
+  region: string;
+  probe: Probe;
+  selfCheckHosts?: readonly HostPort[] | undefined;
+  probesAtOnce?: number | undefined;
+};
 
-/** Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish. */
-export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork): { stop: () => Promise<void> } {
+/**
+ * Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish.
+ */
+export function workOnChecks(
+  runtime: Runtime,
+  { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork,
+): { stop: () => Promise<void> } {
   const { database, backend, queues, judge, metrics, log, now, noteDoing } = runtime;
   const certificates = createCertificateNotes({
     store: (seen) => storeCertificates(database, seen),
@@ -91,8 +107,15 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     onBehind: (agentNo: number) => void noteBehind(agentNo, now()),
   };
   const keepTicks = createChecker(dependencies);
-  const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
-  const tryOnce = createTrialRunner({ ...dependencies, database, onCrash: (error) => log.error({ err: error }, 'trial.crashed') });
+  const look = createLooker(
+    (agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }),
+    dependencies,
+  );
+  const tryOnce = createTrialRunner({
+    ...dependencies,
+    database,
+    onCrash: (error) => log.error({ err: error }, 'trial.crashed'),
+  });
   const work = async ({ data, id = '' }: Job<RegionJob>) => {
     if ('trialId' in data) return await tryOnce(data);
     const outcome = await ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));

@@ -4,13 +4,16 @@ import type { Hall } from './tick-line.ts';
 export type Gate = Hall & { pass: <Result>(work: () => Promise<Result>) => Promise<Result> };
 
 /**
- * `width` is how many are inside at a time, `perTurn` how many begin in one turn of the event loop: when more is due than can be done, turns
- * would otherwise take seconds, and everything that needs several of them, as fetching the next job does, would come to a standstill. The hall is
- * full when as many wait as are inside.
+ * `width` is how many are inside at a time, `perTurn` how many begin in one turn of the event loop: when more is due
+ * than can be done, turns would otherwise take seconds, and everything that needs several of them, as fetching the next
+ * job does, would come to a standstill. The hall is full when as many wait as are inside.
  */
 export type GateSize = { width: number; perTurn: number };
 
-/** Whoever waits knows who comes after: taking the first of an array costs as much as the array is long, and after an outage that is everybody. */
+/**
+ * Whoever waits knows who comes after: taking the first of an array costs as much as the array is long, and after an
+ * outage that is everybody.
+ */
 type Waiter = { pass: () => void; next: Waiter | null };
 
 /** Makes a gate; nobody passes those who wait. */

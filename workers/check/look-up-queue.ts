@@ -10,17 +10,29 @@ const LOOK_UPS_AT_ONCE = 10;
 /** A request waits a few seconds for its look-up: what a killed worker leaves behind is of no use to anybody. */
 const LOCK_MS = 15_000;
 
-/** Works on the pages that somebody who writes a monitor wants to know of; what a page says is found in the shared store afterwards. */
-export function workOnLookUps({ backend, log }: Pick<Runtime, 'backend' | 'log'>, readPage: VendorPageReader): { stop: () => Promise<void> } {
+/**
+ * Works on the pages that somebody who writes a monitor wants to know of; what a page says is found in the shared store
+ * afterwards.
+ */
+export function workOnLookUps(
+  { backend, log }: Pick<Runtime, 'backend' | 'log'>,
+  readPage: VendorPageReader,
+): { stop: () => Promise<void> } {
   const worker = backend.createWorker<LookUpJob>(
     QUEUES.lookUp,
     async (job) => {
       const page = findVendorPage(job.data.target);
       if (page === null) return { outcome: 'unknown' };
       const reading = await readPage(page, [], job.data.tenantId);
-      return reading.outcome === 'read' ? { outcome: 'read', components: reading.snapshot.components.length } : { outcome: 'failed', reason: reading.failure.reason };
+      return reading.outcome === 'read'
+        ? { outcome: 'read', components: reading.snapshot.components.length }
+        : { outcome: 'failed', reason: reading.failure.reason };
     },
-    { concurrency: LOOK_UPS_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'look_up.failed') },
+    {
+      concurrency: LOOK_UPS_AT_ONCE,
+      lockDurationMs: LOCK_MS,
+      onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'look_up.failed'),
+    },
   );
   return { stop: () => worker.close() };
 }

@@ -3,11 +3,17 @@ import type { ResultPayload } from '../../queues/payloads.ts';
 export type BatcherOptions = {
   /** Puts a batch into the evaluator's queue. */
   submit: (results: ResultPayload[]) => Promise<void>;
-  /** A batch that is no news waits for company this long at the most, in milliseconds: on PostgreSQL each job costs as much as twenty checks. */
+  /**
+   * A batch that is no news waits for company this long at the most, in milliseconds: on PostgreSQL each job costs as
+   * much as twenty checks.
+   */
   maxDelayMs: number;
   /** A batch with a result that may be news waits no longer than this after it, in milliseconds. */
   urgentDelayMs: number;
-  /** Such batches follow one another no closer than this, in milliseconds: when everything fails at once, the evaluator gets more in fewer jobs. */
+  /**
+   * Such batches follow one another no closer than this, in milliseconds: when everything fails at once, the evaluator
+   * gets more in fewer jobs.
+   */
   urgentGapMs: number;
   /** A batch of this size goes at once. */
   maxResults: number;
@@ -18,8 +24,8 @@ export type BatcherOptions = {
 /** Collects results of many checks into few jobs. */
 export type ResultBatcher = {
   /**
-   * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result `mayBeNews` unless it is
-   * up, as its monitor was: it may lead to an alert or end one.
+   * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result
+   * `mayBeNews` unless it is up, as its monitor was: it may lead to an alert or end one.
    */
   add(result: ResultPayload, mayBeNews: boolean): Promise<void>;
 };
@@ -30,7 +36,10 @@ type Batch = { results: ResultPayload[]; sent: Promise<void>; hasten: () => void
 const SUBMIT_ATTEMPTS = 120;
 const SUBMIT_PAUSE_MS = 1000;
 
-/** Makes a batcher. A check job completes when its last batch is in the queue, so that a killed worker's results are measured again. */
+/**
+ * Makes a batcher. A check job completes when its last batch is in the queue, so that a killed worker's results are
+ * measured again.
+ */
 export function createResultBatcher(options: BatcherOptions): ResultBatcher {
   let open: Batch | null = null;
   let nextUrgentAtMs = 0;

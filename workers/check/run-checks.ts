@@ -1,10 +1,10 @@
+import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
+import type { Observation } from '../../core/observation.ts';
 import { discountClock, discountStall } from '../../core/own-stall.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
 import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
-import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
 import { keepsPhases, phasesOf } from '../../core/seen-failure.ts';
-import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import { machineAheadMs } from '../../models/service-clock.ts';
@@ -18,8 +18,16 @@ import type { Gate } from './gate.ts';
 import type { ResultBatcher } from './result-batcher.ts';
 import { createTickLine, type Tick } from './tick-line.ts';
 
-/** A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness is the start minus the due time, in milliseconds. */
-export type CompletedCheck = { check: DueCheck; result: ResultPayload; observation: Observation | null; latenessMs: number };
+/**
+ * A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness
+ * is the start minus the due time, in milliseconds.
+ */
+export type CompletedCheck = {
+  check: DueCheck;
+  result: ResultPayload;
+  observation: Observation | null;
+  latenessMs: number;
+};
 
 export type CheckerDependencies = {
   listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
@@ -47,13 +55,19 @@ export type CheckerDependencies = {
 const MOST_NAMED = 20;
 
 /** An operator's mistake that can be mended, and no fault of the target's. */
-const UNREADABLE: Judgement = { verdict: 'none', cause: null, reason: 'The secrets of this monitor cannot be read with the present SECRET_KEYS' };
+const UNREADABLE: Judgement = {
+  verdict: 'none',
+  cause: null,
+  reason: 'The secrets of this monitor cannot be read with the present SECRET_KEYS',
+};
 
 /**
- * Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. Where more is due
- * than can be run, a phase waits in the line, and is then checked for its newest tick.
+ * Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results
+ * on. Where more is due than can be run, a phase waits in the line, and is then checked for its newest tick.
  */
-export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
+export function createChecker(
+  dependencies: CheckerDependencies,
+): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
   const { gate, listDueChecks, now, onBehind } = dependencies;
   const line = createTickLine(gate);
   return async (place, phaseBeginsAtMs) => {
@@ -64,7 +78,10 @@ export function createChecker(dependencies: CheckerDependencies): (place: Schedu
     const begun = await line(phaseKey(place), phaseBeginsAtMs, async (tick) => {
       reportLateness(tick.phaseBeginsAtMs);
       const due = await listDueChecks(place);
-      return { passedOver: tick.passedOver * due.length, outcomes: due.map((check) => keepTick(check, { place, tick }, dependencies)) };
+      return {
+        passedOver: tick.passedOver * due.length,
+        outcomes: due.map((check) => keepTick(check, { place, tick }, dependencies)),
+      };
     });
     if (begun === null) {
       onBehind?.(place.agentNo);
@@ -75,37 +92,66 @@ export function createChecker(dependencies: CheckerDependencies): (place: Schedu
   };
 }
 
-/** Makes the work of one look: takes the monitors of the agent that wait for it, some at a time until none is left, and starts their probes at once. */
-export function createLooker(takeLooks: (agentNo: number) => Promise<DueCheck[]>, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): (agentNo: number) => Promise<CheckOutcome> {
+/**
+ * Makes the work of one look: takes the monitors of the agent that wait for it, some at a time until none is left, and
+ * starts their probes at once.
+ */
+export function createLooker(
+  takeLooks: (agentNo: number) => Promise<DueCheck[]>,
+  dependencies: Omit<CheckerDependencies, 'listDueChecks'>,
+): (agentNo: number) => Promise<CheckOutcome> {
   return async (agentNo) => {
     const outcomes: CheckedOutcome[] = [];
     for (let due = await takeLooks(agentNo); due.length > 0; due = await takeLooks(agentNo)) {
-      outcomes.push(...(await Promise.all(due.map((check) => runCheck({ check, agentNo, dueAtMs: dependencies.now(), intervalSeconds: null }, dependencies)))));
+      outcomes.push(
+        ...(await Promise.all(
+          due.map((check) =>
+            runCheck({ check, agentNo, dueAtMs: dependencies.now(), intervalSeconds: null }, dependencies),
+          ),
+        )),
+      );
     }
     return summarise(outcomes);
   };
 }
 
-/** A check and the moment for which it is planned; `intervalSeconds` is null for a look between two ticks: a good one keeps no phases. */
+/**
+ * A check and the moment for which it is planned; `intervalSeconds` is null for a look between two ticks: a good one
+ * keeps no phases.
+ */
 type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
-/** Null when the tick came so late that the next one is nearer. One that waited in the line is run at once: those who come after it wait there too. */
-async function keepTick(check: DueCheck, { place, tick }: { place: SchedulePhase; tick: Tick }, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
+/**
+ * Null when the tick came so late that the next one is nearer. One that waited in the line is run at once: those who
+ * come after it wait there too.
+ */
+async function keepTick(
+  check: DueCheck,
+  { place, tick }: { place: SchedulePhase; tick: Tick },
+  dependencies: CheckerDependencies,
+): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = place;
   const dueAtMs = tick.phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
-  const startAtMs = tick.hasWaited ? dueAtMs : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
+  const startAtMs = tick.hasWaited
+    ? dueAtMs
+    : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
   return await runCheck({ check, agentNo, dueAtMs, intervalSeconds }, dependencies);
 }
 
 async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
-  const { startedAtMs, observation, judgement: measured } = await dependencies.gate.pass(() => holdingBodies(() => measure(due.check, dependencies)));
+  const {
+    startedAtMs,
+    observation,
+    judgement: measured,
+  } = await dependencies.gate.pass(() => holdingBodies(() => measure(due.check, dependencies)));
   const { check, agentNo, dueAtMs, intervalSeconds } = due;
   const { selfCheck } = dependencies;
-  const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
+  const judgement =
+    selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
   const { verdict } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
   const isKept = keepsPhases({ verdict, dueAtMs }, intervalSeconds ?? 0);
@@ -138,12 +184,26 @@ async function measure(
   if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(check.target));
-    const { judgement } = await judge({ target: check.target, observation, account: check.tenantId, check: `${check.monitorNo} ${check.checksVersion}` });
-    return { startedAtMs, observation, judgement: discountClock(discountStall(judgement, observation, ownTime), machineAheadMs()) };
+    const { judgement } = await judge({
+      target: check.target,
+      observation,
+      account: check.tenantId,
+      check: `${check.monitorNo} ${check.checksVersion}`,
+    });
+    return {
+      startedAtMs,
+      observation,
+      judgement: discountClock(discountStall(judgement, observation, ownTime), machineAheadMs()),
+    };
   } catch (error) {
-    if (error instanceof OutOfBodyMemory) return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: error.message } };
+    if (error instanceof OutOfBodyMemory)
+      return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: error.message } };
     onCrash(check, error);
-    return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };
+    return {
+      startedAtMs,
+      observation: null,
+      judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' },
+    };
   }
 }
 
@@ -162,6 +222,8 @@ function summarise(outcomes: readonly CheckedOutcome[], passedOver = 0): CheckOu
     down: count('down'),
     none: count('none'),
     dropped: outcomes.length - done.length + passedOver,
-    monitors: done.slice(0, MOST_NAMED).map(({ name, result }) => `${name}: ${result.verdict}${result.reason === null ? '' : `, ${result.reason}`}`),
+    monitors: done
+      .slice(0, MOST_NAMED)
+      .map(({ name, result }) => `${name}: ${result.verdict}${result.reason === null ? '' : `, ${result.reason}`}`),
   };
 }

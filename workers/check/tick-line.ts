@@ -1,8 +1,17 @@
-/** A tick of a phase as its turn comes: the newest one that has come meanwhile, and for how many older ones it stands. */
+/**
+ * A tick of a phase as its turn comes: the newest one that has come meanwhile, and for how many older ones it stands.
+ */
 export type Tick = { phaseBeginsAtMs: number; passedOver: number; hasWaited: boolean };
 
-/** Waits for the turn of a phase's tick and does the first part of its work; null where an earlier tick of the phase still waits, which becomes this one. */
-export type TickLine = <Begun>(phase: string, phaseBeginsAtMs: number, begin: (tick: Tick) => Promise<Begun>) => Promise<Begun | null>;
+/**
+ * Waits for the turn of a phase's tick and does the first part of its work; null where an earlier tick of the phase
+ * still waits, which becomes this one.
+ */
+export type TickLine = <Begun>(
+  phase: string,
+  phaseBeginsAtMs: number,
+  begin: (tick: Tick) => Promise<Begun>,
+) => Promise<Begun | null>;
 
 /** Where checks wait that are in hand already. */
 export type Hall = { isFull: () => boolean; room: () => Promise<void> };
@@ -10,8 +19,9 @@ export type Hall = { isFull: () => boolean; room: () => Promise<void> };
 type Waiting = { tick: Tick; begin: (tick: Tick) => Promise<void> };
 
 /**
- * Makes the line of ticks that come while more checks are in hand than can begin soon. A tick that waits has read nothing yet, so that the line costs
- * no memory; each phase has one place in it, so that with too much to do all monitors come to their turns equally often.
+ * Makes the line of ticks that come while more checks are in hand than can begin soon. A tick that waits has read
+ * nothing yet, so that the line costs no memory; each phase has one place in it, so that with too much to do all
+ * monitors come to their turns equally often.
  */
 export function createTickLine(hall: Hall): TickLine {
   const waiting = new Map<string, Waiting>();
@@ -26,7 +36,8 @@ export function createTickLine(hall: Hall): TickLine {
       const [phase, { tick, begin }] = next;
       waiting.delete(phase);
       await begin(tick);
-      // Its checks stand in the hall by the next turn of the event loop, and only then it can be seen whether there is room for more.
+      // Its checks stand in the hall by the next turn of the event loop, and only then it can be seen whether there is
+      // room for more.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     isLetting = false;
@@ -46,7 +57,10 @@ export function createTickLine(hall: Hall): TickLine {
           const begun = begin(tick);
           resolve(begun);
           // Whoever waits for the tick hears of a failure; those behind it are let in all the same.
-          return begun.then(() => undefined, () => undefined);
+          return begun.then(
+            () => undefined,
+            () => undefined,
+          );
         },
       });
       if (!isLetting) void letIn();

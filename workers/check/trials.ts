@@ -1,6 +1,6 @@
+import type { CheckTarget } from '../../core/monitor.ts';
 import { discountClock, discountStall } from '../../core/own-stall.ts';
 import { describeTrial, type TrialOutcome } from '../../core/trial.ts';
-import type { CheckTarget } from '../../core/monitor.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/service-clock.ts';
@@ -20,18 +20,26 @@ const NOT_RUN: Judgement = { verdict: 'none', cause: null, reason: 'The check co
 /** Whose computing time previews of an older `web` use, which does not say for whom they are. */
 const PREVIEWS = 'previews';
 
-/** Makes the work of one trial: probes the target of a draft once, as a check would, and seals what was seen for the one who waits. Nothing is stored. Null: nobody waits any more. */
+/**
+ * Makes the work of one trial: probes the target of a draft once, as a check would, and seals what was seen for the one
+ * who waits. Nothing is stored. Null: nobody waits any more.
+ */
 export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJob) => Promise<TrialReturn | null> {
   const { database, gate, now } = dependencies;
   return async ({ trialId, tenantId, sealedTarget, untilMs }) => {
     if (now() >= untilMs) return null;
     const target = openTrialTarget(database, trialId, sealedTarget);
-    const outcome = await gate.pass(() => holdingBodies(() => probeOnce({ target, account: tenantId ?? PREVIEWS }, dependencies)));
+    const outcome = await gate.pass(() =>
+      holdingBodies(() => probeOnce({ target, account: tenantId ?? PREVIEWS }, dependencies)),
+    );
     return { sealedOutcome: sealTrialOutcome(database, trialId, outcome) };
   };
 }
 
-async function probeOnce({ target, account }: { target: CheckTarget; account: string }, { probe, judge, watchStalls, onCrash }: TrialDependencies): Promise<TrialOutcome> {
+async function probeOnce(
+  { target, account }: { target: CheckTarget; account: string },
+  { probe, judge, watchStalls, onCrash }: TrialDependencies,
+): Promise<TrialOutcome> {
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(target));
     const { judgement, conditions } = await judge({ target, observation, account, check: null });

@@ -17,8 +17,9 @@ export type HealthNoteDependencies = Pick<Runtime, 'database' | 'newId' | 'now' 
 };
 
 /**
- * Makes what notes at a channel that a delivery came to nothing there, and tells the owner's other chats once of a channel that keeps failing.
- * Nothing is switched off. Rejects only when the database is away: at worst one failure is not counted.
+ * Makes what notes at a channel that a delivery came to nothing there, and tells the owner's other chats once of a
+ * channel that keeps failing. Nothing is switched off. Rejects only when the database is away: at worst one failure is
+ * not counted.
  */
 export function createFailureNote(dependencies: HealthNoteDependencies): (failed: FailedDelivery) => Promise<void> {
   const { database, now, log } = dependencies;
@@ -27,14 +28,17 @@ export function createFailureNote(dependencies: HealthNoteDependencies): (failed
     if (channel === null || channel.isTold || !isFailing(channel, now())) return;
     const told = await tell(dependencies, { ...channel, lastError: failed.error });
     if (told.length === 0) return;
-    log.warn({ channel_id: channel.id, tenant_id: channel.tenantId, failures: channel.failures, told: told.length }, 'channel.failing');
+    log.warn(
+      { channel_id: channel.id, tenant_id: channel.tenantId, failures: channel.failures, told: told.length },
+      'channel.failing',
+    );
     await enqueueTellings(dependencies, told);
   };
 }
 
 /**
- * Makes what marks a chat channel as lost and tells the owner's other chats in the same transaction: of several that find the same one does.
- * Rejects only when the database is away: the next alert then finds it again.
+ * Makes what marks a chat channel as lost and tells the owner's other chats in the same transaction: of several that
+ * find the same one does. Rejects only when the database is away: the next alert then finds it again.
  */
 export function createLossNote(dependencies: HealthNoteDependencies): (lost: LostConnection) => Promise<void> {
   const { database, newId, publicUrl, now, log } = dependencies;
@@ -47,20 +51,43 @@ export function createLossNote(dependencies: HealthNoteDependencies): (lost: Los
 }
 
 /** Of several processes that find the same, the one whose mark is first tells. */
-async function tell({ database, now, newId, publicUrl }: HealthNoteDependencies, channel: FailingChannel & { lastError: string }): Promise<NewDelivery[]> {
+async function tell(
+  { database, now, newId, publicUrl }: HealthNoteDependencies,
+  channel: FailingChannel & { lastError: string },
+): Promise<NewDelivery[]> {
   const { id, tenantId, name, type, failures, failingSinceMs, lastError } = channel;
   const nowMs = now();
-  const message = buildChannelMessage({ channel: { id, name, type }, failures, failingSinceMs, lastError, nowMs, publicUrl });
+  const message = buildChannelMessage({
+    channel: { id, name, type },
+    failures,
+    failingSinceMs,
+    lastError,
+    nowMs,
+    publicUrl,
+  });
   return await inPoolTransaction(database, async (run) => {
     const channelIds = await claimTelling(run, { channelId: id, nowMs });
-    const deliveries = channelIds.map((channelId) => ({ id: newId('dlv'), tenantId, channelId, monitorId: null, message, createdAtMs: nowMs }));
+    const deliveries = channelIds.map((channelId) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message,
+      createdAtMs: nowMs,
+    }));
     await insertDeliveries(run, deliveries);
     return deliveries;
   });
 }
 
-/** Adds the jobs of deliveries that tell of channels and are committed. The rows are there: a queue that is away costs only time. */
-export async function enqueueTellings({ queues, log }: Pick<HealthNoteDependencies, 'queues' | 'log'>, deliveries: readonly NewDelivery[]): Promise<void> {
+/**
+ * Adds the jobs of deliveries that tell of channels and are committed. The rows are there: a queue that is away costs
+ * only time.
+ */
+export async function enqueueTellings(
+  { queues, log }: Pick<HealthNoteDependencies, 'queues' | 'log'>,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
   if (deliveries.length === 0) return;
   try {
     await queues.enqueueAttempts(deliveries.map(firstAttempt));

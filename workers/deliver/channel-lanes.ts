@@ -2,26 +2,33 @@
 export const LANES_PER_CHANNEL = 4;
 
 /**
- * What is due but has to wait for another attempt's end is looked at again after this, in milliseconds, then after twice as long and so on: that
- * attempt may be another process'. So nothing waits much longer than what it waits for.
+ * What is due but has to wait for another attempt's end is looked at again after this, in milliseconds, then after
+ * twice as long and so on: that attempt may be another process'. So nothing waits much longer than what it waits for.
  */
 const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 1000;
 
-/** What came of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found nothing left. */
+/**
+ * What came of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found
+ * nothing left.
+ */
 export type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
 
 export type ChannelLanes = {
   /**
-   * Works off what the channel has due, in the claims' order. Resolves at once, with no outcomes, where lanes of the channel are at work: they
-   * will find what the caller came for. Rejects with the first failure of a claim or an attempt, after the last lane has ended.
+   * Works off what the channel has due, in the claims' order. Resolves at once, with no outcomes, where lanes of the
+   * channel are at work: they will find what the caller came for. Rejects with the first failure of a claim or an
+   * attempt, after the last lane has ended.
    */
   run(channelId: string): Promise<LanesResult>;
   /** Lets every lane finish the attempt in its hand and claim no other. */
   stop(): void;
 };
 
-/** What a claim found; `hasMore`: it saw something else that was due and that nobody had claimed, though it may have to wait for its turn. */
+/**
+ * What a claim found; `hasMore`: it saw something else that was due and that nobody had claimed, though it may have to
+ * wait for its turn.
+ */
 export type Claim<Claimed> = { claimed: Claimed | null; hasMore: boolean };
 
 export type LaneWork<Claimed> = {
@@ -47,10 +54,10 @@ type Channel = {
 };
 
 /**
- * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing is left, so that a
- * receiver that hangs holds its lanes and nobody else's. Where all that is left has to wait for its turn, one lane stays and looks again. The
- * first caller of a channel waits for all its lanes; memory follows the channels at work. What a caller comes for must be visible to a claim
- * before it calls.
+ * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing
+ * is left, so that a receiver that hangs holds its lanes and nobody else's. Where all that is left has to wait for its
+ * turn, one lane stays and looks again. The first caller of a channel waits for all its lanes; memory follows the
+ * channels at work. What a caller comes for must be visible to a claim before it calls.
  */
 export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed>): ChannelLanes {
   const channels = new Map<string, Channel>();
@@ -64,7 +71,8 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
     channel.lanesAtWork += 1;
     let lookMs = FIRST_LOOK_MS;
     try {
-      // From this look on until the lane has left nothing may wait: who came in between would count on a lane that is gone.
+      // From this look on until the lane has left nothing may wait: who came in between would count on a lane that is
+      // gone.
       while (mayHaveMore(channel)) {
         if (isStopped) {
           channel.result.isCutShort = true;
@@ -137,7 +145,10 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
   };
 }
 
-/** Runs the lanes of several channels and adds up what came of them. Waits for the slowest; rejects only then, with the first failure. */
+/**
+ * Runs the lanes of several channels and adds up what came of them. Waits for the slowest; rejects only then, with the
+ * first failure.
+ */
 export async function runLanes(lanes: ChannelLanes, channelIds: readonly string[]): Promise<LanesResult> {
   const runs = await Promise.allSettled(channelIds.map((channelId) => lanes.run(channelId)));
   const sum = noResult();
@@ -163,7 +174,17 @@ function mayHaveMore({ arrivals, servedArrivals }: Channel): boolean {
 }
 
 function newChannel(id: string): Channel {
-  return { id, lanesAtWork: 0, arrivals: 0, servedArrivals: 0, news: 0, wake: null, result: noResult(), failures: [], ended: Promise.withResolvers() };
+  return {
+    id,
+    lanesAtWork: 0,
+    arrivals: 0,
+    servedArrivals: 0,
+    news: 0,
+    wake: null,
+    result: noResult(),
+    failures: [],
+    ended: Promise.withResolvers(),
+  };
 }
 
 function noResult(): LanesResult {

@@ -13,7 +13,10 @@ export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
   announce: (outcome: EvaluationOutcome) => void;
 };
 
-/** What a round did: deadlines that passed, and things seen that were decided. `isAwake`: there are heartbeats that wait for pings. */
+/**
+ * What a round did: deadlines that passed, and things seen that were decided. `isAwake`: there are heartbeats that wait
+ * for pings.
+ */
 export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 
 /** Deadlines, and things seen, of one round. */
@@ -23,8 +26,9 @@ const MOST_A_ROUND = 500;
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * Looks once for deadlines that passed and decides everything that was seen of heartbeats (D-29), straight on PostgreSQL: it works while the
- * queues are away. A round that breaks off, or that another process makes at the same time, changes nothing: results are known by their time.
+ * Looks once for deadlines that passed and decides everything that was seen of heartbeats (D-29), straight on
+ * PostgreSQL: it works while the queues are away. A round that breaks off, or that another process makes at the same
+ * time, changes nothing: results are known by their time.
  */
 export async function watchHeartbeats(dependencies: WatchDependencies): Promise<WatchRound> {
   const seen = await lookAround(dependencies.database);
@@ -51,5 +55,17 @@ export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided
 function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingSight): MeasuredResult {
   const { verdict, cause, reason } = judgeHeartbeat({ observation, settings });
   const latencyMs = observation.latencyMs === null ? null : Math.min(observation.latencyMs, MAX_LATENCY_MS);
-  return { monitorNo, agentNo, checksVersion, dueAtMs: observation.startedAt, verdict, cause, reason, latencyMs, httpStatus: null, phases: null, answer: null };
+  return {
+    monitorNo,
+    agentNo,
+    checksVersion,
+    dueAtMs: observation.startedAt,
+    verdict,
+    cause,
+    reason,
+    latencyMs,
+    httpStatus: null,
+    phases: null,
+    answer: null,
+  };
 }

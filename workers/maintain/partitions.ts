@@ -1,8 +1,8 @@
-import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
+import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { isTimeDoubtful } from '../../models/service-time.ts';
-import { DOUBT_MS } from './retention.ts';
 import type { Runtime } from '../runtime.ts';
+import { DOUBT_MS } from './retention.ts';
 
 /** The longest that any plan keeps single results, in days: a partition holds those of every tenant. */
 const RAW_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((limits) => limits.resultDays));
@@ -11,7 +11,12 @@ const RAW_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((limits) => limits.r
 const HOURLY_DAYS = 100;
 const DAILY_DAYS = 26 * 31;
 
-const KEPT_DAYS = { check_results: RAW_DAYS, heartbeat_pings: RAW_DAYS, hourly_rollups: HOURLY_DAYS, daily_rollups: DAILY_DAYS };
+const KEPT_DAYS = {
+  check_results: RAW_DAYS,
+  heartbeat_pings: RAW_DAYS,
+  hourly_rollups: HOURLY_DAYS,
+  daily_rollups: DAILY_DAYS,
+};
 
 /** Makes the partitions of the days to come and drops those that no plan keeps, unless the time is in doubt. */
 export async function keepPartitions({ database, now }: Runtime): Promise<{ dropped: string[] }> {

@@ -1,10 +1,10 @@
 import { chooseDefaultSources } from '../../core/default-sources.ts';
 import { noScheduleChange } from '../../core/schedule.ts';
-import { assignMissingSources, listCheckRegions } from '../../models/agents.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
+import { assignMissingSources, listCheckRegions } from '../../models/agents.ts';
 import { listOverdueChannels } from '../../models/deliveries.ts';
-import { listForgottenLooks, listOccupiedPhases } from '../../models/schedule.ts';
 import { pullBackTimes } from '../../models/future-times.ts';
+import { listForgottenLooks, listOccupiedPhases } from '../../models/schedule.ts';
 import { findSetBack } from '../../models/service-time.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
@@ -33,17 +33,31 @@ const ROUND_MS = 10_000;
  * a while after the service's time was set back it also takes away what was written of the time before. One process at
  * a time.
  */
-export async function reconcile({ database, queues, metrics, now, log }: Runtime): Promise<{ schedules: number; deliveries: number }> {
+export async function reconcile({
+  database,
+  queues,
+  metrics,
+  now,
+  log,
+}: Runtime): Promise<{ schedules: number; deliveries: number }> {
   const mended = await withAdvisoryLock(database, 'reconcile', async () => {
     const nowMs = now();
     const regions = await listCheckRegions(database);
     const isSetBack = await findSetBack(runOn(database.pool), nowMs);
     if (isSetBack) {
-      await inPoolTransaction(database, (_run, client) => pullBackTimes(client, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }));
+      await inPoolTransaction(database, (_run, client) =>
+        pullBackTimes(client, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }),
+      );
       await queues.forgetTime(regions);
     }
-    await queues.applyScheduleChange(await assignMissingSources(database, { choose: chooseDefaultSources, nowMs }), regions);
-    await queues.applyScheduleChange({ ...noScheduleChange(), looks: await listForgottenLooks(database, nowMs - FORGOTTEN_AFTER_MS) }, regions);
+    await queues.applyScheduleChange(
+      await assignMissingSources(database, { choose: chooseDefaultSources, nowMs }),
+      regions,
+    );
+    await queues.applyScheduleChange(
+      { ...noScheduleChange(), looks: await listForgottenLooks(database, nowMs - FORGOTTEN_AFTER_MS) },
+      regions,
+    );
     const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
     const schedules = await queues.reconcileSchedules(await listOccupiedPhases(database), regions, { nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });

@@ -1,6 +1,6 @@
+import { findBootstrapState, storeBootstrap, touchBootstrap, type BootstrapState } from '../../models/registries.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
-import { findBootstrapState, storeBootstrap, touchBootstrap, type BootstrapState } from '../../models/registries.ts';
 import { parseBootstrap } from '../../probes/domain/rdap-bootstrap.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -12,16 +12,29 @@ const RECENT_MS = 20 * 3_600_000;
 const DEADLINE_MS = 15_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Refreshes the registry of RDAP services by a conditional request (D-27). Where that fails the old one stays, or the program's own snapshot where there is none. */
-export async function refreshRegistries({ database, now, log }: Runtime, { url, http }: RegistrySource): Promise<{ registries: 'recent' | 'unchanged' | 'stored' | 'failed' }> {
+/**
+ * Refreshes the registry of RDAP services by a conditional request (D-27). Where that fails the old one stays, or the
+ * program's own snapshot where there is none.
+ */
+export async function refreshRegistries(
+  { database, now, log }: Runtime,
+  { url, http }: RegistrySource,
+): Promise<{ registries: 'recent' | 'unchanged' | 'stored' | 'failed' }> {
   const state = await findBootstrapState(database);
   if (state !== null && now() - state.checkedAtMs < RECENT_MS) return { registries: 'recent' };
-  const exchange = await http({ url: new URL(url), method: 'GET', headers: headersFor(state), deadlineMs: DEADLINE_MS, bodyLimit: () => MAX_BYTES });
+  const exchange = await http({
+    url: new URL(url),
+    method: 'GET',
+    headers: headersFor(state),
+    deadlineMs: DEADLINE_MS,
+    bodyLimit: () => MAX_BYTES,
+  });
   if (exchange.outcome === 'answered' && exchange.status === 304 && state !== null) {
     await touchBootstrap(database, now());
     return { registries: 'unchanged' };
   }
-  const services = exchange.outcome === 'answered' && exchange.status === 200 ? parseBootstrap(exchange.body.toString('utf8')) : null;
+  const services =
+    exchange.outcome === 'answered' && exchange.status === 200 ? parseBootstrap(exchange.body.toString('utf8')) : null;
   if (exchange.outcome === 'failed' || services === null) {
     log.warn({ url, reason: explain(exchange) }, 'registries.not_refreshed');
     return { registries: 'failed' };

@@ -1,6 +1,6 @@
-import { MAX_STANDSTILL_MS } from '../../core/service-watch.ts';
 import { buildReportMessage } from '../../core/report/message.ts';
 import { endedPeriods, type ReportWindow } from '../../core/report/periods.ts';
+import { MAX_STANDSTILL_MS } from '../../core/service-watch.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listReportChannels } from '../../models/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
@@ -14,10 +14,16 @@ import { announce } from '../announce.ts';
 import { firstAttempt } from '../record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what there is. */
+/**
+ * Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what
+ * there is.
+ */
 const PATIENCE_MS = 6 * 3_600_000;
 
-/** How long one round begins reports, in milliseconds: another chore may be a long one as well, and two are all that run at once. The next round goes on. */
+/**
+ * How long one round begins reports, in milliseconds: another chore may be a long one as well, and two are all that run
+ * at once. The next round goes on.
+ */
 const ROUND_MS = 20_000;
 
 export type ReportsOptions = {
@@ -29,11 +35,14 @@ export type ReportsOptions = {
 export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
- * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and tells chats that want it of the newest
- * of each kind. Each is made once whatever runs at once, and made up for after days of standstill, once the sweep has found that. Where nothing is
- * to be made this is one query.
+ * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and tells chats
+ * that want it of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
+ * standstill, once the sweep has found that. Where nothing is to be made this is one query.
  */
-export async function makeReports(runtime: Runtime, { signal }: ReportsOptions = {}): Promise<{ reports: number; isUnfinished: boolean }> {
+export async function makeReports(
+  runtime: Runtime,
+  { signal }: ReportsOptions = {},
+): Promise<{ reports: number; isUnfinished: boolean }> {
   const { database, now } = runtime;
   const ended = endedPeriods(now());
   const newest = newestOf(ended);
@@ -42,8 +51,18 @@ export async function makeReports(runtime: Runtime, { signal }: ReportsOptions =
   if (!(await isWatched(runtime))) return { reports: 0, isUnfinished: true };
   const readyMs = Math.max(await rolledUntilMs(runOn(database.pool)), now() - PATIENCE_MS);
   const ready = ended.filter(({ endSeconds }) => endSeconds * 1000 <= readyMs);
-  const round: Round = { endMs: now() + ROUND_MS, ready, newest: new Set(newest.map(nameOf)), ...(signal && { signal }) };
-  return (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? { reports: 0, isUnfinished: false };
+  const round: Round = {
+    endMs: now() + ROUND_MS,
+    ready,
+    newest: new Set(newest.map(nameOf)),
+    ...(signal && { signal }),
+  };
+  return (
+    (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? {
+      reports: 0,
+      isUnfinished: false,
+    }
+  );
 }
 
 /**
@@ -57,8 +76,8 @@ async function isWatched({ database, now }: Runtime): Promise<boolean> {
 }
 
 /**
- * Makes one report with the deliveries of its summary, in one transaction; false where there is nothing to report on, or somebody else made it
- * first. The deliveries' jobs are for the caller to add.
+ * Makes one report with the deliveries of its summary, in one transaction; false where there is nothing to report on,
+ * or somebody else made it first. The deliveries' jobs are for the caller to add.
  */
 export async function makeReport(
   { database, newId, publicUrl }: ReportTools,
@@ -68,10 +87,18 @@ export async function makeReport(
   if (report === null) return { isMade: false, deliveries: [] };
   const id = newId('rep');
   return await inPoolTransaction(database, async (run) => {
-    if (!(await insertReport(run, { id, tenantId, window, ...report, nowMs }))) return { isMade: false, deliveries: [] };
+    if (!(await insertReport(run, { id, tenantId, window, ...report, nowMs })))
+      return { isMade: false, deliveries: [] };
     const channelIds = isTold ? await listReportChannels(run, tenantId) : [];
     const message = buildReportMessage({ id, window, summary: report.content.summary, publicUrl });
-    const deliveries = channelIds.map((channelId) => ({ id: newId('dlv'), tenantId, channelId, monitorId: null, message, createdAtMs: nowMs }));
+    const deliveries = channelIds.map((channelId) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message,
+      createdAtMs: nowMs,
+    }));
     await insertDeliveries(run, deliveries);
     return { isMade: true, deliveries };
   });
@@ -79,7 +106,11 @@ export async function makeReport(
 
 type Round = { endMs: number; ready: readonly ReportWindow[]; newest: ReadonlySet<string>; signal?: AbortSignal };
 
-async function makeAll(runtime: Runtime, tenants: readonly { id: string; createdAt: number }[], round: Round): Promise<{ reports: number; isUnfinished: boolean }> {
+async function makeAll(
+  runtime: Runtime,
+  tenants: readonly { id: string; createdAt: number }[],
+  round: Round,
+): Promise<{ reports: number; isUnfinished: boolean }> {
   const { log, now } = runtime;
   let reports = 0;
   let failure: unknown = null;
@@ -87,10 +118,12 @@ async function makeAll(runtime: Runtime, tenants: readonly { id: string; created
     try {
       for (const window of await listMissingReports(runtime.database, tenant, round.ready)) {
         if (now() >= round.endMs || round.signal?.aborted === true) return { reports, isUnfinished: true };
-        if (await makeOne(runtime, { tenantId: tenant.id, window, isTold: round.newest.has(nameOf(window)) })) reports += 1;
+        if (await makeOne(runtime, { tenantId: tenant.id, window, isTold: round.newest.has(nameOf(window)) }))
+          reports += 1;
       }
     } catch (error) {
-      // The tenant's later reports wait for this one: that the newest is missing is how the next round finds it. Other tenants do not.
+      // The tenant's later reports wait for this one: that the newest is missing is how the next round finds it. Other
+      // tenants do not.
       log.error({ err: error, tenant_id: tenant.id }, 'report.failed');
       failure ??= error;
     }
@@ -99,12 +132,24 @@ async function makeAll(runtime: Runtime, tenants: readonly { id: string; created
   return { reports, isUnfinished: false };
 }
 
-async function makeOne(runtime: Runtime, { tenantId, window, isTold }: { tenantId: string; window: ReportWindow; isTold: boolean }): Promise<boolean> {
+async function makeOne(
+  runtime: Runtime,
+  { tenantId, window, isTold }: { tenantId: string; window: ReportWindow; isTold: boolean },
+): Promise<boolean> {
   const startMs = runtime.now();
   const { isMade, deliveries } = await makeReport(runtime, { tenantId, window, nowMs: startMs, isTold });
   if (!isMade) return false;
   const { period, startSeconds } = window;
-  runtime.log.info({ tenant_id: tenantId, period, period_start: startSeconds, duration_ms: runtime.now() - startMs, deliveries: deliveries.length }, 'report.made');
+  runtime.log.info(
+    {
+      tenant_id: tenantId,
+      period,
+      period_start: startSeconds,
+      duration_ms: runtime.now() - startMs,
+      deliveries: deliveries.length,
+    },
+    'report.made',
+  );
   await announce(runtime, { transitions: [], deliveries: deliveries.map(firstAttempt) });
   return true;
 }

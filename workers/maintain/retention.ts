@@ -18,7 +18,10 @@ export const KEEP_DELIVERIES_DAYS = 30;
 /** Entries of the audit log are kept this long, in days: a year, and a month to look back over it. */
 const KEEP_AUDIT_DAYS = 400;
 
-/** What is known of a domain, and of the servers that were asked, goes this long after nobody wanted to know it any more, in days. */
+/**
+ * What is known of a domain, and of the servers that were asked, goes this long after nobody wanted to know it any
+ * more, in days.
+ */
 const KEEP_DOMAINS_DAYS = 30;
 
 /** A vendor's page that nobody has asked for so long is forgotten, in days. */
@@ -37,7 +40,19 @@ const MOST_PINGS = 500_000;
 export const DOUBT_MS = 86_400_000;
 
 /** How many rows of each kind were deleted. */
-type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; signInPlaces: number; invitations: number; auditEntries: number; pings: number; rates: number };
+type Deleted = {
+  deliveries: number;
+  domains: number;
+  registryTurns: number;
+  telegramUpdates: number;
+  vendorPages: number;
+  sessions: number;
+  signInPlaces: number;
+  invitations: number;
+  auditEntries: number;
+  pings: number;
+  rates: number;
+};
 
 /** Deletes what is older than its promise, and sessions that are over. */
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
@@ -47,7 +62,11 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     telegramUpdates: await deleteOldUpdates(database, now()),
-    vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000, now() - KEEP_UNWATCHED_MS),
+    vendorPages: await deleteUnusedVendorPages(
+      database,
+      now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000,
+      now() - KEEP_UNWATCHED_MS,
+    ),
     sessions: await deleteOverSessions(database, now()),
     signInPlaces: await deleteOldSignInPlaces(database, now()),
     invitations: await deletePastInvitations(database, now()),

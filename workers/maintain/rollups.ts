@@ -2,7 +2,14 @@ import { HOUR_MS } from '../../core/rollup-spans.ts';
 import { remakeLateHours } from '../../models/late-hours.ts';
 import { createRollupPartitions, findOldestDay, indexNewTimes } from '../../models/partitions.ts';
 import { countSetAside, type SetAsideHour } from '../../models/rollup-faults.ts';
-import { beginRollups, databaseNowMs, recordRollupRun, rolledUntilMs, rollNextHour, unrolledSinceMs } from '../../models/rollups.ts';
+import {
+  beginRollups,
+  databaseNowMs,
+  recordRollupRun,
+  rolledUntilMs,
+  rollNextHour,
+  unrolledSinceMs,
+} from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -22,7 +29,10 @@ type Made = { hours: number; late: number };
  * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside, and neither
  * of the two parts waits for the other to succeed.
  */
-export async function rollUp(runtime: Runtime, { signal, budgetMs = BUDGET_MS }: { signal?: AbortSignal; budgetMs?: number } = {}): Promise<Made> {
+export async function rollUp(
+  runtime: Runtime,
+  { signal, budgetMs = BUDGET_MS }: { signal?: AbortSignal; budgetMs?: number } = {},
+): Promise<Made> {
   const { database, now, log, metrics } = runtime;
   const run = runOn(database.pool);
   if ((await rolledUntilMs(run)) === 0) await beginRollups(run, (await findOldestDay(run)) ?? now());
@@ -33,7 +43,8 @@ export async function rollUp(runtime: Runtime, { signal, budgetMs = BUDGET_MS }:
   const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
   metrics.hoursRolled({ hours: hours.made, lagMs });
   metrics.rollupsSetAside(await countSetAside(run));
-  if (hours.made > 0) log.info({ hours: hours.made, lag_seconds: Math.max(0, Math.round(lagMs / 1000)) }, 'rollups.made');
+  if (hours.made > 0)
+    log.info({ hours: hours.made, lag_seconds: Math.max(0, Math.round(lagMs / 1000)) }, 'rollups.made');
   await recordRollupRun(run, { failed: hours.failure !== null, nowMs: now() });
   if (failures.length > 0) throw failures[0];
   return { hours: hours.made, late: late.made };
@@ -74,7 +85,10 @@ function logSetAside({ log, metrics }: Runtime, hours: readonly SetAsideHour[]):
   if (hours.length === 0) return;
   metrics.rollupSourcesFailed(hours.length);
   for (const { error, atMs, monitorNo, agentNo, attempts } of hours.slice(0, MOST_NAMED)) {
-    log.error({ err: error, hour: atMs, monitor_no: monitorNo, agent_no: agentNo, attempts, failed: hours.length }, 'rollups.set_aside');
+    log.error(
+      { err: error, hour: atMs, monitor_no: monitorNo, agent_no: agentNo, attempts, failed: hours.length },
+      'rollups.set_aside',
+    );
   }
 }
 

@@ -4,7 +4,13 @@ import { isDecided, isFresh, isRecent } from '../../core/decided-monitor.ts';
 import { reconsider } from '../../core/monitor-state.ts';
 import { decide, freshnessMs, undecidedMs } from '../../core/quorum.ts';
 import { voteOf } from '../../core/source-state.ts';
-import { listDoubtfulMonitors, listSilentAfterOverload, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
+import {
+  listDoubtfulMonitors,
+  listSilentAfterOverload,
+  lockMonitors,
+  noteUnheard,
+  type EvaluatedMonitor,
+} from '../../models/evaluation.ts';
 import { watchOverload } from '../../models/overload.ts';
 import { watchService } from '../../models/service-gaps.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
@@ -15,7 +21,10 @@ import type { Runtime } from '../runtime.ts';
 /** Monitors edited within the last so many milliseconds are decided anew. */
 const EDITED_MS = 60_000;
 
-/** With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their sources. */
+/**
+ * With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their
+ * sources.
+ */
 const BEHIND_MS = 5000;
 
 /** Monitors looked at with one statement: some 20 ms of PostgreSQL. */
@@ -36,11 +45,20 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   const oldestResultsAtMs = await findOldestResults(runtime);
   const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
   // While the queue is away it is not known what waits in it.
-  const isBehind = oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
-  const doubtful = [...new Set([...(await listDoubtful(runtime, startMs)), ...(await listSilentAfterOverload(runOn(database.pool), startMs))])];
+  const isBehind =
+    oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
+  const doubtful = [
+    ...new Set([
+      ...(await listDoubtful(runtime, startMs)),
+      ...(await listSilentAfterOverload(runOn(database.pool), startMs)),
+    ]),
+  ];
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
-    const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), { watchingSinceMs, isBehind });
+    const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), {
+      watchingSinceMs,
+      isBehind,
+    });
     await announce(runtime, recorded);
     await noteUnheard(runOn(database.pool), turned);
     transitions += recorded.transitions.length;
@@ -49,11 +67,14 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   return { doubtful: doubtful.length, transitions };
 }
 
-/** Rests after each statement for as long as it took: nobody waits for a sweep, and of very many monitors it would have a processor to itself for seconds. */
+/**
+ * Rests after each statement for as long as it took: nobody waits for a sweep, and of very many monitors it would have
+ * a processor to itself for seconds.
+ */
 async function listDoubtful({ database }: Runtime, nowMs: number): Promise<number[]> {
   const all: number[] = [];
   const when = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000), limit: PAGE };
-  for (let afterNo: number | null = 0; afterNo !== null; ) {
+  for (let afterNo: number | null = 0; afterNo !== null;) {
     const startedAt = performance.now();
     const { doubtful, lastNo } = await listDoubtfulMonitors(runOn(database.pool), { ...when, afterNo });
     all.push(...doubtful);
@@ -77,7 +98,10 @@ async function findOldestResults({ queues, log }: Runtime): Promise<number | nul
 }
 
 /** Tells and counts the gaps that this look found, and returns since when we have been watching without one. */
-async function watchOurselves({ database, metrics, log }: Runtime, seen: Parameters<typeof watchService>[1]): Promise<number> {
+async function watchOurselves(
+  { database, metrics, log }: Runtime,
+  seen: Parameters<typeof watchService>[1],
+): Promise<number> {
   const { watchingSinceMs, begun, ended } = await watchService(database, seen);
   for (const { kind, startMs } of begun) {
     metrics.serviceGapBegan(kind);
@@ -101,18 +125,30 @@ async function watchOwnOverload({ database, metrics, log, now }: Runtime): Promi
   }
   if (ended !== null) {
     metrics.serviceGapEnded('overload', ended.endMs - ended.startMs);
-    log.warn({ kind: 'overload', started_at: ended.startMs, ended_at: ended.endMs, duration_ms: ended.endMs - ended.startMs }, 'service.gap_ended');
+    log.warn(
+      { kind: 'overload', started_at: ended.startMs, ended_at: ended.endMs, duration_ms: ended.endMs - ended.startMs },
+      'service.gap_ended',
+    );
   }
 }
 
-function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: Watching): Promise<RecordedChanges & { turned: TurnedSource[] }> {
+function decideChunk(
+  runtime: Runtime,
+  monitorNos: readonly number[],
+  watching: Watching,
+): Promise<RecordedChanges & { turned: TurnedSource[] }> {
   return inPoolTransaction(runtime.database, async (run) => {
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
     const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));
     // What was not decided yet is decided again by the next sweep.
-    const settled = changed.filter(({ monitor, changes }) => changes.length > 0 || !isOutOfVotes(monitor, nowMs)).map(({ monitor }) => monitor);
-    return { turned: settled.flatMap((monitor) => findTurned(monitor, nowMs)), ...(await recordChanges(run, changed, runtime)) };
+    const settled = changed
+      .filter(({ monitor, changes }) => changes.length > 0 || !isOutOfVotes(monitor, nowMs))
+      .map(({ monitor }) => monitor);
+    return {
+      turned: settled.flatMap((monitor) => findTurned(monitor, nowMs)),
+      ...(await recordChanges(run, changed, runtime)),
+    };
   });
 }
 
@@ -120,7 +156,11 @@ function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
   const mayBeSilence = !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs;
   const overloaded = listOverloaded(monitor, when.nowMs);
-  const change = reconsider(monitor, { nowMs: when.nowMs, silenceCounts: mayBeSilence && overloaded.length === 0, overloaded: mayBeSilence ? overloaded : [] });
+  const change = reconsider(monitor, {
+    nowMs: when.nowMs,
+    silenceCounts: mayBeSilence && overloaded.length === 0,
+    overloaded: mayBeSilence ? overloaded : [],
+  });
   return change === null ? [] : [change];
 }
 
@@ -129,12 +169,19 @@ function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }
  */
 function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
   const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
-  return monitor.sources.filter((source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs)).map(({ name }) => name);
+  return monitor.sources
+    .filter(
+      (source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs),
+    )
+    .map(({ name }) => name);
 }
 
 /** Whether a decided monitor has too few votes left to decide it, and is not unknown yet. */
 function isOutOfVotes(monitor: EvaluatedMonitor, nowMs: number): boolean {
-  const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor, nowMs) }));
+  const votes = monitor.sources.map((source) => ({
+    vote: voteOf(source.state),
+    fresh: isFresh(source, monitor, nowMs),
+  }));
   return isDecided(monitor.state) && decide(votes, monitor.quorum).decision === 'unknown';
 }
 
@@ -143,6 +190,11 @@ type TurnedSource = { monitorNo: number; agentNo: number; isUnheard: boolean };
 /** The sources that count in this decision and did not in the one before, or the other way round. */
 function findTurned(monitor: EvaluatedMonitor, nowMs: number): TurnedSource[] {
   return monitor.sources
-    .map((source) => ({ monitorNo: monitor.no, agentNo: source.agentNo, wasUnheard: source.wasUnheard, isUnheard: !isFresh(source, monitor, nowMs) }))
+    .map((source) => ({
+      monitorNo: monitor.no,
+      agentNo: source.agentNo,
+      wasUnheard: source.wasUnheard,
+      isUnheard: !isFresh(source, monitor, nowMs),
+    }))
     .filter(({ wasUnheard, isUnheard }) => wasUnheard !== isUnheard);
 }

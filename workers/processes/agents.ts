@@ -4,7 +4,10 @@ import { watchAgents } from '../agents/watch.ts';
 import { announce } from '../announce.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** How often agents are looked at, in milliseconds: part of how soon their silence is told. Where no customer has one nobody is told. */
+/**
+ * How often agents are looked at, in milliseconds: part of how soon their silence is told. Where no customer has one
+ * nobody is told.
+ */
 const ROUND_EVERY_MS = { own: 3000, shared: 5000 } as const;
 
 /** Starts watching agents; several processes that do so do no harm. A round that fails is made up for by the next. */
@@ -15,7 +18,9 @@ export function startAgentWatch(runtime: Runtime): RunningProcess {
   const dependencies = {
     ...runtime,
     announce(deliveries: readonly DueAttempt[]) {
-      const announced = announce(runtime, { transitions: [], deliveries: [...deliveries] }).finally(() => announcements.delete(announced));
+      const announced = announce(runtime, { transitions: [], deliveries: [...deliveries] }).finally(() =>
+        announcements.delete(announced),
+      );
       announcements.add(announced);
     },
   };
@@ -25,7 +30,9 @@ export function startAgentWatch(runtime: Runtime): RunningProcess {
         log.warn({ err: error }, 'agents.not_watched');
         return null;
       });
-      await delay(round?.hasOwn === false ? ROUND_EVERY_MS.shared : ROUND_EVERY_MS.own, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await delay(round?.hasOwn === false ? ROUND_EVERY_MS.shared : ROUND_EVERY_MS.own, undefined, {
+        signal: stopping.signal,
+      }).catch(() => undefined);
     }
   };
   const watching = watch();

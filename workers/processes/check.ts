@@ -1,8 +1,8 @@
 import { registerSharedAgent, touchAgent } from '../../models/agents.ts';
 import { createVendorDocumentStore } from '../../models/vendor-pages.ts';
 import type { HostPort } from '../../net/host-port.ts';
-import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
+import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { workOnChecks } from '../check/check-queue.ts';
@@ -11,10 +11,23 @@ import { domainStoreOf } from '../domain-store.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** `selfCheckHosts`, `probesAtOnce`: see `CheckWork`. */
-export type CheckProcessOptions = { region: string; version: string; allowPrivateNetwork: boolean; selfCheckHosts?: readonly HostPort[]; probesAtOnce?: number };
+export type CheckProcessOptions = {
+  region: string;
+  version: string;
+  allowPrivateNetwork: boolean;
+  selfCheckHosts?: readonly HostPort[];
+  probesAtOnce?: number;
+};
 
-/** `dnsResolvers` are those of dns cross checks (D-26); `whoisServer` refers to the registries' WHOIS servers (D-27). */
-export type ServiceCheckOptions = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[]; whoisServer: HostPort; selfCheckHosts?: readonly HostPort[] };
+/**
+ * `dnsResolvers` are those of dns cross checks (D-26); `whoisServer` refers to the registries' WHOIS servers (D-27).
+ */
+export type ServiceCheckOptions = {
+  allowPrivateNetwork: boolean;
+  dnsResolvers: readonly string[];
+  whoisServer: HostPort;
+  selfCheckHosts?: readonly HostPort[];
+};
 
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;
@@ -23,9 +36,22 @@ const TOUCH_EVERY_MS = 15_000;
 export async function startCheck(runtime: Runtime, options: CheckProcessOptions): Promise<RunningProcess> {
   const { database, now } = runtime;
   const { region, version } = options;
-  const agent = await registerSharedAgent(database, { newId: runtime.newId('agt'), region, version, arch: process.arch, nowMs: now() });
+  const agent = await registerSharedAgent(database, {
+    newId: runtime.newId('agt'),
+    region,
+    version,
+    arch: process.arch,
+    nowMs: now(),
+  });
   const log = runtime.log.child({ region, agent_id: agent.id });
-  if (agent.retiredAt !== null) log.warn({ retired_at: agent.retiredAt, remedy: `take it out of AGENT_REGION and AGENT_REGIONS, or: spotcheck agent restore --region ${region}` }, 'region.retired');
+  if (agent.retiredAt !== null)
+    log.warn(
+      {
+        retired_at: agent.retiredAt,
+        remedy: `take it out of AGENT_REGION and AGENT_REGIONS, or: spotcheck agent restore --region ${region}`,
+      },
+      'region.retired',
+    );
   const { probe, close } = openAgentProbe({
     allowPrivateNetwork: options.allowPrivateNetwork,
     onEchoNotice({ family, means, reason }) {
@@ -34,7 +60,10 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
       else log.info(fields, 'icmp.available');
     },
   });
-  const work = workOnChecks({ ...runtime, log }, { region, probe, selfCheckHosts: options.selfCheckHosts, probesAtOnce: options.probesAtOnce });
+  const work = workOnChecks(
+    { ...runtime, log },
+    { region, probe, selfCheckHosts: options.selfCheckHosts, probesAtOnce: options.probesAtOnce },
+  );
   const touching = setInterval(() => {
     touchAgent(database, agent.no, now()).catch((error: unknown) => log.warn({ err: error }, 'agent.not_touched'));
   }, TOUCH_EVERY_MS);
@@ -48,10 +77,17 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
   };
 }
 
-/** Starts the service's own checks (domain, dns, vendor), and the look-ups of who writes a monitor. Every check process takes part in them, whatever its region. */
+/**
+ * Starts the service's own checks (domain, dns, vendor), and the look-ups of who writes a monitor. Every check process
+ * takes part in them, whatever its region.
+ */
 export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions): RunningProcess {
   const { database, now } = runtime;
-  const readVendorPage = createVendorPageReader({ store: createVendorDocumentStore(database), allowPrivateNetwork: options.allowPrivateNetwork, now });
+  const readVendorPage = createVendorPageReader({
+    store: createVendorDocumentStore(database),
+    allowPrivateNetwork: options.allowPrivateNetwork,
+    now,
+  });
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(database), now });
   const { probe, close } = openServiceProbe({ ...options, readVendorPage, knowDomain: domains.know });
   const ofService = { ...runtime, log: runtime.log.child({ region: SERVICE_REGION }) };

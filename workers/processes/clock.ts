@@ -2,7 +2,10 @@ import { schedule } from 'node-cron';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** When each chore is due, as cron with seconds, UTC. A second clock by accident adds nothing: a chore that waits is not added twice. */
+/**
+ * When each chore is due, as cron with seconds, UTC. A second clock by accident adds nothing: a chore that waits is not
+ * added twice.
+ */
 const TIMETABLE = {
   sweep: '*/10 * * * * *',
   reconcile: '5-59/10 * * * * *',
@@ -21,7 +24,8 @@ export function startClock({ queues, log, clockListeners }: Runtime): RunningPro
       log.warn({ err: error, chore }, 'chore.not_queued');
     });
   for (const chore of CHORES) void enqueue(chore);
-  const arrange = () => CHORES.map((chore) => schedule(TIMETABLE[chore], () => enqueue(chore), { timezone: 'Etc/UTC' }));
+  const arrange = () =>
+    CHORES.map((chore) => schedule(TIMETABLE[chore], () => enqueue(chore), { timezone: 'Etc/UTC' }));
   let tasks = arrange();
   // Cron goes by the machine's clock and waits for the next moment that it knew of: with one that was set back, for as
   // long as that.

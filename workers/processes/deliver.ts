@@ -11,12 +11,22 @@ import { createFailureNote, createLossNote } from '../deliver/channel-health.ts'
 import { runLanes } from '../deliver/channel-lanes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-export type DeliverProcessOptions = { allowPrivateNetwork: boolean; deadlineMs: number; retrySeconds: readonly number[]; telegram: TelegramSettings; slackApiUrl: string };
+export type DeliverProcessOptions = {
+  allowPrivateNetwork: boolean;
+  deadlineMs: number;
+  retrySeconds: readonly number[];
+  telegram: TelegramSettings;
+  slackApiUrl: string;
+};
 
-/** Jobs in hand at a time, each as long as the slowest of its channels: they wait for receivers, they do not compute. */
+/**
+ * Jobs in hand at a time, each as long as the slowest of its channels: they wait for receivers, they do not compute.
+ */
 const JOBS_AT_ONCE = 500;
 
-/** A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again. */
+/**
+ * A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again.
+ */
 const LOCK_MS = 15_000;
 
 /** Starts sending: a job is worth whatever its channels have due, however many jobs of theirs come meanwhile. */
@@ -47,12 +57,17 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
       const { outcomes, isCutShort } = await runLanes(deliverer, job.data.channelIds);
       return isCutShort ? await giveJobBack(job, token) : outcomes;
     },
-    { concurrency: JOBS_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'delivery.job_failed') },
+    {
+      concurrency: JOBS_AT_ONCE,
+      lockDurationMs: LOCK_MS,
+      onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'delivery.job_failed'),
+    },
   );
   return {
     name: 'deliver',
     async stop() {
-      // A long backlog would hold the stop: what is left of it goes with its job to another process, or waits for the next start.
+      // A long backlog would hold the stop: what is left of it goes with its job to another process, or waits for the
+      // next start.
       deliverer.stop();
       await worker.close();
       sending.agent.destroy();

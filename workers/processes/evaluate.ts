@@ -34,7 +34,12 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
       await noteDoing('evaluation', now());
       return { stored: outcome.stored, transitions: outcome.transitions.length, rechecks: outcome.rechecks.length };
     },
-    { concurrency: BATCHES_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: (job, error) => log.error({ err: error, job_id: job?.id, attempt: job?.attemptsMade }, 'evaluation.failed') },
+    {
+      concurrency: BATCHES_AT_ONCE,
+      lockDurationMs: LOCK_MS,
+      onFailed: (job, error) =>
+        log.error({ err: error, job_id: job?.id, attempt: job?.attemptsMade }, 'evaluation.failed'),
+    },
   );
   return { name: 'evaluate', stop: () => worker.close() };
 }

@@ -4,10 +4,15 @@ import { createEvaluator, type EvaluationOutcome } from '../evaluate.ts';
 import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** How often heartbeats are looked at, in milliseconds: part of how soon a missed ping is told. Where none waits for a ping, less often will do. */
+/**
+ * How often heartbeats are looked at, in milliseconds: part of how soon a missed ping is told. Where none waits for a
+ * ping, less often will do.
+ */
 const ROUND_EVERY_MS = { awake: 500, asleep: 2000 } as const;
 
-/** Starts watching heartbeats; several processes that do so do no harm. A round that fails is made up for by the next. */
+/**
+ * Starts watching heartbeats; several processes that do so do no harm. A round that fails is made up for by the next.
+ */
 export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
   const { database, log, now, newId, publicUrl, metrics } = runtime;
   const stopping = new AbortController();
@@ -29,7 +34,8 @@ export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
         return null;
       });
       const pauseMs = round?.isAwake === false ? ROUND_EVERY_MS.asleep : ROUND_EVERY_MS.awake;
-      if (round === null || !isFull(round)) await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (round === null || !isFull(round))
+        await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
   const watching = watch();

@@ -1,9 +1,9 @@
-import { createHttpClient } from '../../net/http-client.ts';
-import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { READ_EVERY_MS } from '../../core/service-clock.ts';
 import type { ClockName } from '../../models/service-clock.ts';
-import { QUEUES } from '../../queues/names.ts';
+import { createHttpClient } from '../../net/http-client.ts';
+import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
+import { QUEUES } from '../../queues/names.ts';
 import type { MaintainJob } from '../../queues/payloads.ts';
 import { domainStoreOf } from '../domain-store.ts';
 import { adviseOfExpiries } from '../maintain/advisories.ts';
@@ -16,14 +16,24 @@ import { rollUp } from '../maintain/rollups.ts';
 import { sweep } from '../maintain/sweep.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** One of each kind at a time: the sweep must never wait for a long one, or it takes the wait for a stand-still of the service. */
+/**
+ * One of each kind at a time: the sweep must never wait for a long one, or it takes the wait for a stand-still of the
+ * service.
+ */
 const CHORES_AT_ONCE = CHORES.length;
 
 /** Renewed while a chore runs; a killed worker's chore comes back after this. */
 const LOCK_MS = 15_000;
 
-/** What chores need that look at the world outside: who refers to registries' WHOIS servers, and where the registry of RDAP services is. */
-export type MaintainOptions = { allowPrivateNetwork: boolean; whoisServer: { host: string; port: number }; rdapBootstrapUrl: string };
+/**
+ * What chores need that look at the world outside: who refers to registries' WHOIS servers, and where the registry of
+ * RDAP services is.
+ */
+export type MaintainOptions = {
+  allowPrivateNetwork: boolean;
+  whoisServer: { host: string; port: number };
+  rdapBootstrapUrl: string;
+};
 
 /** Starts doing chores; what each did is logged and counted. */
 export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
@@ -77,7 +87,10 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
 /** `signal` is aborted when the process stops: chores of many steps begin no other one. */
 type ChoreTools = Pick<MaintainOptions, 'rdapBootstrapUrl'> & { knowDomain: KnowDomain; signal: AbortSignal };
 
-function openChores(runtime: Runtime, { rdapBootstrapUrl, knowDomain, signal }: ChoreTools): Record<Chore, () => Promise<object>> {
+function openChores(
+  runtime: Runtime,
+  { rdapBootstrapUrl, knowDomain, signal }: ChoreTools,
+): Record<Chore, () => Promise<object>> {
   // The operator has chosen this one address (D-30); the guard is for what others name.
   const http = createHttpClient({ allowPrivateNetwork: true });
   return {

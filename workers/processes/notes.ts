@@ -4,11 +4,25 @@ import { keepProcessNoted, type ProcessFigures } from '../../models/processes.ts
 import { EVALUATION_LAG, LATENESS } from '../metrics.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** Keeps a worker process noted for operators, with how late its checks and how far behind its evaluation were since the last note. */
-export function startProcessNotes({ database, log }: Pick<Runtime, 'database' | 'log'>, { kind, version, registry }: { kind: string; version: string; registry: Registry }): RunningProcess {
+/**
+ * Keeps a worker process noted for operators, with how late its checks and how far behind its evaluation were since the
+ * last note.
+ */
+export function startProcessNotes(
+  { database, log }: Pick<Runtime, 'database' | 'log'>,
+  { kind, version, registry }: { kind: string; version: string; registry: Registry },
+): RunningProcess {
   const [readLateness, readLag] = [createReading(registry, LATENESS), createReading(registry, EVALUATION_LAG)];
-  const readFigures = async (): Promise<ProcessFigures> => ({ lateness: await readLateness(), evaluationLag: await readLag() });
-  const { stop } = keepProcessNoted(database, { kind, version, readFigures, onFailure: (error) => log.warn({ err: error }, 'process.not_noted') });
+  const readFigures = async (): Promise<ProcessFigures> => ({
+    lateness: await readLateness(),
+    evaluationLag: await readLag(),
+  });
+  const { stop } = keepProcessNoted(database, {
+    kind,
+    version,
+    readFigures,
+    onFailure: (error) => log.warn({ err: error }, 'process.not_noted'),
+  });
   return { name: 'process notes', stop };
 }
 
@@ -17,7 +31,11 @@ function createReading(registry: Registry, name: string) {
   let before: Bucket[] = [];
   return async () => {
     const metric = await registry.getSingleMetric(name)?.get();
-    const after = (metric?.values ?? []).flatMap(({ labels, value }) => ('le' in labels ? [{ le: labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']), count: value }] : []));
+    const after = (metric?.values ?? []).flatMap(({ labels, value }) =>
+      'le' in labels
+        ? [{ le: labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']), count: value }]
+        : [],
+    );
     const spread = spreadBetween(before, after);
     before = after;
     return spread;

@@ -6,7 +6,10 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
  * counted and passed to the listeners. `settles` is for the process that does the chores: it mends what a setting
  * leaves behind.
  */
-export async function startServiceClock({ database, log, clockListeners }: Runtime, { count, settles }: { count: (clock: ClockName) => void; settles: boolean }): Promise<RunningProcess> {
+export async function startServiceClock(
+  { database, log, clockListeners }: Runtime,
+  { count, settles }: { count: (clock: ClockName) => void; settles: boolean },
+): Promise<RunningProcess> {
   const { stop } = await keepServiceClock(database, {
     settles,
     onStep(clock, byMs) {

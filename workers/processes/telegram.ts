@@ -9,7 +9,9 @@ import { canTakeWebhooks, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notificat
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { failureFields, pollUpdates, type Listening } from '../telegram/updates.ts';
 
-/** Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case somebody else has taken it away. */
+/**
+ * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case somebody else has taken it away.
+ */
 const PAUSES = { webhookSet: 3_600_000, othersPoll: 5000, failed: 10_000, tooEasy: 1000, none: 0 } as const;
 
 /** A poll that has nothing to tell and is answered sooner than this did not wait, in milliseconds. */
@@ -24,8 +26,9 @@ const CONFLICT = 409;
 type Round = () => Promise<number>;
 
 /**
- * Starts listening to what chats tell the bot: with an https PUBLIC_URL Telegram is told to hand updates to the API, otherwise it is asked
- * for them. Several processes that do so share the work: one asks at a time. Without a bot there is nothing to do.
+ * Starts listening to what chats tell the bot: with an https PUBLIC_URL Telegram is told to hand updates to the API,
+ * otherwise it is asked for them. Several processes that do so share the work: one asks at a time. Without a bot there
+ * is nothing to do.
  */
 export function startTelegram(runtime: Runtime, { botToken, botName, apiUrl }: TelegramSettings): RunningProcess {
   const bot = openTelegramBot({ botToken, apiUrl });
@@ -59,7 +62,11 @@ function webhookRound({ runtime, bot, agent, stopping }: Listening): Round {
   const { database, log, publicUrl } = runtime;
   const [path] = database.secrets.derive(WEBHOOK_SECRETS.path);
   const [secret] = database.secrets.derive(WEBHOOK_SECRETS.header);
-  const parameters = { url: `${publicUrl}${TELEGRAM_PATH}/${path}`, secret_token: secret, allowed_updates: ALLOWED_UPDATES };
+  const parameters = {
+    url: `${publicUrl}${TELEGRAM_PATH}/${path}`,
+    secret_token: secret,
+    allowed_updates: ALLOWED_UPDATES,
+  };
   return async () => {
     const answer = await callBot(bot, { method: 'setWebhook', parameters, deadlineMs: CALL_MS, agent });
     if (stopping.aborted) return PAUSES.none;

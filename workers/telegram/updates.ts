@@ -31,17 +31,27 @@ const UPDATES_AT_ONCE = 20;
 const REPLY_MS = 8000;
 
 /**
- * Asks Telegram for updates once and does what they ask for, each in one transaction with the mark that it was taken, so that neither a
- * restart nor another process takes it again. Returns Telegram's answer, and how many updates were taken; null where a stop came first:
- * what it leaves is there for the next poll. One process at a time.
+ * Asks Telegram for updates once and does what they ask for, each in one transaction with the mark that it was taken,
+ * so that neither a restart nor another process takes it again. Returns Telegram's answer, and how many updates were
+ * taken; null where a stop came first: what it leaves is there for the next poll. One process at a time.
  */
 export async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; taken: number } | null> {
   const { runtime, bot, agent, stopping } = listening;
   const offset = await findNextUpdate(runOn(runtime.database.pool), { bot: nameBot(bot.token), nowMs: runtime.now() });
-  const parameters = { timeout: POLL_SECONDS, limit: UPDATES_AT_ONCE, allowed_updates: ALLOWED_UPDATES, ...(offset !== null && { offset }) };
+  const parameters = {
+    timeout: POLL_SECONDS,
+    limit: UPDATES_AT_ONCE,
+    allowed_updates: ALLOWED_UPDATES,
+    ...(offset !== null && { offset }),
+  };
   // From this look on the agent knows of the request, so that a stop ends it.
   if (stopping.aborted) return null;
-  const answer = await callBot(bot, { method: 'getUpdates', parameters, deadlineMs: POLL_SECONDS * 1000 + POLL_MARGIN_MS, agent });
+  const answer = await callBot(bot, {
+    method: 'getUpdates',
+    parameters,
+    deadlineMs: POLL_SECONDS * 1000 + POLL_MARGIN_MS,
+    agent,
+  });
   const updates: readonly unknown[] = answer.outcome === 'done' && Array.isArray(answer.result) ? answer.result : [];
   let taken = 0;
   for (const update of updates) {
@@ -58,12 +68,15 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
   if (id === null) return false;
   const nowMs = now();
   const applied = await inPoolTransaction(database, async (run) =>
-    (await takePolled(run, { bot: nameBot(bot.token), updateId: id, nowMs })) ? await applyChatUpdate(run, update, { newId, publicUrl, nowMs }) : null,
+    (await takePolled(run, { bot: nameBot(bot.token), updateId: id, nowMs }))
+      ? await applyChatUpdate(run, update, { newId, publicUrl, nowMs })
+      : null,
   );
   if (applied === null) return false;
   const { outcome, told } = applied;
   log.info({ update_id: id, kind: update.kind, outcome: outcome.outcome }, 'telegram.update_taken');
-  if (outcome.outcome === 'connected') log.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
+  if (outcome.outcome === 'connected')
+    log.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
   await enqueueTellings(runtime, told);
   const reply = replyTo(outcome, publicUrl);
   if (reply === null) return true;
@@ -73,11 +86,17 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
 }
 
 /** What a log line says of a call that failed. */
-export function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): { status_code: number | null; error: string } {
+export function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): {
+  status_code: number | null;
+  error: string;
+} {
   return { status_code: answer.statusCode, error: answer.outcome === 'refused' ? answer.description : answer.reason };
 }
 
-/** An update may have been handed over by webhook before, when there was a public URL. Polling goes on behind it all the same. */
+/**
+ * An update may have been handed over by webhook before, when there was a public URL. Polling goes on behind it all the
+ * same.
+ */
 async function takePolled(run: Run, update: BotUpdate): Promise<boolean> {
   return (await passUpdate(run, update)) && (await takeUpdate(run, update));
 }

@@ -2,9 +2,10 @@ import { api } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { PageProps } from '../../page-props.ts';
 import { Button } from '../../parts/button.tsx';
-import { confirm } from '../../parts/dialog.tsx';
 import { useDeed } from '../../parts/deed.ts';
+import { confirm } from '../../parts/dialog.tsx';
 import { EmptyPage } from '../../parts/empty-page.tsx';
 import { Fact } from '../../parts/fact.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
@@ -12,7 +13,6 @@ import { Outdated } from '../../parts/outdated.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
 import { formatDateTime, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
-import type { PageProps } from '../../page-props.ts';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { RotateToken } from './rotate.tsx';
@@ -40,7 +40,12 @@ export function AgentPage({ params }: PageProps) {
   }
   const isOwn = agent.kind === 'tenant';
   return (
-    <Page title={agent.name} back={BACK} lead={<AgentState agent={agent} />} actions={isOwn && canWrite() && <RotateToken agent={agent} />}>
+    <Page
+      title={agent.name}
+      back={BACK}
+      lead={<AgentState agent={agent} />}
+      actions={isOwn && canWrite() && <RotateToken agent={agent} />}
+    >
       <Outdated load={load} />
       <Card>
         <Facts agent={agent} />
@@ -67,7 +72,9 @@ function Facts({ agent }: { agent: Agent }) {
       <Fact name="Version">{version ?? 'not told'}</Fact>
       <Fact name="Machine">{arch ?? 'not told'}</Fact>
       <Fact name="Made">{formatDateTime(createdAt)}</Fact>
-      <Fact name="Checks">{kind === 'first_party' ? 'everything that agents check' : (capabilitiesOf(agent)?.join(', ') ?? 'not told')}</Fact>
+      <Fact name="Checks">
+        {kind === 'first_party' ? 'everything that agents check' : (capabilitiesOf(agent)?.join(', ') ?? 'not told')}
+      </Fact>
       <Fact name="Id">
         <code class="font-mono text-xs">{agent.id}</code>
       </Fact>
@@ -78,7 +85,14 @@ function Facts({ agent }: { agent: Agent }) {
 function DeleteAgent({ agent }: { agent: Agent }) {
   const deed = useDeed();
   const remove = async () => {
-    if (!(await confirm({ title: `Delete ${agent.name}?`, text: 'Its token stops working at once, and what only it could reach is not checked any more.', action: 'Delete agent' }))) return;
+    if (
+      !(await confirm({
+        title: `Delete ${agent.name}?`,
+        text: 'Its token stops working at once, and what only it could reach is not checked any more.',
+        action: 'Delete agent',
+      }))
+    )
+      return;
     await deed.run(async () => {
       await api.delete('/agents/{id}', { path: { id: agent.id } });
       toast(`${agent.name} is deleted`);

@@ -40,7 +40,11 @@ function Form({ onCreated }: { onCreated: (agent: Created) => void }) {
   const create = async () => {
     isBusy.value = true;
     try {
-      onCreated(await api.post('/agents', { body: { name: name.value, region: region.value.trim() === '' ? null : region.value } }));
+      onCreated(
+        await api.post('/agents', {
+          body: { name: name.value, region: region.value.trim() === '' ? null : region.value },
+        }),
+      );
     } catch (failure) {
       error.value = failure;
       isBusy.value = false;
@@ -57,8 +61,26 @@ function Form({ onCreated }: { onCreated: (agent: Created) => void }) {
             void create();
           }}
         >
-          <TextField label="Name" required autofocus placeholder="home-lab" maxLength={255} value={name.value} onValue={(value) => (name.value = value)} error={byField['name']} hint="Alerts name it as the place that saw a failure." />
-          <TextField label="Region" placeholder="Hanoi" maxLength={255} value={region.value} onValue={(value) => (region.value = value)} error={byField['region']} hint="Where it stands, in your own words; may be left out." />
+          <TextField
+            label="Name"
+            required
+            autofocus
+            placeholder="home-lab"
+            maxLength={255}
+            value={name.value}
+            onValue={(value) => (name.value = value)}
+            error={byField['name']}
+            hint="Alerts name it as the place that saw a failure."
+          />
+          <TextField
+            label="Region"
+            placeholder="Hanoi"
+            maxLength={255}
+            value={region.value}
+            onValue={(value) => (region.value = value)}
+            error={byField['region']}
+            hint="Where it stands, in your own words; may be left out."
+          />
           <FormError text={rest} />
           <div>
             <Button type="submit" tone="primary" busy={isBusy.value}>
@@ -79,7 +101,11 @@ function Made({ agent }: { agent: Created }) {
   usePoll(load, !isThere, POLL_MS);
   return (
     <Page title={agent.name} back={BACK} lead="It is made. Start it where it is to check from.">
-      <Kept question="Have you kept the command?" text="Its token is never shown again. Without it the agent needs a new one." href={`/agents/${agent.id}`}>
+      <Kept
+        question="Have you kept the command?"
+        text="Its token is never shown again. Without it the agent needs a new one."
+        href={`/agents/${agent.id}`}
+      >
         <AgentCommand command={agent.install_command} token={agent.token} />
         <p class={`mt-6 flex items-center gap-2.5 text-sm ${isThere ? 'text-up' : 'text-soft'}`} role="status">
           {isThere ? <Icon name="check" class="size-4" /> : <Spinner />}

@@ -12,7 +12,14 @@ export function RotateToken({ agent }: { agent: Agent }) {
   const made = useSignal<Schemas['AgentToken'] | null>(null);
   const deed = useDeed();
   const rotate = async () => {
-    if (!(await confirm({ title: `Give ${agent.name} a new token?`, text: 'The present one ends at once: the agent checks nothing until it is started with the new one.', action: 'New token' }))) return;
+    if (
+      !(await confirm({
+        title: `Give ${agent.name} a new token?`,
+        text: 'The present one ends at once: the agent checks nothing until it is started with the new one.',
+        action: 'New token',
+      }))
+    )
+      return;
     await deed.run(async () => void (made.value = await api.post('/agents/{id}/rotate', { path: { id: agent.id } })));
   };
   return (
@@ -21,7 +28,12 @@ export function RotateToken({ agent }: { agent: Agent }) {
         New token
       </Button>
       {made.value !== null && (
-        <KeptDialog title="The new token" question="Have you kept the command?" text="Its token is never shown again. Without it the agent needs another one." onClose={() => (made.value = null)}>
+        <KeptDialog
+          title="The new token"
+          question="Have you kept the command?"
+          text="Its token is never shown again. Without it the agent needs another one."
+          onClose={() => (made.value = null)}
+        >
           <AgentCommand command={made.value.install_command} token={made.value.token} />
         </KeptDialog>
       )}

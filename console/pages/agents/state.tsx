@@ -10,7 +10,11 @@ const OFFLINE_AFTER_SECONDS = 90;
 /** Whether an agent is there. */
 export function AgentState({ agent: { last_seen_at: seenAt } }: { agent: Agent }) {
   if (seenAt === null) return <Badge tone="warning">Never seen</Badge>;
-  return clock.value - seenAt < OFFLINE_AFTER_SECONDS ? <Badge tone="good">Online</Badge> : <Badge tone="bad">Offline</Badge>;
+  return clock.value - seenAt < OFFLINE_AFTER_SECONDS ? (
+    <Badge tone="good">Online</Badge>
+  ) : (
+    <Badge tone="bad">Offline</Badge>
+  );
 }
 
 /** What an agent says that it can check; null while it has said nothing. */

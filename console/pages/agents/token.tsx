@@ -11,7 +11,10 @@ export function AgentCommand({ command, token }: { command: string; token: strin
       </p>
       <div>
         <h3 class="heading mb-1 text-sm">Start it</h3>
-        <p class="mb-2 text-sm text-soft">On the machine that is to check, in a copy of Spotcheck, after <code class="font-mono">npm ci</code> once. It needs no open port: it calls here.</p>
+        <p class="mb-2 text-sm text-soft">
+          On the machine that is to check, in a copy of Spotcheck, after <code class="font-mono">npm ci</code> once. It
+          needs no open port: it calls here.
+        </p>
         <CopyText text={command} label="Install command" />
       </div>
       <div>

@@ -18,9 +18,16 @@ const ROW_HEIGHT = 52;
 
 /** The monitors that an agent is to watch, each as it is now. */
 export function Watched({ agent }: { agent: Agent }) {
-  const load = useLoad(async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors, [agent.id]);
+  const load = useLoad(
+    async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors,
+    [agent.id],
+  );
   // Who watches what changes with what the monitors are set to, which their rows tell of, and with their number.
-  const version = useComputed(() => monitors.value && monitors.value.reduce((newest, { updated_at: at }) => Math.max(newest, at), 0) * 1e5 + monitors.value.length);
+  const version = useComputed(
+    () =>
+      monitors.value &&
+      monitors.value.reduce((newest, { updated_at: at }) => Math.max(newest, at), 0) * 1e5 + monitors.value.length,
+  );
   useEffect(() => {
     if (version.value !== null && load.value.peek() !== null) void load.reload();
   }, [version.value]);
@@ -31,12 +38,23 @@ export function Watched({ agent }: { agent: Agent }) {
         <Loaded load={load} height="h-32">
           {(rows) =>
             rows.length === 0 ? (
-              <Empty icon="monitors" title="Nothing yet" action={<ButtonLink href={PATHS.monitors}>Monitors</ButtonLink>}>
+              <Empty
+                icon="monitors"
+                title="Nothing yet"
+                action={<ButtonLink href={PATHS.monitors}>Monitors</ButtonLink>}
+              >
                 It watches what chooses it: edit a monitor, and tick {agent.name} among its places.
               </Empty>
             ) : (
               <Card class="p-0">
-                <VirtualList label="Monitors that it watches" rows={rows.map((row) => live.get(row.id) ?? row)} rowHeight={ROW_HEIGHT} keyOf={({ id }) => id} render={(row) => <Row monitor={row} />} drawnWith={[]} />
+                <VirtualList
+                  label="Monitors that it watches"
+                  rows={rows.map((row) => live.get(row.id) ?? row)}
+                  rowHeight={ROW_HEIGHT}
+                  keyOf={({ id }) => id}
+                  render={(row) => <Row monitor={row} />}
+                  drawnWith={[]}
+                />
               </Card>
             )
           }
@@ -54,7 +72,13 @@ function leadOf({ kind }: Agent, rows: readonly Monitor[] | null): string | unde
 function Row({ monitor: { id, name, type, target, status, state_since: since } }: { monitor: Monitor }) {
   const { label, text } = STATUSES[status];
   return (
-    <a href={`/monitors/${id}`} class="flex h-full items-center gap-3 border-b border-line px-4 text-ink hover:bg-hover focus-visible:-outline-offset-2">
+    <a
+      href={`/monitors/${id}`}
+      class="
+        flex h-full items-center gap-3 border-b border-line px-4 text-ink hover:bg-hover
+        focus-visible:-outline-offset-2
+      "
+    >
       <StatusMark status={status} silent class="size-3.5" />
       <span class="min-w-0 flex-1">
         <span class="clipped block text-sm font-medium leading-5">{name}</span>

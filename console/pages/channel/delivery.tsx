@@ -7,10 +7,10 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
+import { useTask } from '../../parts/task.ts';
 import { formatDateTime, formatLatency, Moment } from '../../parts/time.tsx';
 import { EVENTS, OutcomeBadge } from '../channels/delivery-words.tsx';
 import type { Channel } from '../channels/types.tsx';
-import { useTask } from '../../parts/task.ts';
 
 type Delivery = Schemas['DeliveryDetail'];
 type Attempt = Schemas['DeliveryAttempt'];
@@ -90,7 +90,11 @@ function Shown({ delivery }: { delivery: Delivery }) {
       </section>
       <details>
         <summary class="heading text-sm">What is sent</summary>
-        <pre tabIndex={0} aria-label="The message" class="mt-2 max-h-72 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs">
+        <pre
+          tabIndex={0}
+          aria-label="The message"
+          class="mt-2 max-h-72 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs"
+        >
           {JSON.stringify(message, null, 2)}
         </pre>
         <p class="mt-1 font-mono text-xs text-soft">{delivery.id}</p>
@@ -115,7 +119,13 @@ function AttemptShown({ attempt }: { attempt: Attempt }) {
       </p>
       {error !== null && <p class="mt-1 break-words pl-7.5 text-[0.8125rem]">{error}</p>}
       {response !== null && response !== '' && (
-        <pre tabIndex={0} aria-label={`The answer to attempt ${attempt.attempt}`} class="ml-7.5 mt-1 max-h-32 overflow-auto whitespace-pre-wrap break-words rounded bg-sunken p-2 font-mono text-xs">
+        <pre
+          tabIndex={0}
+          aria-label={`The answer to attempt ${attempt.attempt}`}
+          class="
+            ml-7.5 mt-1 max-h-32 overflow-auto whitespace-pre-wrap break-words rounded bg-sunken p-2 font-mono text-xs
+          "
+        >
           {response}
         </pre>
       )}

@@ -12,7 +12,14 @@ import { Outdated } from '../../parts/outdated.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
-import { EventOf, EVENTS, OutcomeBadge, OUTCOMES, type DeliveryEvent, type DeliveryOutcome } from '../channels/delivery-words.tsx';
+import {
+  EventOf,
+  EVENTS,
+  OutcomeBadge,
+  OUTCOMES,
+  type DeliveryEvent,
+  type DeliveryOutcome,
+} from '../channels/delivery-words.tsx';
 import type { Channel } from '../channels/types.tsx';
 import { DeliveryDialog } from './delivery.tsx';
 import { ReplayDialog } from './replay.tsx';
@@ -21,10 +28,19 @@ type Delivery = Schemas['Delivery'];
 /** `next` is the cursor of what is older; null = nothing is. */
 type Found = { deliveries: readonly Delivery[]; next: string | null };
 
-const OUTCOME_CHOICES = [{ value: '', label: 'Any outcome' }, ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))];
-const EVENT_CHOICES = [{ value: '', label: 'Any event' }, ...Object.entries(EVENTS).map(([value, label]) => ({ value, label }))];
+const OUTCOME_CHOICES = [
+  { value: '', label: 'Any outcome' },
+  ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label })),
+];
+const EVENT_CHOICES = [
+  { value: '', label: 'Any event' },
+  ...Object.entries(EVENTS).map(([value, label]) => ({ value, label })),
+];
 
-/** How often the record is asked for anew, in milliseconds: while something is on its way, and otherwise, for no stream tells of deliveries: in a storm that would cost each of them a word to everybody. */
+/**
+ * How often the record is asked for anew, in milliseconds: while something is on its way, and otherwise, for no stream
+ * tells of deliveries: in a storm that would cost each of them a word to everybody.
+ */
 const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 
 /** What was sent to a channel in the last 30 days, and what became of it. */
@@ -37,7 +53,12 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
     async (signal) => {
       const { answer, next } = await api.page('/channels/{id}/deliveries', {
         path: { id: channel.id },
-        query: { limit: count, ...(cursor !== '' && { cursor }), ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }), ...(event in EVENTS && { event: event as DeliveryEvent }) },
+        query: {
+          limit: count,
+          ...(cursor !== '' && { cursor }),
+          ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }),
+          ...(event in EVENTS && { event: event as DeliveryEvent }),
+        },
         signal,
       });
       return { deliveries: answer.deliveries, next };
@@ -52,8 +73,22 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   return (
     <>
       <div class="mb-4 flex flex-wrap items-center gap-2">
-        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ ...FROM_THE_NEWEST, outcome: value })} />
-        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ ...FROM_THE_NEWEST, event: value })} />
+        <SelectField
+          label="Outcome"
+          hideLabel
+          class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
+          options={OUTCOME_CHOICES}
+          value={outcome}
+          onValue={(value) => setQuery({ ...FROM_THE_NEWEST, outcome: value })}
+        />
+        <SelectField
+          label="Event"
+          hideLabel
+          class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
+          options={EVENT_CHOICES}
+          value={event}
+          onValue={(value) => setQuery({ ...FROM_THE_NEWEST, event: value })}
+        />
         {canWrite() && channel.status === 'connected' && channel.enabled && (
           <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
             Send what failed again
@@ -61,9 +96,23 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
         )}
       </div>
       <Outdated load={load} />
-      <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} paging={{ cursor, count }} />}</Loaded>
-      {opened !== '' && <DeliveryDialog key={opened} id={opened} channel={channel} onClose={() => setQuery({ delivery: '' })} onChanged={load.reload} />}
-      {isReplaying.value && <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />}
+      <Loaded load={load}>
+        {(found) => (
+          <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} paging={{ cursor, count }} />
+        )}
+      </Loaded>
+      {opened !== '' && (
+        <DeliveryDialog
+          key={opened}
+          id={opened}
+          channel={channel}
+          onClose={() => setQuery({ delivery: '' })}
+          onChanged={load.reload}
+        />
+      )}
+      {isReplaying.value && (
+        <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />
+      )}
     </>
   );
 }
@@ -73,7 +122,11 @@ type ListingProps = { found: Found; load: Load<Found>; isFiltered: boolean; pagi
 function Listing({ found: { deliveries, next }, load, isFiltered, paging }: ListingProps) {
   if (deliveries.length === 0) {
     return isFiltered ? (
-      <Empty icon="search" title="No delivery matches" action={<Button onClick={() => setQuery({ ...FROM_THE_NEWEST, outcome: '', event: '' })}>Show all</Button>}>
+      <Empty
+        icon="search"
+        title="No delivery matches"
+        action={<Button onClick={() => setQuery({ ...FROM_THE_NEWEST, outcome: '', event: '' })}>Show all</Button>}
+      >
         None of the last 30 days is what you are looking for.
       </Empty>
     ) : (
@@ -93,9 +146,20 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
         hrefOf={({ id }) => withDelivery(id)}
         columns={[
           { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
-          { head: 'Monitor', cell: ({ monitor_id: id }) => <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span> },
+          {
+            head: 'Monitor',
+            cell: ({ monitor_id: id }) => (
+              <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span>
+            ),
+          },
           { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
-          { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+          {
+            head: 'When',
+            cell: ({ created_at: at }) => <Moment at={at} />,
+            align: 'right',
+            wideOnly: true,
+            class: 'whitespace-nowrap text-soft',
+          },
         ]}
       />
       <FurtherBack next={next} count={paging.count} isBusy={load.isBusy.value} />
@@ -103,7 +167,11 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
   );
 }
 
-function Outcome({ delivery: { outcome, attempt_count: attempts, last_error: error, next_attempt_at: next } }: { delivery: Delivery }) {
+function Outcome({
+  delivery: { outcome, attempt_count: attempts, last_error: error, next_attempt_at: next },
+}: {
+  delivery: Delivery;
+}) {
   return (
     <>
       <OutcomeBadge outcome={outcome} attempts={attempts} />
@@ -112,7 +180,9 @@ function Outcome({ delivery: { outcome, attempt_count: attempts, last_error: err
           again <Moment at={next} />
         </span>
       )}
-      {error !== null && outcome !== 'delivered' && <span class="hidden max-w-xs break-words text-xs text-soft md:block">{error}</span>}
+      {error !== null && outcome !== 'delivered' && (
+        <span class="hidden max-w-xs break-words text-xs text-soft md:block">{error}</span>
+      )}
     </>
   );
 }

@@ -17,7 +17,15 @@ const SPANS = [
 ];
 
 /** Sends again all that failed since a moment. */
-export function ReplayDialog({ channelId, onClose, onDone }: { channelId: string; onClose: () => void; onDone: () => Promise<void> }) {
+export function ReplayDialog({
+  channelId,
+  onClose,
+  onDone,
+}: {
+  channelId: string;
+  onClose: () => void;
+  onDone: () => Promise<void>;
+}) {
   const span = useSignal(String(24 * HOUR));
   const moment = useSignal('');
   const error = useSignal<unknown>(null);
@@ -26,10 +34,18 @@ export function ReplayDialog({ channelId, onClose, onDone }: { channelId: string
   const replay = async () => {
     isBusy.value = true;
     try {
-      const since = isOwnMoment ? Math.floor(new Date(moment.value).getTime() / 1000) : Math.floor(Date.now() / 1000) - Number(span.value);
+      const since = isOwnMoment
+        ? Math.floor(new Date(moment.value).getTime() / 1000)
+        : Math.floor(Date.now() / 1000) - Number(span.value);
       const { replayed } = await api.post('/channels/{id}/replay', { path: { id: channelId }, body: { since } });
       await onDone();
-      toast(replayed === 0 ? 'Nothing failed in that time' : replayed === 1 ? 'One delivery is sent again' : `${replayed} deliveries are sent again`);
+      toast(
+        replayed === 0
+          ? 'Nothing failed in that time'
+          : replayed === 1
+            ? 'One delivery is sent again'
+            : `${replayed} deliveries are sent again`,
+      );
       onClose();
     } catch (failure) {
       error.value = failure;
@@ -38,12 +54,37 @@ export function ReplayDialog({ channelId, onClose, onDone }: { channelId: string
   };
   const { byField, rest } = problemsByField(error.value, ['since']);
   return (
-    <FormDialog title="Send what failed again" action="Send again" isBusy={isBusy.value} canSubmit={!isOwnMoment || moment.value !== ''} error={rest} onSubmit={() => void replay()} onClose={onClose}>
-      <p class="text-sm text-soft">Every delivery that failed goes out once more, the oldest first, under its old id: a receiver that knows it already can tell.</p>
-      <SelectField label="Of" options={SPANS} value={span.value} onValue={(value) => (span.value = value)} error={isOwnMoment ? null : byField['since']} />
+    <FormDialog
+      title="Send what failed again"
+      action="Send again"
+      isBusy={isBusy.value}
+      canSubmit={!isOwnMoment || moment.value !== ''}
+      error={rest}
+      onSubmit={() => void replay()}
+      onClose={onClose}
+    >
+      <p class="text-sm text-soft">
+        Every delivery that failed goes out once more, the oldest first, under its old id: a receiver that knows it
+        already can tell.
+      </p>
+      <SelectField
+        label="Of"
+        options={SPANS}
+        value={span.value}
+        onValue={(value) => (span.value = value)}
+        error={isOwnMoment ? null : byField['since']}
+      />
       {isOwnMoment && (
         <Field label="Since" hint="In your own time." error={byField['since']}>
-          {(input) => <input {...input} type="datetime-local" value={moment.value} onInput={(event) => (moment.value = event.currentTarget.value)} class={`${inputLook(input)} h-9`} />}
+          {(input) => (
+            <input
+              {...input}
+              type="datetime-local"
+              value={moment.value}
+              onInput={(event) => (moment.value = event.currentTarget.value)}
+              class={`${inputLook(input)} h-9`}
+            />
+          )}
         </Field>
       )}
     </FormDialog>

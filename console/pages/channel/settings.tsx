@@ -24,9 +24,15 @@ type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
 export function ChannelSettings({ channel, onChanged }: SettingsProps) {
   return (
     <div class="max-w-2xl">
-      <Section title="Alerts" actions={<ChangesLink kind="channel" id={channel.id} />}>{canWrite() ? <Form channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}</Section>
+      <Section title="Alerts" actions={<ChangesLink kind="channel" id={channel.id} />}>
+        {canWrite() ? <Form channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}
+      </Section>
       {channel.type === 'webhook' && (
-        <Section title="Signature" lead="Every delivery is signed with the channel’s secret." actions={canWrite() && <RotateSecret channel={channel} />}>
+        <Section
+          title="Signature"
+          lead="Every delivery is signed with the channel’s secret."
+          actions={canWrite() && <RotateSecret channel={channel} />}
+        >
           <SampleCode />
         </Section>
       )}
@@ -50,7 +56,12 @@ function Form({ channel, onChanged }: SettingsProps) {
     try {
       await api.patch('/channels/{id}', {
         path: { id: channel.id },
-        body: { name: name.value, all_monitors: route.value.all, ...(!route.value.all && { monitor_ids: [...route.value.ids] }), ...(channel.reports !== undefined && { reports: reports.value }) },
+        body: {
+          name: name.value,
+          all_monitors: route.value.all,
+          ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
+          ...(channel.reports !== undefined && { reports: reports.value }),
+        },
       });
       error.value = null;
       await onChanged();
@@ -70,9 +81,28 @@ function Form({ channel, onChanged }: SettingsProps) {
           void save();
         }}
       >
-        <TextField label="Name" required maxLength={255} value={name.value} onValue={(value) => (name.value = value)} error={byField['name']} />
-        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={byField['monitor_ids'] ?? byField['all_monitors']} />
-        {channel.reports !== undefined && <CheckField label="Reports, too" hint="Says so in the chat when a weekly or monthly report is made." checked={reports.value} onChecked={(value) => (reports.value = value)} error={byField['reports'] ?? null} />}
+        <TextField
+          label="Name"
+          required
+          maxLength={255}
+          value={name.value}
+          onValue={(value) => (name.value = value)}
+          error={byField['name']}
+        />
+        <Routing
+          route={route.value}
+          onRoute={(value) => (route.value = value)}
+          error={byField['monitor_ids'] ?? byField['all_monitors']}
+        />
+        {channel.reports !== undefined && (
+          <CheckField
+            label="Reports, too"
+            hint="Says so in the chat when a weekly or monthly report is made."
+            checked={reports.value}
+            onChecked={(value) => (reports.value = value)}
+            error={byField['reports'] ?? null}
+          />
+        )}
         <FormError text={rest} />
         <div>
           <Button type="submit" tone="primary" busy={isBusy.value}>
@@ -88,7 +118,10 @@ function Facts({ channel }: { channel: Channel }) {
   return (
     <Card>
       <p class="text-sm">
-        {channel.all_monitors ? 'Alerts of all monitors go there.' : `Alerts of ${channel.monitor_ids.length === 1 ? 'one chosen monitor' : `${channel.monitor_ids.length} chosen monitors`} go there.`}
+        {channel.all_monitors
+          ? 'Alerts of all monitors go there.'
+          : `Alerts of ${channel.monitor_ids.length === 1 ? 'one chosen monitor' : `${channel.monitor_ids.length} chosen monitors`} ` +
+            'go there.'}
         {channel.reports === true && ' It is told of reports, too.'} Made {formatDateTime(channel.created_at)}.
       </p>
     </Card>
@@ -99,9 +132,17 @@ function RotateSecret({ channel }: { channel: Channel }) {
   const secret = useSignal<string | null>(null);
   const deed = useDeed();
   const rotate = async () => {
-    const text = 'The new secret signs at once. The present one signs as well for 24 hours, so that your receiver has time to learn the new one.';
-    if (!(await confirm({ title: 'Change the signing secret?', text, action: 'Change secret', tone: 'primary' }))) return;
-    await deed.run(async () => void (secret.value = (await api.post('/channels/{id}/rotate-secret', { path: { id: channel.id } })).signing_secret));
+    const text =
+      'The new secret signs at once. The present one signs as well for 24 hours, so that your receiver has time ' +
+      'to learn the new one.';
+    if (!(await confirm({ title: 'Change the signing secret?', text, action: 'Change secret', tone: 'primary' })))
+      return;
+    await deed.run(
+      async () =>
+        void (secret.value = (
+          await api.post('/channels/{id}/rotate-secret', { path: { id: channel.id } })
+        ).signing_secret),
+    );
   };
   return (
     <>
@@ -109,7 +150,12 @@ function RotateSecret({ channel }: { channel: Channel }) {
         Change secret
       </Button>
       {secret.value !== null && (
-        <KeptDialog title="The new signing secret" question="Have you kept the secret?" text="It is never shown again. Without it your receiver cannot tell who calls once the old one ends." onClose={() => (secret.value = null)}>
+        <KeptDialog
+          title="The new signing secret"
+          question="Have you kept the secret?"
+          text="It is never shown again. Without it your receiver cannot tell who calls once the old one ends."
+          onClose={() => (secret.value = null)}
+        >
           <SigningSecret secret={secret.value} />
         </KeptDialog>
       )}
@@ -120,7 +166,14 @@ function RotateSecret({ channel }: { channel: Channel }) {
 function DeleteChannel({ channel }: { channel: Channel }) {
   const deed = useDeed();
   const remove = async () => {
-    if (!(await confirm({ title: `Delete ${channel.name}?`, text: 'No further alert goes there. It cannot be brought back: connecting it again makes another channel.', action: 'Delete channel' }))) return;
+    if (
+      !(await confirm({
+        title: `Delete ${channel.name}?`,
+        text: 'No further alert goes there. It cannot be brought back: connecting it again makes another channel.',
+        action: 'Delete channel',
+      }))
+    )
+      return;
     await deed.run(async () => {
       await api.delete('/channels/{id}', { path: { id: channel.id } });
       toast(`${channel.name} is deleted`);

@@ -33,7 +33,9 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
           Waiting for the connection. This page goes on by itself.
         </p>
       </Card>
-      <p class="mt-3 text-[0.8125rem] text-soft">The link works once and for an hour, and is shown only now. Without it delete the channel and make another.</p>
+      <p class="mt-3 text-[0.8125rem] text-soft">
+        The link works once and for an hour, and is shown only now. Without it delete the channel and make another.
+      </p>
     </div>
   );
 }
@@ -41,7 +43,10 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
 function TelegramSteps({ links }: { links: Links }) {
   return (
     <>
-      <p class="text-sm">Open the link on a device with Telegram and press Start there; for a group choose the group. The bot says hello in the chat that it was connected to.</p>
+      <p class="text-sm">
+        Open the link on a device with Telegram and press Start there; for a group choose the group. The bot says hello
+        in the chat that it was connected to.
+      </p>
       <div class="mt-4 flex flex-wrap gap-2">
         {links.deep_link !== undefined && (
           <ButtonLink href={links.deep_link} target="_blank" rel="noreferrer" tone="primary" icon="external">
@@ -61,7 +66,9 @@ function TelegramSteps({ links }: { links: Links }) {
 function SlackSteps({ links }: { links: Links }) {
   return (
     <>
-      <p class="text-sm">Slack asks for the channel that the alerts go to, and for your consent. Then it is connected.</p>
+      <p class="text-sm">
+        Slack asks for the channel that the alerts go to, and for your consent. Then it is connected.
+      </p>
       <div class="mt-4">
         {links.authorize_url !== undefined && (
           <ButtonLink href={links.authorize_url} target="_blank" rel="noreferrer" tone="primary" icon="external">

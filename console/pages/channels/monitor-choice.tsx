@@ -11,7 +11,9 @@ const SHOWN = 100;
 /** Those whose name or target has all words of a text. */
 function findMonitors(text: string): readonly Monitor[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return (monitors.value ?? []).filter(({ name, target }) => words.every((word) => `${name} ${target}`.toLowerCase().includes(word)));
+  return (monitors.value ?? []).filter(({ name, target }) =>
+    words.every((word) => `${name} ${target}`.toLowerCase().includes(word)),
+  );
 }
 
 /** Asks for one monitor. */
@@ -26,12 +28,26 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
           if (found[0] !== undefined) onChosen(found[0].id);
         }}
       >
-        <TextField label="Search" hideLabel placeholder="Name or address" autofocus value={text.value} onValue={(value) => (text.value = value)} />
+        <TextField
+          label="Search"
+          hideLabel
+          placeholder="Name or address"
+          autofocus
+          value={text.value}
+          onValue={(value) => (text.value = value)}
+        />
       </form>
       <ul class="mt-2 max-h-80 overflow-y-auto">
         {found.slice(0, SHOWN).map((monitor) => (
           <li key={monitor.id}>
-            <button type="button" onClick={() => onChosen(monitor.id)} class="flex w-full items-center gap-2.5 rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover focus-visible:-outline-offset-2">
+            <button
+              type="button"
+              onClick={() => onChosen(monitor.id)}
+              class="
+                flex w-full items-center gap-2.5 rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover
+                focus-visible:-outline-offset-2
+              "
+            >
               <StatusMark status={monitor.status} />
               <span class="clipped">{monitor.name}</span>
               <span class="clipped ml-auto text-xs text-soft">{monitor.target}</span>
@@ -46,20 +62,41 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
 }
 
 /** A list of monitors of which any are ticked; those that were at first stand on top. */
-export function MonitorTicks({ chosen, onChosen, error }: { chosen: readonly string[]; onChosen: (ids: string[]) => void; error?: string | null | undefined }) {
+export function MonitorTicks({
+  chosen,
+  onChosen,
+  error,
+}: {
+  chosen: readonly string[];
+  onChosen: (ids: string[]) => void;
+  error?: string | null | undefined;
+}) {
   const text = useSignal('');
   const first = useRef(new Set(chosen)).current;
   const ids = new Set(chosen);
   const found = findMonitors(text.value).toSorted((a, b) => Number(first.has(b.id)) - Number(first.has(a.id)));
-  const toggle = (id: string, isTicked: boolean) => onChosen(isTicked ? [...chosen, id] : chosen.filter((each) => each !== id));
+  const toggle = (id: string, isTicked: boolean) =>
+    onChosen(isTicked ? [...chosen, id] : chosen.filter((each) => each !== id));
   return (
     <div>
-      <TextField label="Search monitors" hideLabel placeholder="Name or address" value={text.value} onValue={(value) => (text.value = value)} error={error} />
+      <TextField
+        label="Search monitors"
+        hideLabel
+        placeholder="Name or address"
+        value={text.value}
+        onValue={(value) => (text.value = value)}
+        error={error}
+      />
       <ul aria-label="Monitors" class="mt-2 max-h-64 overflow-y-auto rounded-md border border-line">
         {found.slice(0, SHOWN).map((monitor) => (
           <li key={monitor.id}>
             <label class="flex items-center gap-2.5 px-2.5 py-1.5 text-sm hover:bg-hover">
-              <input type="checkbox" checked={ids.has(monitor.id)} onChange={(event) => toggle(monitor.id, event.currentTarget.checked)} class="size-4 shrink-0 accent-accent" />
+              <input
+                type="checkbox"
+                checked={ids.has(monitor.id)}
+                onChange={(event) => toggle(monitor.id, event.currentTarget.checked)}
+                class="size-4 shrink-0 accent-accent"
+              />
               <span class="clipped">{monitor.name}</span>
               <span class="clipped ml-auto text-xs text-soft">{monitor.target}</span>
             </label>
@@ -82,5 +119,7 @@ function whyNone(): string {
 }
 
 function Beyond({ found }: { found: number }) {
-  return found > SHOWN ? <p class="mt-1 text-[0.8125rem] text-soft">{found - SHOWN} more: narrow it down with words.</p> : null;
+  return found > SHOWN ? (
+    <p class="mt-1 text-[0.8125rem] text-soft">{found - SHOWN} more: narrow it down with words.</p>
+  ) : null;
 }

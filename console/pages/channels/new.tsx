@@ -3,14 +3,14 @@ import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
 import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
+import type { PageProps } from '../../page-props.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { Empty } from '../../parts/empty.tsx';
 import { LookOnly } from '../../parts/empty-page.tsx';
+import { Empty } from '../../parts/empty.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
 import { Kept } from '../../parts/kept.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { PATHS } from '../../paths.ts';
-import type { PageProps } from '../../page-props.ts';
 import { ConnectChat } from './connect.tsx';
 import { Routing, type Route } from './routing.tsx';
 import { SigningSecret } from './signing-secret.tsx';
@@ -32,7 +32,11 @@ export function ChannelNewPage({ query }: PageProps) {
     <Page title="New channel" back={BACK}>
       <div class="max-w-2xl">
         <TypeChoice type={type} />
-        {type === 'webhook' || signedIn().chats[type] ? <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} /> : <NotSetUp type={type} />}
+        {type === 'webhook' || signedIn().chats[type] ? (
+          <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
+        ) : (
+          <NotSetUp type={type} />
+        )}
       </div>
     </Page>
   );
@@ -47,7 +51,11 @@ const NEEDED: Record<Exclude<ChannelType, 'webhook'>, { what: string; variables:
 function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
   const { what, variables } = NEEDED[type];
   return (
-    <Empty icon="channels" title={`${TYPES[type].label} is not set up here`} action={<ButtonLink href={`${PATHS.channelNew}?type=webhook`}>Use a webhook</ButtonLink>}>
+    <Empty
+      icon="channels"
+      title={`${TYPES[type].label} is not set up here`}
+      action={<ButtonLink href={`${PATHS.channelNew}?type=webhook`}>Use a webhook</ButtonLink>}
+    >
       Whoever runs this installation has to make {what} for it first, and set {variables}.
     </Empty>
   );
@@ -110,9 +118,29 @@ function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string
             hint="https only. A signed test is sent there now: it has to answer with 2xx within 8 seconds."
           />
         )}
-        <TextField label="Name" placeholder={TYPES[type].label} maxLength={255} value={name.value} onValue={(value) => (name.value = value)} error={byField['name']} hint="What you call it, such as “On call”." />
-        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={byField['monitor_ids'] ?? byField['all_monitors']} />
-        {!isWebhook && <CheckField label="Reports, too" hint="Says so in the chat when a weekly or monthly report is made." checked={reports.value} onChecked={(value) => (reports.value = value)} error={byField['reports'] ?? null} />}
+        <TextField
+          label="Name"
+          placeholder={TYPES[type].label}
+          maxLength={255}
+          value={name.value}
+          onValue={(value) => (name.value = value)}
+          error={byField['name']}
+          hint="What you call it, such as “On call”."
+        />
+        <Routing
+          route={route.value}
+          onRoute={(value) => (route.value = value)}
+          error={byField['monitor_ids'] ?? byField['all_monitors']}
+        />
+        {!isWebhook && (
+          <CheckField
+            label="Reports, too"
+            hint="Says so in the chat when a weekly or monthly report is made."
+            checked={reports.value}
+            onChecked={(value) => (reports.value = value)}
+            error={byField['reports'] ?? null}
+          />
+        )}
         <FormError text={rest} />
         <div class="flex flex-wrap items-center gap-3">
           <Button type="submit" tone="primary" busy={isBusy.value}>
@@ -131,7 +159,8 @@ function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string
 
 /** What the address did not take is the address's matter. */
 function problemsOf(error: unknown): ReturnType<typeof problemsByField> {
-  if (error instanceof Failure && error.message.startsWith('test delivery failed')) return { byField: { url: sentenceOf(error) }, rest: null };
+  if (error instanceof Failure && error.message.startsWith('test delivery failed'))
+    return { byField: { url: sentenceOf(error) }, rest: null };
   return problemsByField(error, FIELDS);
 }
 
@@ -147,7 +176,11 @@ function Made({ type, name, result }: { type: ChannelType; name: string; result:
   }
   return (
     <Page title={`${name} is connected`} back={BACK} lead="The test arrived. Alerts go there from now on.">
-      <Kept question="Have you kept the secret?" text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another." href={`/channels/${result.id}`}>
+      <Kept
+        question="Have you kept the secret?"
+        text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another."
+        href={`/channels/${result.id}`}
+      >
         {result.signing_secret !== undefined && <SigningSecret secret={result.signing_secret} />}
       </Kept>
     </Page>

@@ -7,7 +7,12 @@ import node from '../../samples/verify.mjs?raw';
 import php from '../../samples/verify.php?raw';
 import python from '../../samples/verify.py?raw';
 
-const SAMPLES = { node: { label: 'Node', code: node }, python: { label: 'Python', code: python }, go: { label: 'Go', code: go }, php: { label: 'PHP', code: php } } as const;
+const SAMPLES = {
+  node: { label: 'Node', code: node },
+  python: { label: 'Python', code: python },
+  go: { label: 'Go', code: go },
+  php: { label: 'PHP', code: php },
+} as const;
 type Language = keyof typeof SAMPLES;
 const CHOICES = (Object.keys(SAMPLES) as Language[]).map((value) => ({ value, label: SAMPLES[value].label }));
 
@@ -19,10 +24,20 @@ export function SampleCode() {
   return (
     <div>
       <div class="flex flex-wrap items-center justify-between gap-2">
-        <Choices label="Language" choices={CHOICES} value={language.value} onValue={(value) => (language.value = value)} />
+        <Choices
+          label="Language"
+          choices={CHOICES}
+          value={language.value}
+          onValue={(value) => (language.value = value)}
+        />
         <CopyButton copying={copying} size="small" />
       </div>
-      <pre ref={copying.box} tabIndex={0} aria-label={`${label} code that verifies a delivery`} class="mt-2 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5">
+      <pre
+        ref={copying.box}
+        tabIndex={0}
+        aria-label={`${label} code that verifies a delivery`}
+        class="mt-2 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5"
+      >
         {code}
       </pre>
     </div>

@@ -15,7 +15,10 @@ export function SigningSecret({ secret }: { secret: string }) {
       </div>
       <div>
         <h3 class="heading text-sm">Verify what arrives</h3>
-        <p class="mb-2 text-sm text-soft">Every delivery is signed with it. Look at the raw bytes of the body, before anything parses them, and answer within 8 seconds with any 2xx.</p>
+        <p class="mb-2 text-sm text-soft">
+          Every delivery is signed with it. Look at the raw bytes of the body, before anything parses them, and answer
+          within 8 seconds with any 2xx.
+        </p>
         <SampleCode />
       </div>
     </div>

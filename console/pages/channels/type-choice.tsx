@@ -10,8 +10,20 @@ export function TypeChoice({ type }: { type: ChannelType }) {
     <fieldset class="mb-5 grid gap-2 sm:grid-cols-3">
       <legend class="sr-only">Type</legend>
       {TYPE_ORDER.map((each) => (
-        <label key={each} class={`flex gap-2.5 rounded-xl border p-3 hover:bg-hover focus-within:outline-2 focus-within:outline-focus ${each === type ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`}>
-          <input type="radio" name="type" checked={each === type} onChange={() => setQuery({ type: each })} class="mt-0.5 size-[1.125rem] shrink-0 accent-accent" />
+        <label
+          key={each}
+          class={
+            'flex gap-2.5 rounded-xl border p-3 hover:bg-hover focus-within:outline-2 focus-within:outline-focus ' +
+            `${each === type ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`
+          }
+        >
+          <input
+            type="radio"
+            name="type"
+            checked={each === type}
+            onChange={() => setQuery({ type: each })}
+            class="mt-0.5 size-[1.125rem] shrink-0 accent-accent"
+          />
           <span class="text-sm font-medium">
             {TYPES[each].label}
             <span class="block text-[0.8125rem] font-normal text-soft">{TYPES[each].text}</span>

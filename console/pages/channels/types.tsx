@@ -12,7 +12,12 @@ export const TYPES: Record<ChannelType, { label: string; text: string }> = {
 };
 
 /** Where a channel leads: a webhook's host, a chat's name; null where nothing is known of it. */
-export function destinationOf({ type, url_host: host, team_name: team, channel_name: channel }: Channel): string | null {
+export function destinationOf({
+  type,
+  url_host: host,
+  team_name: team,
+  channel_name: channel,
+}: Channel): string | null {
   if (type === 'webhook') return host ?? null;
   const parts = [team, channel].filter((part) => part !== null && part !== undefined && part !== '');
   return parts.length === 0 ? null : parts.join(' · ');
@@ -21,7 +26,10 @@ export function destinationOf({ type, url_host: host, team_name: team, channel_n
 /** How a channel stands, in a word: what keeps alerts from arriving comes first. */
 export function ChannelState({ channel }: { channel: Channel }) {
   if (!channel.enabled) return <Badge>Switched off</Badge>;
-  if (channel.status === 'pending') return <Badge tone="warning">{channel.last_error === undefined ? 'Waiting to be connected' : 'Connection lost'}</Badge>;
+  if (channel.status === 'pending')
+    return (
+      <Badge tone="warning">{channel.last_error === undefined ? 'Waiting to be connected' : 'Connection lost'}</Badge>
+    );
   if (channel.last_error !== undefined) return <Badge tone="bad">Failing</Badge>;
   return <Badge tone="good">Connected</Badge>;
 }

@@ -9,7 +9,13 @@ export function CodeBlock({ title, label, text }: { title: string; label: string
         <h4 class="text-xs font-medium text-soft">{title}</h4>
         <CopyButton copying={copying} size="small" tone="quiet" class="-my-1" />
       </div>
-      <pre ref={copying.box} tabIndex={0} role="group" aria-label={label} class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5">
+      <pre
+        ref={copying.box}
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
+      >
         {text}
       </pre>
     </div>

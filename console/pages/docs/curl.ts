@@ -11,8 +11,8 @@ export function credentialOf({ security }: Operation): Credential {
 }
 
 const HEADERS: Record<Credential, readonly string[]> = {
-  token: ["-H 'Authorization: Bearer '\"$SPOTCHECK_TOKEN\""],
-  agent: ["-H 'Authorization: Bearer '\"$SPOTCHECK_AGENT_TOKEN\""],
+  token: ['-H \'Authorization: Bearer \'"$SPOTCHECK_TOKEN"'],
+  agent: ['-H \'Authorization: Bearer \'"$SPOTCHECK_AGENT_TOKEN"'],
   session: ['-b cookies.txt'],
   none: [],
 };
@@ -27,8 +27,13 @@ export function curlOf(operation: Operation, example: unknown): string {
     ...HEADERS[credential],
     // The other operations for people need the cookie that this one gives.
     ...(operation.operationId === 'signIn' ? ['-c cookies.txt'] : []),
-    ...(credential === 'session' && method !== 'get' ? ["-H 'X-CSRF-Token: '\"$CSRF_TOKEN\""] : []),
-    ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example, null, 2).replaceAll("'", String.raw`'\''`)}'`]),
+    ...(credential === 'session' && method !== 'get' ? ['-H \'X-CSRF-Token: \'"$CSRF_TOKEN"'] : []),
+    ...(example === undefined
+      ? []
+      : [
+          "-H 'Content-Type: application/json'",
+          `-d '${JSON.stringify(example, null, 2).replaceAll("'", String.raw`'\''`)}'`,
+        ]),
   ];
   return parts.join(' \\\n  ');
 }
@@ -40,6 +45,8 @@ function variableOf(parameters: readonly Parameter[], name: string): string {
 
 /** Only what has to be there. */
 function queryOf(parameters: readonly Parameter[]): string {
-  const names = parameters.filter((parameter) => parameter.in === 'query' && parameter.required === true).map(({ name }) => `${name}=$${name.toUpperCase()}`);
+  const names = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required === true)
+    .map(({ name }) => `${name}=$${name.toUpperCase()}`);
   return names.length === 0 ? '' : `?${names.join('&')}`;
 }

@@ -24,7 +24,14 @@ export type Schema = {
 
 export type Example = { $ref?: string; summary?: string; value?: unknown };
 export type Content = Readonly<Record<string, { schema?: Schema; examples?: Readonly<Record<string, Example>> }>>;
-export type Parameter = { $ref?: string; name: string; in: string; required?: boolean; description?: string; schema?: Schema & { 'x-id'?: string } };
+export type Parameter = {
+  $ref?: string;
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema?: Schema & { 'x-id'?: string };
+};
 export type Answer = { $ref?: string; description: string; content?: Content };
 export type Body = { $ref?: string; required?: boolean; description?: string; content: Content };
 
@@ -42,7 +49,9 @@ type RawOperation = {
   'x-role'?: string;
   'x-operator'?: boolean;
 };
-type Item = { servers?: readonly { url: string }[]; parameters?: readonly Parameter[] } & Readonly<Record<Method, RawOperation | undefined>>;
+type Item = { servers?: readonly { url: string }[]; parameters?: readonly Parameter[] } & Readonly<
+  Record<Method, RawOperation | undefined>
+>;
 
 const METHODS = ['get', 'head', 'post', 'patch', 'delete'] as const;
 export type Method = (typeof METHODS)[number];
@@ -58,23 +67,43 @@ export type Description = {
 };
 
 /** An operation, or an event that webhooks receive (`server` null), with everything that its path says for all. */
-export type Operation = Omit<RawOperation, 'parameters'> & { method: Method; path: string; server: string | null; parameters: readonly Parameter[] };
+export type Operation = Omit<RawOperation, 'parameters'> & {
+  method: Method;
+  path: string;
+  server: string | null;
+  parameters: readonly Parameter[];
+};
 
-/** Everything that one can ask, and everything that is sent, by the tags in their order; a tag without any is left out. */
-export function listOperations(description: Description): { name: string; description: string; operations: Operation[] }[] {
+/**
+ * Everything that one can ask, and everything that is sent, by the tags in their order; a tag without any is left out.
+ */
+export function listOperations(
+  description: Description,
+): { name: string; description: string; operations: Operation[] }[] {
   const [server] = description.servers;
   const all = [
-    ...Object.entries(description.paths).flatMap(([path, item]) => operationsOf(description, { path, item, server: item.servers?.[0]?.url ?? server?.url ?? '' })),
-    ...Object.entries(description.webhooks ?? {}).flatMap(([path, item]) => operationsOf(description, { path, item, server: null })),
+    ...Object.entries(description.paths).flatMap(([path, item]) =>
+      operationsOf(description, { path, item, server: item.servers?.[0]?.url ?? server?.url ?? '' }),
+    ),
+    ...Object.entries(description.webhooks ?? {}).flatMap(([path, item]) =>
+      operationsOf(description, { path, item, server: null }),
+    ),
   ];
-  return description.tags.map((tag) => ({ ...tag, operations: all.filter(({ tags }) => tags.includes(tag.name)) })).filter(({ operations }) => operations.length > 0);
+  return description.tags
+    .map((tag) => ({ ...tag, operations: all.filter(({ tags }) => tags.includes(tag.name)) }))
+    .filter(({ operations }) => operations.length > 0);
 }
 
-function operationsOf(description: Description, { path, item, server }: { path: string; item: Item; server: string | null }): Operation[] {
+function operationsOf(
+  description: Description,
+  { path, item, server }: { path: string; item: Item; server: string | null },
+): Operation[] {
   return METHODS.flatMap((method) => {
     const { [method]: raw } = item;
     if (raw === undefined) return [];
-    const parameters = [...(item.parameters ?? []), ...(raw.parameters ?? [])].map((parameter) => follow(description, parameter));
+    const parameters = [...(item.parameters ?? []), ...(raw.parameters ?? [])].map((parameter) =>
+      follow(description, parameter),
+    );
     return [{ ...raw, method, path, server, parameters }];
   });
 }
@@ -89,7 +118,11 @@ export function follow<T extends { $ref?: string }>(description: Description, th
 }
 
 /** Whether what somebody looks for stands in an operation. */
-export function isFound({ path, summary, operationId, description = '', parameters }: Operation, words: readonly string[]): boolean {
-  const text = `${path} ${summary} ${operationId} ${description} ${parameters.map(({ name }) => name).join(' ')}`.toLowerCase();
+export function isFound(
+  { path, summary, operationId, description = '', parameters }: Operation,
+  words: readonly string[],
+): boolean {
+  const text =
+    `${path} ${summary} ${operationId} ${description} ${parameters.map(({ name }) => name).join(' ')}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }

@@ -19,8 +19,20 @@ export function Examples({ label, examples }: { label: string; examples: readonl
   if (shown === undefined) return null;
   return (
     <div class="grid grid-cols-1 gap-2">
-      {examples.length > 1 && <Choices label={label} choices={examples.map((example) => ({ value: example.name, label: example.title }))} value={name.value} onValue={(chosen) => (name.value = chosen)} />}
-      <pre tabIndex={0} role="group" aria-label={`${label}: ${shown.title}`} class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5">
+      {examples.length > 1 && (
+        <Choices
+          label={label}
+          choices={examples.map((example) => ({ value: example.name, label: example.title }))}
+          value={name.value}
+          onValue={(chosen) => (name.value = chosen)}
+        />
+      )}
+      <pre
+        tabIndex={0}
+        role="group"
+        aria-label={`${label}: ${shown.title}`}
+        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
+      >
         {JSON.stringify(shown.value, null, 2)}
       </pre>
     </div>

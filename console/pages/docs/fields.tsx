@@ -10,7 +10,8 @@ import { listObjects, tellLimits, tellType } from './schema-words.ts';
 /** The fields of what is sent or answered; those of objects within unfold. */
 export function SchemaFields({ description, schema }: { description: Description; schema: Schema }) {
   const objects = listObjects(description, schema);
-  if (objects.length === 0) return <p class="text-sm text-soft">{follow(description, schema).description ?? tellType(description, schema)}</p>;
+  if (objects.length === 0)
+    return <p class="text-sm text-soft">{follow(description, schema).description ?? tellType(description, schema)}</p>;
   return (
     <>
       {objects.map((object, index) => (
@@ -18,7 +19,13 @@ export function SchemaFields({ description, schema }: { description: Description
           {index > 0 && <p class="my-1 text-xs text-soft">or</p>}
           <ul class="divide-y divide-line rounded-lg border border-line">
             {Object.entries(object.properties ?? {}).map(([name, field]) => (
-              <FieldLine key={name} name={name} description={description} schema={field} isRequired={object.required?.includes(name) ?? false} />
+              <FieldLine
+                key={name}
+                name={name}
+                description={description}
+                schema={field}
+                isRequired={object.required?.includes(name) ?? false}
+              />
             ))}
           </ul>
         </div>
@@ -28,7 +35,19 @@ export function SchemaFields({ description, schema }: { description: Description
 }
 
 /** One value by its name: what it is, what it has to keep to, and what it means. */
-export function FieldLine({ description, name, schema, isRequired, text }: { description: Description; name: string; schema: Schema; isRequired: boolean; text?: string | undefined }) {
+export function FieldLine({
+  description,
+  name,
+  schema,
+  isRequired,
+  text,
+}: {
+  description: Description;
+  name: string;
+  schema: Schema;
+  isRequired: boolean;
+  text?: string | undefined;
+}) {
   const whole = follow(description, schema);
   const limits = tellLimits(description, schema);
   const said = text ?? whole.description;
@@ -44,21 +63,33 @@ export function FieldLine({ description, name, schema, isRequired, text }: { des
       </div>
       {said !== undefined && <Prose text={said} class="mt-0.5 text-[0.8125rem] text-soft" />}
       {listObjects(description, schema).length > 0 && (
-        <Unfold label={`Fields of ${name}`}>
-          {() => <SchemaFields description={description} schema={schema} />}
-        </Unfold>
+        <Unfold label={`Fields of ${name}`}>{() => <SchemaFields description={description} schema={schema} />}</Unfold>
       )}
     </li>
   );
 }
 
 /** Something that is made when somebody wants to see it. */
-export function Unfold({ label, children, isOpenAtFirst = false }: { label: string; children: () => ComponentChildren; isOpenAtFirst?: boolean }) {
+export function Unfold({
+  label,
+  children,
+  isOpenAtFirst = false,
+}: {
+  label: string;
+  children: () => ComponentChildren;
+  isOpenAtFirst?: boolean;
+}) {
   const isOpen = useSignal(isOpenAtFirst);
   const id = useId();
   return (
     <div class="mt-1">
-      <button type="button" aria-expanded={isOpen.value} aria-controls={id} onClick={() => (isOpen.value = !isOpen.value)} class="inline-flex items-center gap-1 rounded text-[0.8125rem] text-accent hover:underline">
+      <button
+        type="button"
+        aria-expanded={isOpen.value}
+        aria-controls={id}
+        onClick={() => (isOpen.value = !isOpen.value)}
+        class="inline-flex items-center gap-1 rounded text-[0.8125rem] text-accent hover:underline"
+      >
         <Icon name="chevron" class={`size-3.5 ${isOpen.value ? 'rotate-90' : ''}`} />
         {label}
       </button>

@@ -11,9 +11,20 @@ import { Prose } from './prose.tsx';
 
 type OperationProps = { description: Description; operation: Operation; isOpen: boolean; onToggle: () => void };
 
-const METHODS: Record<Method, string> = { get: 'text-accent', head: 'text-accent', post: 'text-up', patch: 'text-degraded', delete: 'text-down' };
+const METHODS: Record<Method, string> = {
+  get: 'text-accent',
+  head: 'text-accent',
+  post: 'text-up',
+  patch: 'text-degraded',
+  delete: 'text-down',
+};
 
-const CALLERS: Record<Credential, string> = { token: 'API token, or a session', session: 'A session: for people alone', agent: 'Token of an agent', none: 'Open to everybody' };
+const CALLERS: Record<Credential, string> = {
+  token: 'API token, or a session',
+  session: 'A session: for people alone',
+  agent: 'Token of an agent',
+  none: 'Open to everybody',
+};
 
 /** Where a parameter stands, in words. */
 const PLACES: Readonly<Record<string, string>> = { path: 'In the path', query: 'In the query', header: 'Headers' };
@@ -25,8 +36,16 @@ export function OperationPart({ description, operation, isOpen, onToggle }: Oper
   return (
     <li id={`operation-${operationId}`} class="scroll-mt-4">
       <h3>
-        <button type="button" aria-expanded={isOpen} aria-controls={id} onClick={onToggle} class="flex w-full flex-wrap items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-left hover:bg-hover">
-          <span class={`w-14 shrink-0 font-mono text-xs font-semibold uppercase ${METHODS[method]}`}>{server === null ? 'event' : method}</span>
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={onToggle}
+          class="flex w-full flex-wrap items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-left hover:bg-hover"
+        >
+          <span class={`w-14 shrink-0 font-mono text-xs font-semibold uppercase ${METHODS[method]}`}>
+            {server === null ? 'event' : method}
+          </span>
           <code class="min-w-0 break-all font-mono text-[0.8125rem]">{path}</code>
           <span class="min-w-0 text-sm text-soft">{summary}</span>
           <Icon name="chevron" class={`ml-auto size-4 text-soft ${isOpen ? 'rotate-90' : ''}`} />
@@ -56,9 +75,20 @@ function Details({ description, operation }: { description: Description; operati
           {operation['x-extension'] === true && <Badge>extension</Badge>}
         </p>
       </div>
-      {server !== null && <CodeBlock title="In a shell" label={`Command for ${operationId}`} text={curlOf(operation, examples[0]?.value)} />}
+      {server !== null && (
+        <CodeBlock
+          title="In a shell"
+          label={`Command for ${operationId}`}
+          text={curlOf(operation, examples[0]?.value)}
+        />
+      )}
       {Object.entries(PLACES).map(([place, title]) => (
-        <Parameters key={place} title={title} description={description} parameters={parameters.filter((each) => each.in === place)} />
+        <Parameters
+          key={place}
+          title={title}
+          description={description}
+          parameters={parameters.filter((each) => each.in === place)}
+        />
       ))}
       {bodySchema !== undefined && (
         <Part title={body?.required === false ? 'Body, if any' : 'Body'}>
@@ -79,13 +109,28 @@ function Details({ description, operation }: { description: Description; operati
   );
 }
 
-function Parameters({ title, description, parameters }: { title: string; description: Description; parameters: readonly Parameter[] }) {
+function Parameters({
+  title,
+  description,
+  parameters,
+}: {
+  title: string;
+  description: Description;
+  parameters: readonly Parameter[];
+}) {
   if (parameters.length === 0) return null;
   return (
     <Part title={title}>
       <ul class="divide-y divide-line rounded-lg border border-line">
         {parameters.map(({ name, required = false, description: text, schema = {} }) => (
-          <FieldLine key={name} name={name} description={description} schema={schema} isRequired={required} text={text} />
+          <FieldLine
+            key={name}
+            name={name}
+            description={description}
+            schema={schema}
+            isRequired={required}
+            text={text}
+          />
         ))}
       </ul>
     </Part>
@@ -100,12 +145,18 @@ function AnswerLine({ status, answer, description }: { status: string; answer: A
   return (
     <li class="px-3 py-2 text-sm">
       <div class="flex gap-3">
-        <span class={`shrink-0 font-mono text-[0.8125rem] font-medium ${isGood ? 'text-up' : 'text-soft'}`}>{status}</span>
+        <span class={`shrink-0 font-mono text-[0.8125rem] font-medium ${isGood ? 'text-up' : 'text-soft'}`}>
+          {status}
+        </span>
         <div class="min-w-0 flex-1">
           <Prose text={answer.description} class={isGood ? '' : 'text-soft'} />
           {others.length > 0 && <p class="text-xs text-soft">Also as {others.join(', ')}.</p>}
-          {isGood && examples.length > 0 && <Unfold label="Example">{() => <Examples label={`Example answer ${status}`} examples={examples} />}</Unfold>}
-          {isGood && schema !== undefined && <Unfold label="Fields">{() => <SchemaFields description={description} schema={schema} />}</Unfold>}
+          {isGood && examples.length > 0 && (
+            <Unfold label="Example">{() => <Examples label={`Example answer ${status}`} examples={examples} />}</Unfold>
+          )}
+          {isGood && schema !== undefined && (
+            <Unfold label="Fields">{() => <SchemaFields description={description} schema={schema} />}</Unfold>
+          )}
         </div>
       </div>
     </li>

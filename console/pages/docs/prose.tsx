@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
 
-/** A text of the description: paragraphs, lists and tables, with `code` and **strong** words, which is all of Markdown that it uses. */
+/**
+ * A text of the description: paragraphs, lists and tables, with `code` and **strong** words, which is all of Markdown
+ * that it uses.
+ */
 export function Prose({ text, class: className = '' }: { text: string; class?: string }) {
   return (
     <div class={`grid max-w-prose grid-cols-1 gap-2 break-words ${className}`}>
@@ -27,7 +30,20 @@ function Block({ block }: { block: string }) {
       </ul>
     );
   }
-  if (block.startsWith('| ')) return <Lines rows={block.split('\n').filter((line) => !/^\|[-|]+\|?$/.test(line)).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))} />;
+  if (block.startsWith('| '))
+    return (
+      <Lines
+        rows={block
+          .split('\n')
+          .filter((line) => !/^\|[-|]+\|?$/.test(line))
+          .map((line) =>
+            line
+              .split('|')
+              .slice(1, -1)
+              .map((cell) => cell.trim()),
+          )}
+      />
+    );
   return <p>{wordsOf(block)}</p>;
 }
 
@@ -62,8 +78,18 @@ function Lines({ rows: [head = [], ...rows] }: { rows: readonly string[][] }) {
 
 function wordsOf(text: string): ComponentChildren {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part, index) => {
-    if (part.startsWith('`')) return <code key={index} class="rounded bg-sunken px-1 py-px font-mono text-[0.85em]">{part.slice(1, -1)}</code>;
-    if (part.startsWith('**')) return <strong key={index} class="font-semibold text-ink">{part.slice(2, -2)}</strong>;
+    if (part.startsWith('`'))
+      return (
+        <code key={index} class="rounded bg-sunken px-1 py-px font-mono text-[0.85em]">
+          {part.slice(1, -1)}
+        </code>
+      );
+    if (part.startsWith('**'))
+      return (
+        <strong key={index} class="font-semibold text-ink">
+          {part.slice(2, -2)}
+        </strong>
+      );
     return part;
   });
 }

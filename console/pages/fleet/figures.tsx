@@ -31,7 +31,9 @@ export function FleetFigures({ fleet }: { fleet: Fleet }) {
           <Figure label="Shared agents online" isBad={offline > 0}>
             {agents.length - offline} of {agents.length}
           </Figure>
-          <Figure label="Customers' agents online">{theirs.total === 0 ? 'none' : `${theirs.total - theirs.offline} of ${theirs.total}`}</Figure>
+          <Figure label="Customers' agents online">
+            {theirs.total === 0 ? 'none' : `${theirs.total - theirs.offline} of ${theirs.total}`}
+          </Figure>
         </dl>
       </Card>
     </div>
@@ -56,5 +58,8 @@ function Figure({ label, isBad = false, children }: { label: string; isBad?: boo
 }
 
 function worstOf(spreads: readonly (Schemas['Spread'] | null)[]): Schemas['Spread'] | null {
-  return spreads.reduce((worst, spread) => (spread !== null && (worst === null || spread.p99_ms > worst.p99_ms) ? spread : worst), null);
+  return spreads.reduce(
+    (worst, spread) => (spread !== null && (worst === null || spread.p99_ms > worst.p99_ms) ? spread : worst),
+    null,
+  );
 }

@@ -18,7 +18,10 @@ type GiveUpProps = { region: string; others: readonly string[]; onDone: () => vo
 export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
   const target = useSignal(NO_ONE);
   const moveTo = target.value === NO_ONE ? null : target.value;
-  const plan = useLoad((signal) => api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: false }, signal }), [region, moveTo]);
+  const plan = useLoad(
+    (signal) => api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: false }, signal }),
+    [region, moveTo],
+  );
   const task = useTask();
   const giveUp = () =>
     task.run(async () => {
@@ -28,19 +31,32 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
         ({ left } = await api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: true } }));
         if (left >= before) break;
       }
-      if (left > 0) toast(`${left.toLocaleString()} monitors are watched from ${region} still: give it up once more`, 'bad');
+      if (left > 0)
+        toast(`${left.toLocaleString()} monitors are watched from ${region} still: give it up once more`, 'bad');
       else toast(`${region} is given up`);
       onDone();
       onClose();
     });
   const { rest } = problemsByField(task.error.value, []);
   return (
-    <FormDialog title={`Give up ${region}?`} action="Give up" tone="danger" isBusy={task.isBusy.value} canSubmit={plan.value.value !== null} error={rest} onSubmit={() => void giveUp()} onClose={onClose}>
+    <FormDialog
+      title={`Give up ${region}?`}
+      action="Give up"
+      tone="danger"
+      isBusy={task.isBusy.value}
+      canSubmit={plan.value.value !== null}
+      error={rest}
+      onSubmit={() => void giveUp()}
+      onClose={onClose}
+    >
       <SelectField
         label="Instead of it"
         hint="The region that its monitors get."
         value={target.value}
-        options={[{ value: NO_ONE, label: 'Another region only where there is no other yet' }, ...others.map((other) => ({ value: other, label: other }))]}
+        options={[
+          { value: NO_ONE, label: 'Another region only where there is no other yet' },
+          ...others.map((other) => ({ value: other, label: other })),
+        ]}
         onValue={(value) => (target.value = value)}
       />
       <Loaded load={plan} height="h-24">
@@ -50,15 +66,25 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
   );
 }
 
-function Meaning({ plan: { region, monitors, only_source: onlySource, moved, down_min_sources_lowered: lowered } }: { plan: Plan }) {
+function Meaning({
+  plan: { region, monitors, only_source: onlySource, moved, down_min_sources_lowered: lowered },
+}: {
+  plan: Plan;
+}) {
   return (
     <div class="text-sm">
       <ul class="list-disc pl-5">
         <li>{`${count(monitors)} watched from ${region}, ${onlySource.toLocaleString()} of them from nowhere else.`}</li>
-        <li>{`${count(moved)} moved to another region, ${(monitors - moved).toLocaleString()} left to those that they have.`}</li>
+        <li>
+          {`${count(moved)} moved to another region, ${(monitors - moved).toLocaleString()} left to those that they ` +
+            'have.'}
+        </li>
         <li>{`${count(lowered)} down with the word of fewer regions than before.`}</li>
       </ul>
-      <p class="mt-2">The region can no longer be chosen. Its results stay. The command line can take this back, but its monitors do not return by themselves.</p>
+      <p class="mt-2">
+        The region can no longer be chosen. Its results stay. The command line can take this back, but its monitors do
+        not return by themselves.
+      </p>
     </div>
   );
 }

@@ -14,7 +14,8 @@ type NotesProps = { incidentId: string; notes: readonly Note[]; onChanged: () =>
 /** What people wrote about an incident, and where to write more. */
 export function Notes({ incidentId, notes, onChanged }: NotesProps) {
   const remove = async (note: Note) => {
-    if (!(await confirm({ title: 'Delete this note?', text: 'It cannot be brought back.', action: 'Delete note' }))) return;
+    if (!(await confirm({ title: 'Delete this note?', text: 'It cannot be brought back.', action: 'Delete note' })))
+      return;
     try {
       await api.delete('/incidents/{id}/notes/{note_id}', { path: { id: incidentId, note_id: note.id } });
       await onChanged();
@@ -31,14 +32,25 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
               <div class="flex items-center gap-2 text-xs text-soft">
                 <span class="clipped min-w-0 font-medium text-ink">{note.author}</span>
                 <Moment at={note.created_at} />
-                {canWrite() && <IconButton icon="trash" label="Delete note" class="ml-auto !size-7" onClick={() => void remove(note)} />}
+                {canWrite() && (
+                  <IconButton
+                    icon="trash"
+                    label="Delete note"
+                    class="ml-auto !size-7"
+                    onClick={() => void remove(note)}
+                  />
+                )}
               </div>
               <p class="whitespace-pre-wrap break-words pb-1 pr-2 text-sm">{note.text}</p>
             </li>
           ))}
         </ul>
       )}
-      {canWrite() ? <NoteForm incidentId={incidentId} onChanged={onChanged} /> : notes.length === 0 && <p class="text-sm text-soft">No one has written anything.</p>}
+      {canWrite() ? (
+        <NoteForm incidentId={incidentId} onChanged={onChanged} />
+      ) : (
+        notes.length === 0 && <p class="text-sm text-soft">No one has written anything.</p>
+      )}
     </div>
   );
 }

@@ -7,10 +7,19 @@ import { formatDateTime, formatDuration, Moment, Since } from '../../parts/time.
 
 type Incident = Schemas['Incident'];
 
-const TINTS: Record<Incident['state'], string> = { down: 'bg-down-tint border-down/30', degraded: 'bg-degraded-tint border-degraded/30' };
-const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = { recovered: 'It recovered', paused: 'The monitor was paused', deleted: 'The monitor was deleted' };
+const TINTS: Record<Incident['state'], string> = {
+  down: 'bg-down-tint border-down/30',
+  degraded: 'bg-degraded-tint border-degraded/30',
+};
+const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
+  recovered: 'It recovered',
+  paused: 'The monitor was paused',
+  deleted: 'The monitor was deleted',
+};
 
-/** How it stands, in one look: the worst state and how long, why, seen from where, and whether somebody looks after it. */
+/**
+ * How it stands, in one look: the worst state and how long, why, seen from where, and whether somebody looks after it.
+ */
 export function Standing({ incident }: { incident: Incident }) {
   const { state, status } = incident;
   const isOpen = status === 'open';
@@ -32,19 +41,31 @@ export function Standing({ incident }: { incident: Incident }) {
       <p class="mt-1 break-words text-[0.9375rem]">{incident.reason}</p>
       <dl class="mt-4 grid grid-cols-2 gap-x-6 gap-y-3 text-sm md:grid-cols-4">
         <Fact name="Began">
-          <time dateTime={new Date(incident.started_at * 1000).toISOString()}>{formatDateTime(incident.started_at)}</time>
-          {incident.detected_at > incident.started_at && <Small>decided {formatDuration(incident.detected_at - incident.started_at)} later</Small>}
+          <time dateTime={new Date(incident.started_at * 1000).toISOString()}>
+            {formatDateTime(incident.started_at)}
+          </time>
+          {incident.detected_at > incident.started_at && (
+            <Small>decided {formatDuration(incident.detected_at - incident.started_at)} later</Small>
+          )}
         </Fact>
         {incident.resolved_at !== null && (
           <Fact name="Ended">
-            <time dateTime={new Date(incident.resolved_at * 1000).toISOString()}>{formatDateTime(incident.resolved_at)}</time>
+            <time dateTime={new Date(incident.resolved_at * 1000).toISOString()}>
+              {formatDateTime(incident.resolved_at)}
+            </time>
             {incident.resolution !== null && <Small>{ENDINGS[incident.resolution]}</Small>}
           </Fact>
         )}
-        <Fact name="Seen from">{incident.sources_down.length === 0 ? 'No place' : incident.sources_down.join(', ')}</Fact>
+        <Fact name="Seen from">
+          {incident.sources_down.length === 0 ? 'No place' : incident.sources_down.join(', ')}
+        </Fact>
         <Fact name="Looked after">
           {incident.acknowledged_at === null ? (
-            isOpen ? 'By nobody yet' : 'By nobody'
+            isOpen ? (
+              'By nobody yet'
+            ) : (
+              'By nobody'
+            )
           ) : (
             <>
               {incident.acknowledged_by ?? 'Somebody'}

@@ -20,7 +20,13 @@ const STATES: Record<Schemas['TransitionState'], { label: string; status: Status
 
 const VERDICTS: Record<NonNullable<Statement['verdict']>, string> = { up: 'up', degraded: 'degraded', down: 'down' };
 /** Why what a place says did not count. */
-const STANDINGS: Record<Statement['standing'], string | null> = { votes: null, offline: 'its agent is offline', silent: 'has said nothing lately', undecided: 'not decided', unable: 'cannot run this check' };
+const STANDINGS: Record<Statement['standing'], string | null> = {
+  votes: null,
+  offline: 'its agent is offline',
+  silent: 'has said nothing lately',
+  undecided: 'not decided',
+  unable: 'cannot run this check',
+};
 
 type Step = { key: string; at: number; mark: ComponentChildren; body: ComponentChildren };
 
@@ -33,7 +39,12 @@ export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) 
     body: <Change transition={transition} />,
   }));
   if (incident.acknowledged_at !== null) {
-    steps.push({ key: 'acknowledged', at: incident.acknowledged_at, mark: <Icon name="person" class="size-4 text-accent" />, body: <p class="text-sm font-medium">{incident.acknowledged_by ?? 'Somebody'} looks after it</p> });
+    steps.push({
+      key: 'acknowledged',
+      at: incident.acknowledged_at,
+      mark: <Icon name="person" class="size-4 text-accent" />,
+      body: <p class="text-sm font-medium">{incident.acknowledged_by ?? 'Somebody'} looks after it</p>,
+    });
   }
   if (steps.length === 0) return <p class="text-sm text-soft">Nothing was kept of how it went.</p>;
   return (
@@ -46,7 +57,11 @@ export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) 
             <span class="grid size-5 shrink-0 place-items-center">{mark}</span>
             <div class="min-w-0 flex-1">
               {body}
-              <time class="mt-0.5 block text-xs text-soft" dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
+              <time
+                class="mt-0.5 block text-xs text-soft"
+                dateTime={new Date(at * 1000).toISOString()}
+                title={formatDateTime(at)}
+              >
                 {formatShort(at)}
               </time>
             </div>
@@ -80,7 +95,10 @@ function SaidBy({ source: { name, verdict, standing, reason } }: { source: State
   const status = verdict ?? 'pending';
   const said = STANDINGS[standing] ?? (verdict === null ? 'not decided' : VERDICTS[verdict]);
   return (
-    <li class="inline-flex max-w-full items-center gap-1.5 rounded border border-line bg-surface px-1.5 text-xs leading-5" title={reason ?? undefined}>
+    <li
+      class="inline-flex max-w-full items-center gap-1.5 rounded border border-line bg-surface px-1.5 text-xs leading-5"
+      title={reason ?? undefined}
+    >
       <StatusMark status={status} silent class={`size-2.5 ${standing === 'votes' ? '' : 'opacity-50'}`} />
       <span class="clipped">
         {name} <span class="text-soft">{said}</span>

@@ -6,8 +6,16 @@ export type Incident = Schemas['Incident'];
 /** What is looked for, as it stands in the address; texts are empty where nothing is asked. */
 export type Filter = { status: string; acknowledged: string; monitorId: string; period: string } & Paging;
 
-/** What was found: `next` is the cursor of what is older; null = nothing is. `hasMoreOpen` = of what is open only the newest are here. */
-export type Found = { open: readonly Incident[]; resolved: readonly Incident[]; next: string | null; hasMoreOpen: boolean };
+/**
+ * What was found: `next` is the cursor of what is older; null = nothing is. `hasMoreOpen` = of what is open only the
+ * newest are here.
+ */
+export type Found = {
+  open: readonly Incident[];
+  resolved: readonly Incident[];
+  next: string | null;
+  hasMoreOpen: boolean;
+};
 
 /** The periods that one can look back, with their seconds. */
 export const PERIODS: Readonly<Record<string, { label: string; seconds: number }>> = {
@@ -35,8 +43,14 @@ export function isNarrow({ status, acknowledged, monitorId, period, cursor }: Fi
   return [status, acknowledged, monitorId, period, cursor].some((part) => part !== '');
 }
 
-/** Asks for those that are open, and for the newest of the others; where only the open ones are wanted these are gone through. */
-export async function findIncidents({ status, acknowledged, monitorId, period, cursor, count }: Filter, signal: AbortSignal): Promise<Found> {
+/**
+ * Asks for those that are open, and for the newest of the others; where only the open ones are wanted these are gone
+ * through.
+ */
+export async function findIncidents(
+  { status, acknowledged, monitorId, period, cursor, count }: Filter,
+  signal: AbortSignal,
+): Promise<Found> {
   const seconds = PERIODS[period]?.seconds;
   const query = {
     ...(acknowledged === 'true' || acknowledged === 'false' ? { acknowledged: acknowledged as 'true' | 'false' } : {}),
@@ -45,9 +59,19 @@ export async function findIncidents({ status, acknowledged, monitorId, period, c
   };
   const paged = { limit: count, ...(cursor !== '' && { cursor }) };
   const [open, resolved] = await Promise.all([
-    status === 'resolved' || (status === '' && cursor !== '') ? NOTHING : api.page('/incidents', { query: { ...query, status: 'open', ...(status === 'open' ? paged : { limit: MOST }) }, signal }),
+    status === 'resolved' || (status === '' && cursor !== '')
+      ? NOTHING
+      : api.page('/incidents', {
+          query: { ...query, status: 'open', ...(status === 'open' ? paged : { limit: MOST }) },
+          signal,
+        }),
     status === 'open' ? NOTHING : api.page('/incidents', { query: { ...query, status: 'resolved', ...paged }, signal }),
   ]);
   const isOpenOnly = status === 'open';
-  return { open: open.answer.incidents, resolved: resolved.answer.incidents, next: isOpenOnly ? open.next : resolved.next, hasMoreOpen: !isOpenOnly && open.next !== null };
+  return {
+    open: open.answer.incidents,
+    resolved: resolved.answer.incidents,
+    next: isOpenOnly ? open.next : resolved.next,
+    hasMoreOpen: !isOpenOnly && open.next !== null,
+  };
 }

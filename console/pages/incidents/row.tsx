@@ -17,7 +17,10 @@ export function IncidentRow({ incident }: { incident: Incident }) {
     <a
       href={`/incidents/${incident.id}`}
       data-row
-      class={`grid grid-cols-[1.5rem_minmax(0,1fr)_auto] items-start gap-x-1 px-3 py-2.5 text-ink hover:bg-hover focus-visible:-outline-offset-2 md:gap-x-2 md:px-4 ${isOpen ? TINTS[state] : ''}`}
+      class={
+        'grid grid-cols-[1.5rem_minmax(0,1fr)_auto] items-start gap-x-1 px-3 py-2.5 text-ink hover:bg-hover ' +
+        `focus-visible:-outline-offset-2 md:gap-x-2 md:px-4 ${isOpen ? TINTS[state] : ''}`
+      }
     >
       <StatusMark status={state} class={`mt-1 size-3.5 ${isOpen ? '' : 'opacity-60'}`} />
       <span class="min-w-0">
@@ -35,7 +38,11 @@ export function IncidentRow({ incident }: { incident: Incident }) {
           <span class={isOpen ? 'hidden sm:inline' : 'sr-only'}>{`${STATUSES[state].label} for `}</span>
           {isOpen ? <Since at={incident.started_at} /> : formatDuration(incident.duration_seconds)}
         </span>
-        <time class="text-soft" dateTime={new Date(incident.started_at * 1000).toISOString()} title={formatDateTime(incident.started_at)}>
+        <time
+          class="text-soft"
+          dateTime={new Date(incident.started_at * 1000).toISOString()}
+          title={formatDateTime(incident.started_at)}
+        >
           {isOpen ? formatShort(incident.started_at) : TIME.format(incident.started_at * 1000)}
         </time>
       </span>

@@ -1,6 +1,4 @@
 import { useRef } from 'preact/hooks';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { SelectField, TextField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
@@ -8,6 +6,8 @@ import type { AssertionDraft } from '../../forms/monitor-draft.ts';
 import { NumberField } from '../../forms/number-field.tsx';
 import { focusLastRow } from '../../forms/rows.ts';
 import { OP_WORDS, OPS, SOURCES } from '../../forms/words.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { SelectField, TextField } from '../../parts/field.tsx';
 
 /** What a good answer of an http target is. */
 export function AnswerFields({ form }: { form: FormState }) {
@@ -16,24 +16,55 @@ export function AnswerFields({ form }: { form: FormState }) {
   return (
     <Fold title="A good answer" note={noteOf(form)} isOpen={assertions.length > 0 || draft.bodyMatch !== ''}>
       <div class="grid gap-5 md:grid-cols-2">
-        <TextField label="Status codes" value={draft.expectedStatus} placeholder={defaults.expectedStatus} hint="Such as 200, 2xx or 200,301." autocapitalize="off" spellcheck={false} error={problem('expected_status')} onValue={(expectedStatus) => change({ expectedStatus })} />
-        <TextField label="Body contains" value={draft.bodyMatch} placeholder="nothing asked" hint="Exactly so, in the first megabyte." autocapitalize="off" spellcheck={false} error={problem('body_match')} onValue={(bodyMatch) => change({ bodyMatch })} />
+        <TextField
+          label="Status codes"
+          value={draft.expectedStatus}
+          placeholder={defaults.expectedStatus}
+          hint="Such as 200, 2xx or 200,301."
+          autocapitalize="off"
+          spellcheck={false}
+          error={problem('expected_status')}
+          onValue={(expectedStatus) => change({ expectedStatus })}
+        />
+        <TextField
+          label="Body contains"
+          value={draft.bodyMatch}
+          placeholder="nothing asked"
+          hint="Exactly so, in the first megabyte."
+          autocapitalize="off"
+          spellcheck={false}
+          error={problem('body_match')}
+          onValue={(bodyMatch) => change({ bodyMatch })}
+        />
       </div>
       <Assertions form={form} />
-      <NumberField label="Warn before certificate or domain expire" unit="days" value={draft.warnDays === '0' ? '' : draft.warnDays} onValue={(warnDays) => change({ warnDays })} standard={null} hint="A message, not an outage. Empty: no warning." error={problem('warn_days')} />
+      <NumberField
+        label="Warn before certificate or domain expire"
+        unit="days"
+        value={draft.warnDays === '0' ? '' : draft.warnDays}
+        onValue={(warnDays) => change({ warnDays })}
+        standard={null}
+        hint="A message, not an outage. Empty: no warning."
+        error={problem('warn_days')}
+      />
     </Fold>
   );
 }
 
 function noteOf({ draft, defaults }: FormState): string {
   const { assertions, expectedStatus, bodyMatch } = draft;
-  const parts = [expectedStatus === '' ? defaults.expectedStatus : expectedStatus, bodyMatch !== '' && 'text in its body', assertions.length > 0 && `${assertions.length} ${assertions.length === 1 ? 'condition' : 'conditions'}`];
+  const parts = [
+    expectedStatus === '' ? defaults.expectedStatus : expectedStatus,
+    bodyMatch !== '' && 'text in its body',
+    assertions.length > 0 && `${assertions.length} ${assertions.length === 1 ? 'condition' : 'conditions'}`,
+  ];
   return parts.filter((part) => part !== false).join(', ');
 }
 
 function Assertions({ form: { draft, change, problem } }: { form: FormState }) {
   const { assertions } = draft;
-  const set = (index: number, part: Partial<AssertionDraft>) => change({ assertions: assertions.map((each, at) => (at === index ? { ...each, ...part } : each)) });
+  const set = (index: number, part: Partial<AssertionDraft>) =>
+    change({ assertions: assertions.map((each, at) => (at === index ? { ...each, ...part } : each)) });
   const list = useRef<HTMLOListElement>(null);
   const add = () => {
     change({ assertions: [...assertions, { source: 'text_body', op: 'contains', value: '', path: '', name: '' }] });
@@ -42,12 +73,19 @@ function Assertions({ form: { draft, change, problem } }: { form: FormState }) {
   return (
     <fieldset class="min-w-0">
       <legend class="text-sm font-medium">Conditions</legend>
-      <p class="text-[0.8125rem] leading-5 text-soft">All have to hold. Response time and certificate make it degraded, the others down.</p>
+      <p class="text-[0.8125rem] leading-5 text-soft">
+        All have to hold. Response time and certificate make it degraded, the others down.
+      </p>
       <FieldProblem text={problem('check_spec.assertions')} />
       <ol ref={list} class="mt-2 flex flex-col gap-2 empty:hidden">
         {assertions.map((assertion, index) => (
           <li key={index} class="rounded-lg border border-line bg-surface p-2.5">
-            <AssertionRow assertion={assertion} index={index} onChange={(part) => set(index, part)} onRemove={() => change({ assertions: assertions.filter((_, at) => at !== index) })} />
+            <AssertionRow
+              assertion={assertion}
+              index={index}
+              onChange={(part) => set(index, part)}
+              onRemove={() => change({ assertions: assertions.filter((_, at) => at !== index) })}
+            />
             <FieldProblem text={problem(`check_spec.assertions[${index}]`)} />
           </li>
         ))}
@@ -61,7 +99,17 @@ function Assertions({ form: { draft, change, problem } }: { form: FormState }) {
 
 const SOURCE_OPTIONS = Object.entries(SOURCES).map(([value, { label }]) => ({ value, label }));
 
-function AssertionRow({ assertion: { source, op, value, path, name }, index, onChange, onRemove }: { assertion: AssertionDraft; index: number; onChange: (part: Partial<AssertionDraft>) => void; onRemove: () => void }) {
+function AssertionRow({
+  assertion: { source, op, value, path, name },
+  index,
+  onChange,
+  onRemove,
+}: {
+  assertion: AssertionDraft;
+  index: number;
+  onChange: (part: Partial<AssertionDraft>) => void;
+  onRemove: () => void;
+}) {
   const at = `of condition ${index + 1}`;
   const { unit } = SOURCES[source];
   const hasPlace = source === 'json_body' || source === 'header';
@@ -74,11 +122,52 @@ function AssertionRow({ assertion: { source, op, value, path, name }, index, onC
   return (
     <div class="flex items-start gap-1">
       <div class="grid min-w-0 flex-1 gap-1.5 md:grid-cols-12">
-        <SelectField label={`Subject ${at}`} hideLabel value={source} options={SOURCE_OPTIONS} class={hasPlace ? 'md:col-span-3' : 'md:col-span-4'} onValue={choose} />
-        {source === 'json_body' && <TextField {...plain} label={`JSON path ${at}`} value={path} placeholder="$.items[0].id" class="md:col-span-3" onValue={(written) => onChange({ path: written })} />}
-        {source === 'header' && <TextField {...plain} label={`Header name ${at}`} value={name} placeholder="X-Cache" class="md:col-span-3" onValue={(written) => onChange({ name: written })} />}
-        <SelectField label={`Comparison ${at}`} hideLabel value={op} options={OPS[source].map((each) => ({ value: each, label: OP_WORDS[each] }))} class="md:col-span-3" onValue={(chosen) => onChange({ op: chosen })} />
-        {op !== 'exists' && <TextField {...plain} label={`Value ${at}${unit === null ? '' : ` in ${unit}`}`} value={value} placeholder={unit ?? 'value'} class={hasPlace ? 'md:col-span-3' : 'md:col-span-5'} onValue={(written) => onChange({ value: written })} />}
+        <SelectField
+          label={`Subject ${at}`}
+          hideLabel
+          value={source}
+          options={SOURCE_OPTIONS}
+          class={hasPlace ? 'md:col-span-3' : 'md:col-span-4'}
+          onValue={choose}
+        />
+        {source === 'json_body' && (
+          <TextField
+            {...plain}
+            label={`JSON path ${at}`}
+            value={path}
+            placeholder="$.items[0].id"
+            class="md:col-span-3"
+            onValue={(written) => onChange({ path: written })}
+          />
+        )}
+        {source === 'header' && (
+          <TextField
+            {...plain}
+            label={`Header name ${at}`}
+            value={name}
+            placeholder="X-Cache"
+            class="md:col-span-3"
+            onValue={(written) => onChange({ name: written })}
+          />
+        )}
+        <SelectField
+          label={`Comparison ${at}`}
+          hideLabel
+          value={op}
+          options={OPS[source].map((each) => ({ value: each, label: OP_WORDS[each] }))}
+          class="md:col-span-3"
+          onValue={(chosen) => onChange({ op: chosen })}
+        />
+        {op !== 'exists' && (
+          <TextField
+            {...plain}
+            label={`Value ${at}${unit === null ? '' : ` in ${unit}`}`}
+            value={value}
+            placeholder={unit ?? 'value'}
+            class={hasPlace ? 'md:col-span-3' : 'md:col-span-5'}
+            onValue={(written) => onChange({ value: written })}
+          />
+        )}
       </div>
       <IconButton icon="close" label={`Remove condition ${index + 1}`} onClick={onRemove} />
     </div>

@@ -1,14 +1,17 @@
-import { TextField } from '../../parts/field.tsx';
 import { DurationField } from '../../forms/duration-field.tsx';
 import type { FormState } from '../../forms/form-state.ts';
 import { suggestName } from '../../forms/name.ts';
 import { NumberField } from '../../forms/number-field.tsx';
 import { sayDuration } from '../../forms/sentences.ts';
 import { TYPES } from '../../forms/words.ts';
+import { TextField } from '../../parts/field.tsx';
 import { Components } from './components.tsx';
 import { VendorChoice } from './vendor-choice.tsx';
 
-/** What every monitor has: what is watched, what it is called, how often it is looked at; and what its type cannot do without. */
+/**
+ * What every monitor has: what is watched, what it is called, how often it is looked at; and what its type cannot do
+ * without.
+ */
 export function Basics({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, monitor, vendors } = form;
   const { type } = draft;
@@ -34,11 +37,33 @@ export function Basics({ form }: { form: FormState }) {
           seconds={draft.interval}
           onSeconds={(interval) => change({ interval })}
           standard={defaults.interval}
-          hint={`${type === 'heartbeat' ? 'As often as your job runs: from' : 'From'} ${sayDuration(surroundings.minInterval)} to a day.`}
+          hint={
+            `${type === 'heartbeat' ? 'As often as your job runs: from' : 'From'} ` +
+            `${sayDuration(surroundings.minInterval)} to a day.`
+          }
           error={problem('interval_seconds')}
         />
-        {type === 'heartbeat' && <DurationField label="It may be late by" seconds={draft.grace} onSeconds={(grace) => change({ grace })} standard={defaults.grace} hint="Only then it counts as missed." error={problem('grace_seconds')} />}
-        {type === 'domain' && <NumberField label="Warn before it expires" unit="days" value={draft.warnDays} onValue={(warnDays) => change({ warnDays })} standard={defaults.warnDays} hint="Time enough for an invoice to find its way." error={problem('warn_days')} />}
+        {type === 'heartbeat' && (
+          <DurationField
+            label="It may be late by"
+            seconds={draft.grace}
+            onSeconds={(grace) => change({ grace })}
+            standard={defaults.grace}
+            hint="Only then it counts as missed."
+            error={problem('grace_seconds')}
+          />
+        )}
+        {type === 'domain' && (
+          <NumberField
+            label="Warn before it expires"
+            unit="days"
+            value={draft.warnDays}
+            onValue={(warnDays) => change({ warnDays })}
+            standard={defaults.warnDays}
+            hint="Time enough for an invoice to find its way."
+            error={problem('warn_days')}
+          />
+        )}
       </div>
     </>
   );

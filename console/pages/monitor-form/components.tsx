@@ -30,7 +30,8 @@ export function Components({ form }: { form: FormState }) {
   const { draft, change, vendors, monitor } = form;
   const target = draft.target.trim();
   // Any other page is asked for by a button, not at every letter of its address.
-  const isKnown = vendors.some(({ id }) => id === target.toLowerCase()) || (target !== '' && target === monitor?.target);
+  const isKnown =
+    vendors.some(({ id }) => id === target.toLowerCase()) || (target !== '' && target === monitor?.target);
   const current = useRef(new AbortController());
   const page = useSignal<Schemas['VendorPage'] | null>(null);
   const failure = useSignal<string | null>(null);
@@ -59,14 +60,26 @@ export function Components({ form }: { form: FormState }) {
     return () => controller.abort();
   }, [target, isKnown]);
   const listed = page.value?.lists === 'all' ? page.value.components : [];
-  if (page.value?.lists === 'none') return <p class="text-sm text-soft">Azure's feed names no components: the whole of it is watched.</p>;
+  if (page.value?.lists === 'none')
+    return <p class="text-sm text-soft">Azure's feed names no components: the whole of it is watched.</p>;
   return (
     <div class="flex flex-col gap-3" aria-busy={isBusy.value}>
       {listed.length > 0 && <ComponentChoice form={form} listed={listed} />}
       {listed.length === 0 && <WrittenComponents form={form} />}
-      {listed.length > 0 && unlisted(draft.components, listed).map((text) => <Unlisted key={text} text={text} onRemove={() => change({ components: draft.components.filter((each) => each !== text) })} />)}
+      {listed.length > 0 &&
+        unlisted(draft.components, listed).map((text) => (
+          <Unlisted
+            key={text}
+            text={text}
+            onRemove={() => change({ components: draft.components.filter((each) => each !== text) })}
+          />
+        ))}
       <p role="status" class="text-[0.8125rem] leading-5 text-soft empty:hidden">
-        {isBusy.value ? 'Reading the status page' : failure.value === null ? null : `${failure.value}. Its components can be written all the same.`}
+        {isBusy.value
+          ? 'Reading the status page'
+          : failure.value === null
+            ? null
+            : `${failure.value}. Its components can be written all the same.`}
       </p>
       {target.includes('://') && listed.length === 0 && (
         <Button size="small" class="self-start" busy={isBusy.value} onClick={() => void read()}>
@@ -77,11 +90,19 @@ export function Components({ form }: { form: FormState }) {
   );
 }
 
-function ComponentChoice({ form: { draft, change, problem }, listed }: { form: FormState; listed: readonly Component[] }) {
+function ComponentChoice({
+  form: { draft, change, problem },
+  listed,
+}: {
+  form: FormState;
+  listed: readonly Component[];
+}) {
   const id = useId();
   const sought = useSignal('');
   const wanted = sought.value.trim().toLowerCase();
-  const shown = listed.filter((component) => component.name.toLowerCase().includes(wanted) || isWatched(component, draft.components));
+  const shown = listed.filter(
+    (component) => component.name.toLowerCase().includes(wanted) || isWatched(component, draft.components),
+  );
   return (
     <fieldset aria-describedby={id} class="min-w-0">
       <legend class="text-sm font-medium">Components</legend>
@@ -89,7 +110,18 @@ function ComponentChoice({ form: { draft, change, problem }, listed }: { form: F
         {draft.components.length === 0 ? 'None ticked: the whole vendor counts.' : 'Only what is ticked counts.'}
       </div>
       <FieldProblem text={problem('components')} />
-      {listed.length >= SEARCHED_FROM && <TextField label="Search components" hideLabel value={sought.value} placeholder={`Search ${listed.length} components`} autocomplete="off" spellcheck={false} class="mt-1.5" onValue={(text) => (sought.value = text)} />}
+      {listed.length >= SEARCHED_FROM && (
+        <TextField
+          label="Search components"
+          hideLabel
+          value={sought.value}
+          placeholder={`Search ${listed.length} components`}
+          autocomplete="off"
+          spellcheck={false}
+          class="mt-1.5"
+          onValue={(text) => (sought.value = text)}
+        />
+      )}
       <ul class="mt-1.5 max-h-72 overflow-y-auto rounded-md border border-line" tabIndex={-1}>
         {shown.map((component) => (
           <li key={component.id} class="border-b border-line last:border-b-0">
@@ -98,7 +130,15 @@ function ComponentChoice({ form: { draft, change, problem }, listed }: { form: F
                 type="checkbox"
                 class="size-[1.125rem] shrink-0 accent-accent"
                 checked={isWatched(component, draft.components)}
-                onChange={(event) => change({ components: withComponent(component, { listed, watched: draft.components, isOn: event.currentTarget.checked }) })}
+                onChange={(event) =>
+                  change({
+                    components: withComponent(component, {
+                      listed,
+                      watched: draft.components,
+                      isOn: event.currentTarget.checked,
+                    }),
+                  })
+                }
               />
               <span class="min-w-0 flex-1 break-words">{component.name}</span>
               <State state={component.state} />
@@ -142,7 +182,12 @@ function WrittenComponents({ form: { draft, change, problem } }: { form: FormSta
       values={draft.components}
       onValues={(components) => change({ components })}
       placeholder={isAws ? 'ec2:us-east-1' : 'Actions'}
-      hint={isAws ? 'AWS needs at least one service:region, such as ec2:us-east-1 or cloudfront:global.' : 'None: the whole vendor counts. Otherwise only these, by their names on the status page; a name it does not have is answered with those that come near.'}
+      hint={
+        isAws
+          ? 'AWS needs at least one service:region, such as ec2:us-east-1 or cloudfront:global.'
+          : 'None: the whole vendor counts. Otherwise only these, by their names on the status page; a name it ' +
+            'does not have is answered with those that come near.'
+      }
       error={problem('components')}
     />
   );

@@ -1,6 +1,4 @@
 import { useRef } from 'preact/hooks';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { CheckField, SelectField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
@@ -8,19 +6,26 @@ import type { DnsRecordDraft, Draft } from '../../forms/monitor-draft.ts';
 import { focusLastRow } from '../../forms/rows.ts';
 import { TextList } from '../../forms/text-list.tsx';
 import { MODE_WORDS, RECORDS } from '../../forms/words.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { CheckField, SelectField } from '../../parts/field.tsx';
 
 /** The records that a name has to have. */
 export function DnsFields({ form: { draft, change, problem } }: { form: FormState }) {
   const { records, crossCheck } = draft.dns;
   const set = (part: Partial<Draft['dns']>) => change({ dns: { ...draft.dns, ...part } });
-  const replace = (index: number, part: Partial<DnsRecordDraft>) => set({ records: records.map((each, at) => (at === index ? { ...each, ...part } : each)) });
+  const replace = (index: number, part: Partial<DnsRecordDraft>) =>
+    set({ records: records.map((each, at) => (at === index ? { ...each, ...part } : each)) });
   const list = useRef<HTMLOListElement>(null);
   const add = () => {
     set({ records: [...records, { type: 'A', mode: 'equals', expected: [''] }] });
     focusLastRow(list.current);
   };
   return (
-    <Fold title="Records" note={records.length === 0 ? 'any address' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`} isOpen>
+    <Fold
+      title="Records"
+      note={records.length === 0 ? 'any address' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`}
+      isOpen
+    >
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Rules</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">All have to hold. None: an address of either family will do.</p>
@@ -28,7 +33,12 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
         <ol ref={list} class="mt-2 flex flex-col gap-2 empty:hidden">
           {records.map((record, index) => (
             <li key={index} class="rounded-lg border border-line bg-surface p-2.5">
-              <RecordRow record={record} index={index} onChange={(part) => replace(index, part)} onRemove={() => set({ records: records.filter((_, at) => at !== index) })} />
+              <RecordRow
+                record={record}
+                index={index}
+                onChange={(part) => replace(index, part)}
+                onRemove={() => set({ records: records.filter((_, at) => at !== index) })}
+              />
               <FieldProblem text={problem(`check_spec.dns.records[${index}]`)} />
             </li>
           ))}
@@ -37,7 +47,12 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
           Add rule
         </Button>
       </fieldset>
-      <CheckField label="Ask several resolvers" checked={crossCheck === true} onChecked={(isAsked) => set({ crossCheck: isAsked })} hint="At least three independent ones; where they disagree it is degraded." />
+      <CheckField
+        label="Ask several resolvers"
+        checked={crossCheck === true}
+        onChecked={(isAsked) => set({ crossCheck: isAsked })}
+        hint="At least three independent ones; where they disagree it is degraded."
+      />
     </Fold>
   );
 }
@@ -45,15 +60,45 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
 const TYPES = Object.keys(RECORDS).map((value) => ({ value, label: `${value} records` }));
 const MODES = Object.entries(MODE_WORDS).map(([value, label]) => ({ value, label }));
 
-function RecordRow({ record: { type, mode, expected }, index, onChange, onRemove }: { record: DnsRecordDraft; index: number; onChange: (part: Partial<DnsRecordDraft>) => void; onRemove: () => void }) {
+function RecordRow({
+  record: { type, mode, expected },
+  index,
+  onChange,
+  onRemove,
+}: {
+  record: DnsRecordDraft;
+  index: number;
+  onChange: (part: Partial<DnsRecordDraft>) => void;
+  onRemove: () => void;
+}) {
   return (
     <div class="flex items-start gap-1">
       <div class="flex min-w-0 flex-1 flex-col gap-2.5">
         <div class="grid gap-1.5 md:grid-cols-2">
-          <SelectField label={`Type of rule ${index + 1}`} hideLabel value={type} options={TYPES} onValue={(value) => onChange({ type: value as DnsRecordDraft['type'] })} />
-          <SelectField label={`Comparison of rule ${index + 1}`} hideLabel value={mode} options={MODES} onValue={(value) => onChange({ mode: value as DnsRecordDraft['mode'] })} />
+          <SelectField
+            label={`Type of rule ${index + 1}`}
+            hideLabel
+            value={type}
+            options={TYPES}
+            onValue={(value) => onChange({ type: value as DnsRecordDraft['type'] })}
+          />
+          <SelectField
+            label={`Comparison of rule ${index + 1}`}
+            hideLabel
+            value={mode}
+            options={MODES}
+            onValue={(value) => onChange({ mode: value as DnsRecordDraft['mode'] })}
+          />
         </div>
-        {mode !== 'exists' && mode !== 'absent' && <TextList label={`Expected by rule ${index + 1}`} item="Record" values={expected} placeholder={RECORDS[type]} onValues={(values) => onChange({ expected: values })} />}
+        {mode !== 'exists' && mode !== 'absent' && (
+          <TextList
+            label={`Expected by rule ${index + 1}`}
+            item="Record"
+            values={expected}
+            placeholder={RECORDS[type]}
+            onValues={(values) => onChange({ expected: values })}
+          />
+        )}
       </div>
       <IconButton icon="close" label={`Remove rule ${index + 1}`} onClick={onRemove} />
     </div>

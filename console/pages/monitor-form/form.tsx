@@ -1,13 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
-import { Button, ButtonLink } from '../../parts/button.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { Card } from '../../parts/page.tsx';
-import { toast } from '../../parts/toast.tsx';
-import { useWide } from '../../parts/wide.ts';
-import { PATHS } from '../../paths.ts';
-import { navigate } from '../../shell/router.ts';
 import type { FormState } from '../../forms/form-state.ts';
 import { findHeaderProblems } from '../../forms/headers.ts';
 import { createBody, isChanged, patchBody } from '../../forms/monitor-body.ts';
@@ -16,6 +9,13 @@ import type { Draft } from '../../forms/monitor-draft.ts';
 import { suggestName } from '../../forms/name.ts';
 import { NO_PROBLEMS, problemsOf, type Problems } from '../../forms/problems.ts';
 import { useUnsaved } from '../../forms/unsaved.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Card } from '../../parts/page.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { useWide } from '../../parts/wide.ts';
+import { PATHS } from '../../paths.ts';
+import { navigate } from '../../shell/router.ts';
 import { Basics } from './basics.tsx';
 import { Dependencies, Judgement } from './judgement.tsx';
 import { Meaning } from './meaning.tsx';
@@ -25,7 +25,10 @@ import { TryIt } from './try-it.tsx';
 import { TypeChooser } from './type-chooser.tsx';
 import { TypeFields } from './type-fields.tsx';
 
-type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<FormState, 'agents' | 'vendors'>;
+type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<
+  FormState,
+  'agents' | 'vendors'
+>;
 
 /** The form of a monitor, new or there already. */
 export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
@@ -61,11 +64,15 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
     isSaved.value = true;
     // It is made: what goes wrong from here on must not look as if it were not.
-    if (draft.value.type === 'heartbeat') made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
+    if (draft.value.type === 'heartbeat')
+      made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
     if (made.value === null) leave(id, `${name} is watched from now on`);
   };
   const change = async (id: string) => {
-    await api.patch('/monitors/{id}', { path: { id }, body: patchBody(draft.value, { original: first, surroundings }) });
+    await api.patch('/monitors/{id}', {
+      path: { id },
+      body: patchBody(draft.value, { original: first, surroundings }),
+    });
     isSaved.value = true;
     leave(id, 'Saved');
   };
@@ -118,7 +125,12 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
         <div class="lg:hidden">
           <Meaning form={form} />
         </div>
-        <div class="sticky bottom-0 z-10 -mx-4 flex flex-wrap items-center gap-2 border-t border-line bg-paper px-4 py-3 md:-mx-2 md:px-2">
+        <div
+          class="
+          sticky bottom-0 z-10 -mx-4 flex flex-wrap items-center gap-2 border-t border-line bg-paper px-4 py-3 md:-mx-2
+          md:px-2
+        "
+        >
           <Button type="submit" tone="primary" busy={isBusy.value}>
             {monitor === null ? 'Create monitor' : 'Save changes'}
           </Button>
@@ -156,11 +168,16 @@ function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
   );
 }
 
-/** Puts the keyboard where something is wrong: at the first field, or at the top where it is about the whole. What is folded opens. */
+/**
+ * Puts the keyboard where something is wrong: at the first field, or at the top where it is about the whole. What is
+ * folded opens.
+ */
 function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems): void {
   if (form === null || (rest.length === 0 && Object.keys(byField).length === 0)) return;
   const wrong = [...form.querySelectorAll<HTMLElement>('[aria-invalid="true"], [data-problem]')];
-  for (const each of wrong) for (let fold = each.closest('details'); fold !== null; fold = fold.parentElement?.closest('details') ?? null) fold.open = true;
+  for (const each of wrong)
+    for (let fold = each.closest('details'); fold !== null; fold = fold.parentElement?.closest('details') ?? null)
+      fold.open = true;
   const first = rest.length > 0 ? form.querySelector<HTMLElement>('[data-whole]') : wrong[0];
   (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
 }
@@ -171,7 +188,9 @@ function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
   return (
     <Card>
       <h2 class="heading text-base">{monitor.name} waits for its first ping</h2>
-      <p class="mb-4 mt-1 text-sm text-soft">Let the job call this address when it is done. If it never does, you will hear of that, too.</p>
+      <p class="mb-4 mt-1 text-sm text-soft">
+        Let the job call this address when it is done. If it never does, you will hear of that, too.
+      </p>
       {token !== undefined && <PingAddress token={token} />}
       <ButtonLink href={`/monitors/${monitor.id}`} tone="primary" class="mt-5">
         Go to the monitor

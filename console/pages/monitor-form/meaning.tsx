@@ -5,7 +5,12 @@ import { describeDown, latestNotice, sayDuration } from '../../forms/sentences.t
 
 /** What comes of what is filled in: when it counts as down, and how soon that is known. */
 export function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
-  const down = draft.type === 'heartbeat' ? 'Down when a ping is missed, or at once when the job says it failed.' : draft.type === 'domain' ? 'Degraded once the days of warning begin, down when it has expired.' : describeDown(draft, surroundings);
+  const down =
+    draft.type === 'heartbeat'
+      ? 'Down when a ping is missed, or at once when the job says it failed.'
+      : draft.type === 'domain'
+        ? 'Degraded once the days of warning begin, down when it has expired.'
+        : describeDown(draft, surroundings);
   const seconds = latestNotice(draft, surroundings);
   const places = AGENT_CHECKED.includes(draft.type) ? countPlaces(draft, surroundings.sharedPlaces) : 1;
   return (
@@ -15,10 +20,19 @@ export function Meaning({ form: { draft, surroundings } }: { form: FormState }) 
       {seconds !== null && (
         <p class="mt-1.5 text-soft">
           {draft.type === 'heartbeat' ? 'A job that does not run is known ' : 'An outage is known '}
-          <span class="font-medium text-ink">{draft.type === 'heartbeat' ? `${sayDuration(seconds)} after its last ping` : `after ${sayDuration(seconds)} at the latest`}</span>.
+          <span class="font-medium text-ink">
+            {draft.type === 'heartbeat'
+              ? `${sayDuration(seconds)} after its last ping`
+              : `after ${sayDuration(seconds)} at the latest`}
+          </span>
+          .
         </p>
       )}
-      {places === 0 && <p class="mt-1.5 text-degraded">No place looks at it yet: there is no shared agent, and none of yours is ticked.</p>}
+      {places === 0 && (
+        <p class="mt-1.5 text-degraded">
+          No place looks at it yet: there is no shared agent, and none of yours is ticked.
+        </p>
+      )}
     </div>
   );
 }

@@ -9,7 +9,9 @@ export function PingAddress({ token }: { token: string }) {
       <div>
         <p class="mb-1 font-medium">Ping address</p>
         <CopyText label="Ping address" text={url} />
-        <p class="mt-1 text-[0.8125rem] text-soft">Whoever has it can ping: treat it as a password. GET, HEAD and POST all count.</p>
+        <p class="mt-1 text-[0.8125rem] text-soft">
+          Whoever has it can ping: treat it as a password. GET, HEAD and POST all count.
+        </p>
       </div>
       <div>
         <p class="mb-1 font-medium">At the end of a job, where only success counts</p>
@@ -17,7 +19,10 @@ export function PingAddress({ token }: { token: string }) {
       </div>
       <div>
         <p class="mb-1 font-medium">With its start and its exit status</p>
-        <CopyText label="Command with start and exit status" text={`${curl} ${url}/start; your-job; ${curl} ${url}/$?`} />
+        <CopyText
+          label="Command with start and exit status"
+          text={`${curl} ${url}/start; your-job; ${curl} ${url}/$?`}
+        />
       </div>
     </div>
   );

@@ -1,11 +1,11 @@
-import { Badge } from '../../parts/badge.tsx';
-import { SelectField } from '../../parts/field.tsx';
-import { clock, formatAgo } from '../../parts/time.tsx';
 import type { Schemas } from '../../client/api.ts';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
 import { countPlaces } from '../../forms/monitor-defaults.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { SelectField } from '../../parts/field.tsx';
+import { clock, formatAgo } from '../../parts/time.tsx';
 
 /** An agent that says nothing for so long, in seconds, is worth a word. */
 const QUIET_SECONDS = 180;
@@ -23,26 +23,48 @@ export function Places({ form }: { form: FormState }) {
   const shared = agents.filter(({ kind }) => kind === 'first_party');
   const count = countPlaces(draft, surroundings.sharedPlaces);
   const most = Math.max(count, Number(draft.quorum) || 1);
-  const options = [{ value: '', label: `Chosen for you: ${defaults.quorum} of ${Math.max(1, count)}` }, ...Array.from({ length: most }, (_, index) => ({ value: String(index + 1), label: `${index + 1} of ${count}` }))];
+  const options = [
+    { value: '', label: `Chosen for you: ${defaults.quorum} of ${Math.max(1, count)}` },
+    ...Array.from({ length: most }, (_, index) => ({ value: String(index + 1), label: `${index + 1} of ${count}` })),
+  ];
   const note = draft.sources.length === 0 ? 'chosen for you' : `${draft.sources.length} of ${agents.length}`;
   return (
     <Fold title="Places" note={note} isOpen={own.length > 0}>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Check from</legend>
-        <p class="text-[0.8125rem] leading-5 text-soft">Several places tell a dead target from a bad line. None ticked: up to three shared ones are chosen for you.</p>
+        <p class="text-[0.8125rem] leading-5 text-soft">
+          Several places tell a dead target from a bad line. None ticked: up to three shared ones are chosen for you.
+        </p>
         <FieldProblem text={problem('agent_sources')} />
         <AgentGroup title="Your agents" agents={own} form={form} />
         <AgentGroup title="Shared" agents={shared} form={form} />
         {agents.length === 0 && <p class="mt-2 text-sm text-soft">There is no agent yet.</p>}
       </fieldset>
-      <SelectField label="Places that have to agree" value={draft.quorum} options={options} error={problem('down_min_sources')} hint="Before its state changes. What fewer of them see is not told." class="md:max-w-xs" onValue={(quorum) => change({ quorum })} />
+      <SelectField
+        label="Places that have to agree"
+        value={draft.quorum}
+        options={options}
+        error={problem('down_min_sources')}
+        hint="Before its state changes. What fewer of them see is not told."
+        class="md:max-w-xs"
+        onValue={(quorum) => change({ quorum })}
+      />
     </Fold>
   );
 }
 
-function AgentGroup({ title, agents, form: { draft, change, monitor } }: { title: string; agents: readonly Schemas['Agent'][]; form: FormState }) {
+function AgentGroup({
+  title,
+  agents,
+  form: { draft, change, monitor },
+}: {
+  title: string;
+  agents: readonly Schemas['Agent'][];
+  form: FormState;
+}) {
   if (agents.length === 0) return null;
-  const toggle = (id: string, isOn: boolean) => change({ sources: isOn ? [...draft.sources, id] : draft.sources.filter((each) => each !== id) });
+  const toggle = (id: string, isOn: boolean) =>
+    change({ sources: isOn ? [...draft.sources, id] : draft.sources.filter((each) => each !== id) });
   return (
     <>
       <p class="mt-2.5 text-xs font-medium text-soft">{title}</p>
@@ -53,12 +75,25 @@ function AgentGroup({ title, agents, form: { draft, change, monitor } }: { title
           return (
             <li key={id}>
               <label class="flex items-center gap-2.5 rounded-md py-1.5 text-sm">
-                <input type="checkbox" checked={draft.sources.includes(id)} onChange={(event) => toggle(id, event.currentTarget.checked)} class="size-[1.125rem] shrink-0 accent-accent" />
+                <input
+                  type="checkbox"
+                  checked={draft.sources.includes(id)}
+                  onChange={(event) => toggle(id, event.currentTarget.checked)}
+                  class="size-[1.125rem] shrink-0 accent-accent"
+                />
                 <span class="clipped min-w-0">
                   {name}
                   {region !== null && region !== name && <span class="text-soft"> {region}</span>}
                 </span>
-                {unable !== undefined ? <Badge tone="warning">{UNABLE[unable]}</Badge> : isQuiet && <Badge tone="warning">{seenAt === null ? 'never seen' : `seen ${formatAgo(seenAt, clock.value)}`}</Badge>}
+                {unable !== undefined ? (
+                  <Badge tone="warning">{UNABLE[unable]}</Badge>
+                ) : (
+                  isQuiet && (
+                    <Badge tone="warning">
+                      {seenAt === null ? 'never seen' : `seen ${formatAgo(seenAt, clock.value)}`}
+                    </Badge>
+                  )
+                )}
               </label>
             </li>
           );

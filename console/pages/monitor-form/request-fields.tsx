@@ -1,13 +1,13 @@
 import { useRef } from 'preact/hooks';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
-import { focusInstead, focusLastRow } from '../../forms/rows.ts';
 import { headerField, removeHeader } from '../../forms/headers.ts';
 import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
+import { focusInstead, focusLastRow } from '../../forms/rows.ts';
 import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((value) => ({ value, label: value }));
 
@@ -18,17 +18,51 @@ export function RequestFields({ form }: { form: FormState }) {
   const set = (part: Partial<RequestDraft>) => change({ request: { ...request, ...part } });
   const note = noteOf(form);
   return (
-    <Fold title="Request" note={note} isOpen={request.headers.length > 0 || request.auth.type !== '' || request.body.kind !== 'none'}>
+    <Fold
+      title="Request"
+      note={note}
+      isOpen={request.headers.length > 0 || request.auth.type !== '' || request.body.kind !== 'none'}
+    >
       <div class="grid gap-5 md:grid-cols-2">
-        <SelectField label="Method" value={(draft.method === '' ? 'GET' : draft.method).toUpperCase()} options={METHODS} error={problem('method')} hint="HEAD brings no body to look at." onValue={(method) => change({ method })} />
+        <SelectField
+          label="Method"
+          value={(draft.method === '' ? 'GET' : draft.method).toUpperCase()}
+          options={METHODS}
+          error={problem('method')}
+          hint="HEAD brings no body to look at."
+          onValue={(method) => change({ method })}
+        />
         <div class="md:pt-7">
-          <CheckField label="Follow redirects" checked={draft.followRedirects} onChecked={(followRedirects) => change({ followRedirects })} hint="Otherwise the first answer is judged." />
+          <CheckField
+            label="Follow redirects"
+            checked={draft.followRedirects}
+            onChecked={(followRedirects) => change({ followRedirects })}
+            hint="Otherwise the first answer is judged."
+          />
         </div>
       </div>
       <Headers form={form} set={set} />
       <Auth form={form} set={set} />
-      <SecretTextField label="Request body" value={request.body} isStored={form.monitor?.check_spec.request?.bodySecret === true} onValue={(body) => set({ body })} placeholder={'{"ping": true}'} hint="Sent with every check." secretHint="Stored encrypted: nobody can read it again, only replace it." error={problem('check_spec.request.body')} />
-      <TextField label="Content type" value={request.contentType} placeholder="application/json" hint="Of the body; none is sent where this is empty." autocapitalize="off" spellcheck={false} error={problem('check_spec.request.contentType')} onValue={(contentType) => set({ contentType })} />
+      <SecretTextField
+        label="Request body"
+        value={request.body}
+        isStored={form.monitor?.check_spec.request?.bodySecret === true}
+        onValue={(body) => set({ body })}
+        placeholder={'{"ping": true}'}
+        hint="Sent with every check."
+        secretHint="Stored encrypted: nobody can read it again, only replace it."
+        error={problem('check_spec.request.body')}
+      />
+      <TextField
+        label="Content type"
+        value={request.contentType}
+        placeholder="application/json"
+        hint="Of the body; none is sent where this is empty."
+        autocapitalize="off"
+        spellcheck={false}
+        error={problem('check_spec.request.contentType')}
+        onValue={(contentType) => set({ contentType })}
+      />
     </Fold>
   );
 }
@@ -36,7 +70,13 @@ export function RequestFields({ form }: { form: FormState }) {
 function noteOf({ draft: { method, request, followRedirects } }: FormState): string {
   const { headers, auth, body } = request;
   const sent = headers.filter(({ kind }) => kind !== 'removed').length;
-  const parts = [method === '' ? 'GET' : method.toUpperCase(), sent > 0 && `${sent} ${sent === 1 ? 'header' : 'headers'}`, auth.type !== '' && `${auth.type} auth`, body.kind !== 'none' && 'body', !followRedirects && 'no redirects'];
+  const parts = [
+    method === '' ? 'GET' : method.toUpperCase(),
+    sent > 0 && `${sent} ${sent === 1 ? 'header' : 'headers'}`,
+    auth.type !== '' && `${auth.type} auth`,
+    body.kind !== 'none' && 'body',
+    !followRedirects && 'no redirects',
+  ];
   return parts.filter((part) => part !== false).join(', ');
 }
 
@@ -44,7 +84,8 @@ type PartProps = { form: FormState; set: (part: Partial<RequestDraft>) => void }
 
 function Headers({ form: { draft, problem }, set }: PartProps) {
   const { headers } = draft.request;
-  const replace = (index: number, part: Partial<HeaderDraft>) => set({ headers: headers.map((header, at) => (at === index ? { ...header, ...part } : header)) });
+  const replace = (index: number, part: Partial<HeaderDraft>) =>
+    set({ headers: headers.map((header, at) => (at === index ? { ...header, ...part } : header)) });
   const list = useRef<HTMLUListElement>(null);
   const add = (kind: 'plain' | 'secret') => {
     set({ headers: [...headers, { name: '', value: '', kind, isStored: false }] });
@@ -53,12 +94,20 @@ function Headers({ form: { draft, problem }, set }: PartProps) {
   return (
     <fieldset class="min-w-0">
       <legend class="text-sm font-medium">Headers</legend>
-      <p class="text-[0.8125rem] leading-5 text-soft">Values of secret ones are stored encrypted: nobody can read them again, only replace them.</p>
+      <p class="text-[0.8125rem] leading-5 text-soft">
+        Values of secret ones are stored encrypted: nobody can read them again, only replace them.
+      </p>
       <FieldProblem text={problem('check_spec.request.headers')} />
       <ul ref={list} class="mt-1.5 flex flex-col gap-3 empty:hidden md:gap-2">
         {headers.map((header, index) => (
           <li key={index}>
-            <HeaderRow header={header} index={index} error={problem(headerField(index))} onChange={(part) => replace(index, part)} onRemove={() => set({ headers: removeHeader(headers, index) })} />
+            <HeaderRow
+              header={header}
+              index={index}
+              error={problem(headerField(index))}
+              onChange={(part) => replace(index, part)}
+              onRemove={() => set({ headers: removeHeader(headers, index) })}
+            />
           </li>
         ))}
       </ul>
@@ -74,7 +123,19 @@ function Headers({ form: { draft, problem }, set }: PartProps) {
   );
 }
 
-function HeaderRow({ header: { name, value, kind, isStored }, index, error, onChange, onRemove }: { header: HeaderDraft; index: number; error: string | undefined; onChange: (part: Partial<HeaderDraft>) => void; onRemove: () => void }) {
+function HeaderRow({
+  header: { name, value, kind, isStored },
+  index,
+  error,
+  onChange,
+  onRemove,
+}: {
+  header: HeaderDraft;
+  index: number;
+  error: string | undefined;
+  onChange: (part: Partial<HeaderDraft>) => void;
+  onRemove: () => void;
+}) {
   const called = name === '' ? `header ${index + 1}` : name;
   if (kind === 'removed') {
     return (
@@ -94,10 +155,25 @@ function HeaderRow({ header: { name, value, kind, isStored }, index, error, onCh
         {isStored ? (
           <span class="clipped flex h-9 items-center rounded-md border border-line bg-sunken px-3">{name}</span>
         ) : (
-          <TextField label={`Name of header ${index + 1}`} hideLabel value={name} placeholder="Name" autocomplete="off" autocapitalize="off" spellcheck={false} error={error} onValue={(written) => onChange({ name: written })} />
+          <TextField
+            label={`Name of header ${index + 1}`}
+            hideLabel
+            value={name}
+            placeholder="Name"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            error={error}
+            onValue={(written) => onChange({ name: written })}
+          />
         )}
         {kind === 'kept' ? (
-          <div class="flex h-9 items-center justify-between gap-2 rounded-md border border-line bg-sunken pl-3 pr-1 text-sm text-soft">
+          <div
+            class="
+            flex h-9 items-center justify-between gap-2 rounded-md border border-line bg-sunken pl-3 pr-1 text-sm
+            text-soft
+          "
+          >
             <span class="clipped">Secret, kept as stored</span>
             <Button
               size="small"
@@ -114,9 +190,22 @@ function HeaderRow({ header: { name, value, kind, isStored }, index, error, onCh
             </Button>
           </div>
         ) : (
-          <TextField label={kind === 'secret' ? `Secret value of ${called}` : `Value of ${called}`} hideLabel type={kind === 'secret' ? 'password' : 'text'} value={value} placeholder={kind === 'secret' ? 'Secret value' : 'Value'} autocomplete={kind === 'secret' ? 'new-password' : 'off'} autocapitalize="off" spellcheck={false} error={isStored ? error : undefined} onValue={(written) => onChange({ value: written })} />
+          <TextField
+            label={kind === 'secret' ? `Secret value of ${called}` : `Value of ${called}`}
+            hideLabel
+            type={kind === 'secret' ? 'password' : 'text'}
+            value={value}
+            placeholder={kind === 'secret' ? 'Secret value' : 'Value'}
+            autocomplete={kind === 'secret' ? 'new-password' : 'off'}
+            autocapitalize="off"
+            spellcheck={false}
+            error={isStored ? error : undefined}
+            onValue={(written) => onChange({ value: written })}
+          />
         )}
-        {isStored && kind === 'secret' && <KeepStored what={`value of ${called}`} onKeep={() => onChange({ kind: 'kept', value: '' })} />}
+        {isStored && kind === 'secret' && (
+          <KeepStored what={`value of ${called}`} onKeep={() => onChange({ kind: 'kept', value: '' })} />
+        )}
       </div>
       <IconButton icon="close" label={`Remove ${called}`} onClick={onRemove} />
     </div>
@@ -147,14 +236,39 @@ function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
         }}
       />
       {auth.isKept && <StoredSecret what="credentials" onReplace={() => change({ isKept: false })} />}
-      {!auth.isKept && auth.type === 'bearer' && <TextField label="Token" type="password" autocomplete="new-password" value={auth.token} error={problem('check_spec.request.auth.token')} onValue={(token) => change({ token })} />}
+      {!auth.isKept && auth.type === 'bearer' && (
+        <TextField
+          label="Token"
+          type="password"
+          autocomplete="new-password"
+          value={auth.token}
+          error={problem('check_spec.request.auth.token')}
+          onValue={(token) => change({ token })}
+        />
+      )}
       {!auth.isKept && auth.type === 'basic' && (
         <div class="grid gap-5 md:grid-cols-2">
-          <TextField label="User name" autocomplete="off" autocapitalize="off" value={auth.username} error={problem('check_spec.request.auth.username')} onValue={(username) => change({ username })} />
-          <TextField label="Password" type="password" autocomplete="new-password" value={auth.password} error={problem('check_spec.request.auth.password')} onValue={(password) => change({ password })} />
+          <TextField
+            label="User name"
+            autocomplete="off"
+            autocapitalize="off"
+            value={auth.username}
+            error={problem('check_spec.request.auth.username')}
+            onValue={(username) => change({ username })}
+          />
+          <TextField
+            label="Password"
+            type="password"
+            autocomplete="new-password"
+            value={auth.password}
+            error={problem('check_spec.request.auth.password')}
+            onValue={(password) => change({ password })}
+          />
         </div>
       )}
-      {!auth.isKept && auth.type !== '' && auth.type === stored && <KeepStored what="credentials" onKeep={() => change({ isKept: true })} />}
+      {!auth.isKept && auth.type !== '' && auth.type === stored && (
+        <KeepStored what="credentials" onKeep={() => change({ isKept: true })} />
+      )}
     </div>
   );
 }

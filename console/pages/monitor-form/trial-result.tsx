@@ -11,12 +11,19 @@ import { VerdictMark } from '../monitor/verdict-mark.tsx';
 type Trial = Schemas['Trial'];
 type Condition = Trial['conditions'][number];
 
-const WORDS: Readonly<Record<Trial['verdict'], string>> = { up: 'It would be up', degraded: 'It would be degraded', down: 'It would be down', none: 'It could not be looked at' };
+const WORDS: Readonly<Record<Trial['verdict'], string>> = {
+  up: 'It would be up',
+  degraded: 'It would be degraded',
+  down: 'It would be down',
+  none: 'It could not be looked at',
+};
 
 /** What one look at a draft saw; `isOld` once the draft has changed since. */
 export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) {
   const { verdict, region, reason, latency_ms: ms, phases, conditions, facts, certificate, answer } = trial;
-  const from = [region === null ? '' : `from ${region}`, ms === null ? '' : `in ${formatLatency(ms)}`].filter((part) => part !== '').join(', ');
+  const from = [region === null ? '' : `from ${region}`, ms === null ? '' : `in ${formatLatency(ms)}`]
+    .filter((part) => part !== '')
+    .join(', ');
   return (
     <div class="flex flex-col gap-3.5 border-t border-line pt-3.5 text-sm">
       <div>
@@ -43,7 +50,9 @@ export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) 
               {text}
             </FactLine>
           ))}
-          {certificate !== null && <FactLine name="Certificate">{`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}</FactLine>}
+          {certificate !== null && (
+            <FactLine name="Certificate">{`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}</FactLine>
+          )}
         </dl>
       )}
       {answer !== null && (
@@ -63,7 +72,10 @@ function ConditionLine({ condition }: { condition: Condition }) {
   const holds = outcome === 'holds';
   return (
     <li class="flex gap-2">
-      <Icon name={holds ? 'check' : 'close'} class={`mt-1 size-3.5 ${holds ? 'text-up' : outcome === 'not_reached' ? 'text-soft' : 'text-down'}`} />
+      <Icon
+        name={holds ? 'check' : 'close'}
+        class={`mt-1 size-3.5 ${holds ? 'text-up' : outcome === 'not_reached' ? 'text-soft' : 'text-down'}`}
+      />
       <span class="min-w-0 break-words">
         <span class="sr-only">{holds ? 'Holds: ' : outcome === 'not_reached' ? 'Not reached: ' : 'Fails: '}</span>
         {sayCondition(condition)}

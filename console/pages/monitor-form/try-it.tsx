@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
+import type { FormState } from '../../forms/form-state.ts';
+import { createBody, patchBody } from '../../forms/monitor-body.ts';
+import { AGENT_CHECKED, type Draft } from '../../forms/monitor-draft.ts';
+import { problemsOf, type Problems } from '../../forms/problems.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Card } from '../../parts/page.tsx';
-import { createBody, patchBody } from '../../forms/monitor-body.ts';
-import type { FormState } from '../../forms/form-state.ts';
-import { AGENT_CHECKED, type Draft } from '../../forms/monitor-draft.ts';
-import { problemsOf, type Problems } from '../../forms/problems.ts';
 import { TrialResult } from './trial-result.tsx';
 
 type Props = { form: FormState; original: Draft; onProblems: (problems: Problems) => void };
@@ -19,7 +19,9 @@ export function TryIt({ form, original, onProblems }: Props) {
   const isBusy = useSignal(false);
   const seen = useSignal<{ trial: Schemas['Trial']; draft: Draft } | null>(null);
   const failure = useSignal<string | null>(null);
-  const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))].filter((each) => each !== '').toSorted();
+  const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))]
+    .filter((each) => each !== '')
+    .toSorted();
   if (draft.type === 'heartbeat') return null;
   const isChoosable = AGENT_CHECKED.includes(draft.type) && regions.length > 1;
   const run = async () => {
@@ -27,8 +29,13 @@ export function TryIt({ form, original, onProblems }: Props) {
     isBusy.value = true;
     failure.value = null;
     try {
-      const body = monitor === null ? { monitor: withoutEmptyName(createBody(draft)) } : { monitor_id: monitor.id, monitor: patchBody(draft, { original, surroundings }) };
-      const trial = await api.post('/trials', { body: { ...body, ...(isChoosable && region.value !== '' && { region: region.value }) } });
+      const body =
+        monitor === null
+          ? { monitor: withoutEmptyName(createBody(draft)) }
+          : { monitor_id: monitor.id, monitor: patchBody(draft, { original, surroundings }) };
+      const trial = await api.post('/trials', {
+        body: { ...body, ...(isChoosable && region.value !== '' && { region: region.value }) },
+      });
       seen.value = { trial, draft };
       onProblems({ byField: {}, rest: [] });
     } catch (error) {
@@ -44,9 +51,23 @@ export function TryIt({ form, original, onProblems }: Props) {
       <div class="flex flex-wrap items-end gap-x-3 gap-y-3">
         <div class="min-w-0 flex-1 basis-52">
           <h2 class="heading text-sm">See it before it is saved</h2>
-          <p class="text-[0.8125rem] text-soft">One check of what is filled in here; nobody is alerted, nothing is stored.</p>
+          <p class="text-[0.8125rem] text-soft">
+            One check of what is filled in here; nobody is alerted, nothing is stored.
+          </p>
         </div>
-        {isChoosable && <SelectField label="From" hideLabel value={region.value} options={[{ value: '', label: 'From any place' }, ...regions.map((value) => ({ value, label: `From ${value}` }))]} class="min-w-40" onValue={(value) => (region.value = value)} />}
+        {isChoosable && (
+          <SelectField
+            label="From"
+            hideLabel
+            value={region.value}
+            options={[
+              { value: '', label: 'From any place' },
+              ...regions.map((value) => ({ value, label: `From ${value}` })),
+            ]}
+            class="min-w-40"
+            onValue={(value) => (region.value = value)}
+          />
+        )}
         <Button icon="play" busy={isBusy.value} disabled={draft.target.trim() === ''} onClick={() => void run()}>
           Try it
         </Button>

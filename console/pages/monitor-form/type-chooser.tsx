@@ -10,9 +10,21 @@ export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type
         {TYPE_ORDER.map((each) => (
           <label
             key={each}
-            class={`relative block cursor-pointer rounded-lg border px-3 py-2.5 hover:bg-hover focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-focus ${type === each ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`}
+            class={
+              'relative block cursor-pointer rounded-lg border px-3 py-2.5 hover:bg-hover focus-within:outline-2 ' +
+              'focus-within:outline-offset-2 focus-within:outline-focus ' +
+              `${type === each ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`
+            }
           >
-            <input type="radio" name="type" value={each} checked={type === each} onChange={() => onType(each)} aria-describedby="type-use" class="absolute inset-0 cursor-pointer opacity-0" />
+            <input
+              type="radio"
+              name="type"
+              value={each}
+              checked={type === each}
+              onChange={() => onType(each)}
+              aria-describedby="type-use"
+              class="absolute inset-0 cursor-pointer opacity-0"
+            />
             <span class={`block text-sm font-medium ${type === each ? 'text-accent' : ''}`}>{TYPES[each].label}</span>
             <span class="mt-0.5 hidden text-xs text-soft md:block" aria-hidden="true">
               {TYPES[each].use}

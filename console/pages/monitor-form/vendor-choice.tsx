@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { SelectField, TextField } from '../../parts/field.tsx';
 import type { FormState } from '../../forms/form-state.ts';
+import { SelectField, TextField } from '../../parts/field.tsx';
 
 const OTHER = 'other';
 
@@ -20,11 +20,26 @@ export function VendorChoice({ form: { draft, change, problem, vendors } }: { fo
         value={isOther.value ? OTHER : draft.target.toLowerCase()}
         hint="Type the first letters to find it in the list."
         error={isOther.value ? undefined : problem('target')}
-        options={[{ value: '', label: 'Choose a vendor' }, { value: OTHER, label: 'Another one, by the URL of its status page' }, ...vendors.map(({ id, name }) => ({ value: id, label: name }))]}
+        options={[
+          { value: '', label: 'Choose a vendor' },
+          { value: OTHER, label: 'Another one, by the URL of its status page' },
+          ...vendors.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
         onValue={choose}
       />
       {isOther.value && (
-        <TextField label="Status page" value={draft.target} placeholder="https://status.example.com" hint="A page made with Atlassian Statuspage. It is read when you save." error={problem('target')} inputMode="url" autocomplete="off" autocapitalize="off" spellcheck={false} onValue={(target) => change({ target })} />
+        <TextField
+          label="Status page"
+          value={draft.target}
+          placeholder="https://status.example.com"
+          hint="A page made with Atlassian Statuspage. It is read when you save."
+          error={problem('target')}
+          inputMode="url"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          onValue={(target) => change({ target })}
+        />
       )}
     </div>
   );

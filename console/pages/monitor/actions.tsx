@@ -41,12 +41,21 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
     });
   const toggle = () =>
     act('toggle', async () => {
-      const { check_spec: _, agent_sources: __, agent_sources_unable: ___, ...row } = isPaused ? await api.post('/monitors/{id}/resume', { path: { id } }) : await api.post('/monitors/{id}/pause', { path: { id } });
+      const {
+        check_spec: _,
+        agent_sources: __,
+        agent_sources_unable: ___,
+        ...row
+      } = isPaused
+        ? await api.post('/monitors/{id}/resume', { path: { id } })
+        : await api.post('/monitors/{id}/pause', { path: { id } });
       putMonitors([row]);
       toast(isPaused ? `${name} is checked again` : `${name} is paused: nothing is checked, and nobody is alerted`);
     });
   const remove = async () => {
-    const text = 'Its checks stop, an open incident ends, and its settings are gone for good. What happened stays in reports and in the list of incidents.';
+    const text =
+      'Its checks stop, an open incident ends, and its settings are gone for good. What happened stays in ' +
+      'reports and in the list of incidents.';
     if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete monitor' }))) return;
     await act('delete', async () => {
       await api.delete('/monitors/{id}', { path: { id } });
@@ -84,6 +93,9 @@ function describeAsked(states: readonly ('asked' | 'waits' | 'unable')[]): strin
   const asked = states.filter((state) => state === 'asked').length;
   const waiting = states.filter((state) => state === 'waits').length;
   if (states.length === 0 || (asked === states.length && asked === 1)) return 'It is being checked';
-  const parts = [asked > 0 ? `${count(asked, 'place')} ${asked === 1 ? 'looks' : 'look'} at it now` : '', waiting > 0 ? `${count(waiting, 'agent')} at the next check-in` : ''].filter((part) => part !== '');
+  const parts = [
+    asked > 0 ? `${count(asked, 'place')} ${asked === 1 ? 'looks' : 'look'} at it now` : '',
+    waiting > 0 ? `${count(waiting, 'agent')} at the next check-in` : '',
+  ].filter((part) => part !== '');
   return parts.length === 0 ? 'No place can look at it' : parts.join(', ');
 }

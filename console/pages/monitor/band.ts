@@ -1,7 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
-import type { BandPart } from '../../plots/status-band.tsx';
-import type { Span } from '../../plots/series.ts';
 import { formatDuration } from '../../parts/time.tsx';
+import type { Span } from '../../plots/series.ts';
+import type { BandPart } from '../../plots/status-band.tsx';
 import { count } from './figures.ts';
 
 type Incident = Schemas['Incident'];
@@ -29,10 +29,17 @@ export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput
   });
   const old = steps.flatMap(({ at, uptime_percent: uptime }, index): BandPart[] => {
     const to = Math.min(span.to, steps[index + 1]?.at ?? span.to);
-    return uptime !== null && uptime < 100 && to <= knownFrom ? [{ state: 'down', from: at, to: at + Math.round((to - at) * (1 - uptime / 100)) }] : [];
+    return uptime !== null && uptime < 100 && to <= knownFrom
+      ? [{ state: 'down', from: at, to: at + Math.round((to - at) * (1 - uptime / 100)) }]
+      : [];
   });
   const exact = incidents
-    .map(({ state, reason, started_at: from, resolved_at: to }): BandPart => ({ state, from, to: to ?? span.to, note: reason }))
+    .map(({ state, reason, started_at: from, resolved_at: to }): BandPart => ({
+      state,
+      from,
+      to: to ?? span.to,
+      note: reason,
+    }))
     .filter(({ from, to }) => to >= span.from && from <= span.to)
     // What is down lies above what is degraded.
     .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
@@ -44,6 +51,10 @@ export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput
 export function describeBand(incidents: readonly Incident[], { from, to }: Span, words: string): string {
   const within = incidents.filter(({ started_at: start, resolved_at: end }) => (end ?? to) >= from && start <= to);
   if (within.length === 0) return `Status in ${words}: no incident`;
-  const seconds = within.reduce((sum, { started_at: start, resolved_at: end }) => sum + Math.max(0, Math.min(end ?? to, to) - Math.max(start, from)), 0);
+  const seconds = within.reduce(
+    (sum, { started_at: start, resolved_at: end }) =>
+      sum + Math.max(0, Math.min(end ?? to, to) - Math.max(start, from)),
+    0,
+  );
   return `Status in ${words}: ${count(within.length, 'incident')}, ${formatDuration(seconds)} in all`;
 }

@@ -33,7 +33,13 @@ const CAUSES: Readonly<Record<string, string>> = {
   unsupported: 'The place cannot run this kind of check',
 };
 
-const SOURCES: Readonly<Record<string, string>> = { text_body: 'the text', json_body: 'the JSON', header: 'a header', response_time: 'the response time', cert_expiry: "the certificate's expiry" };
+const SOURCES: Readonly<Record<string, string>> = {
+  text_body: 'the text',
+  json_body: 'the JSON',
+  header: 'a header',
+  response_time: 'the response time',
+  cert_expiry: "the certificate's expiry",
+};
 
 /** A cause in words; null where there is none. */
 export function describeCause(cause: string | null): string | null {

@@ -35,14 +35,27 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
       {hasPhases(phases) ? (
         <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />
       ) : (
-        check.ping === undefined && check.dns_answers === undefined && check.verdict === 'up' && <p class="text-xs text-soft">Of good results the phases are kept once in ten minutes; of this one they were not.</p>
+        check.ping === undefined &&
+        check.dns_answers === undefined &&
+        check.verdict === 'up' && (
+          <p class="text-xs text-soft">
+            Of good results the phases are kept once in ten minutes; of this one they were not.
+          </p>
+        )
       )}
       {incident !== null && <Evidence check={check} incident={incident} />}
     </div>
   );
 }
 
-const DNS_FAILURES: Readonly<Record<string, string>> = { nxdomain: 'the name does not exist', timeout: 'no answer in time', servfail: 'the server failed', refused: 'the server refused', unreachable: 'the server could not be reached', invalid: 'no valid answer' };
+const DNS_FAILURES: Readonly<Record<string, string>> = {
+  nxdomain: 'the name does not exist',
+  timeout: 'no answer in time',
+  servfail: 'the server failed',
+  refused: 'the server refused',
+  unreachable: 'the server could not be reached',
+  invalid: 'no valid answer',
+};
 
 /** Answers are kept of the first failures of an incident: this one's own, or the one that its place began with. */
 function Evidence({ check, incident }: { check: Check; incident: Incident }) {
@@ -53,10 +66,19 @@ function Evidence({ check, incident }: { check: Check; incident: Incident }) {
         const ofPlace = evidence.filter(({ source, answer }) => source.id === check.source.id && answer !== null);
         const own = ofPlace.find(({ at }) => at === Math.floor(check.at));
         const kept = own ?? ofPlace.find(({ verdict }) => verdict === check.verdict) ?? ofPlace[0];
-        if (kept === undefined || kept.answer === null) return <p class="text-xs text-soft">No answer came, or none was kept: of an incident it is the first one from each place.</p>;
+        if (kept === undefined || kept.answer === null)
+          return (
+            <p class="text-xs text-soft">
+              No answer came, or none was kept: of an incident it is the first one from each place.
+            </p>
+          );
         return (
           <div>
-            <h3 class="mb-1 text-[0.8125rem] font-medium">{own === undefined ? `What ${kept.source.name} saw first in this incident, ${formatShort(kept.at)}` : 'What was answered'}</h3>
+            <h3 class="mb-1 text-[0.8125rem] font-medium">
+              {own === undefined
+                ? `What ${kept.source.name} saw first in this incident, ${formatShort(kept.at)}`
+                : 'What was answered'}
+            </h3>
             <SeenAnswer answer={kept.answer} />
           </div>
         );
@@ -67,5 +89,9 @@ function Evidence({ check, incident }: { check: Check; incident: Incident }) {
 
 /** The incident that a moment lies in; null where it lies in none. */
 function incidentAt(incidents: readonly Incident[], at: number): Incident | null {
-  return incidents.find(({ started_at: from, resolved_at: to }) => Math.floor(at) >= from && (to === null || at <= to + 1)) ?? null;
+  return (
+    incidents.find(
+      ({ started_at: from, resolved_at: to }) => Math.floor(at) >= from && (to === null || at <= to + 1),
+    ) ?? null
+  );
 }

@@ -9,16 +9,36 @@ import { hasPlaces, sentence } from './standing-words.ts';
 import { VerdictMark, VERDICTS } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];
-type RowProps = { check: Check; monitor: Schemas['Monitor']; incidents: readonly Schemas['Incident'][]; isOpen: boolean; onToggle: () => void };
+type RowProps = {
+  check: Check;
+  monitor: Schemas['Monitor'];
+  incidents: readonly Schemas['Incident'][];
+  isOpen: boolean;
+  onToggle: () => void;
+};
 
-const PINGS: Readonly<Record<string, string>> = { success: 'Done', start: 'Started', fail: 'Reported a failure', exit: 'Ended' };
+const PINGS: Readonly<Record<string, string>> = {
+  success: 'Done',
+  start: 'Started',
+  fail: 'Reported a failure',
+  exit: 'Ended',
+};
 
 /** One result in a line; opened, everything that is known of it. */
 export function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
   const detailsId = `check-${check.at}-${check.source.id ?? ''}`;
   return (
     <li class="border-b border-line last:border-0">
-      <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle} class="flex w-full items-center gap-3 px-3 py-2 text-left text-sm hover:bg-hover focus-visible:-outline-offset-2 md:px-4">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        aria-controls={detailsId}
+        onClick={onToggle}
+        class="
+          flex w-full items-center gap-3 px-3 py-2 text-left text-sm hover:bg-hover focus-visible:-outline-offset-2
+          md:px-4
+        "
+      >
         <VerdictMark verdict={check.verdict} class="size-3" />
         <span class="flex min-w-0 flex-1 flex-col-reverse md:flex-row md:gap-4">
           <span class="flex shrink-0 gap-2 whitespace-nowrap text-soft max-md:text-xs md:gap-4">
@@ -46,9 +66,10 @@ export function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowPro
 function summarise(check: Check): string {
   if (check.ping !== undefined && check.ping !== null) {
     const word = PINGS[check.ping] ?? check.ping;
-    return check.exit_status === undefined || check.exit_status === null ? word : `${word} with exit status ${check.exit_status}`;
+    return check.exit_status === undefined || check.exit_status === null
+      ? word
+      : `${word} with exit status ${check.exit_status}`;
   }
   if (check.reason !== null) return sentence(check.reason);
   return check.http_status === null ? VERDICTS[check.verdict] : `HTTP ${check.http_status}`;
 }
-

@@ -17,7 +17,10 @@ export function Expiry({ detail, checks }: Props) {
   const isAsked = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
   const newest = isDomain ? checks?.[0] : undefined;
   // A domain's facts come with its check, a certificate's change with another one.
-  const load = useLoad(async (signal) => (isAsked ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null), [id, version, isAsked, newest?.at, checks === null]);
+  const load = useLoad(
+    async (signal) => (isAsked ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
+    [id, version, isAsked, newest?.at, checks === null],
+  );
   const facts = load.value.value;
   const hasFacts = facts !== null && (facts.domain !== null || facts.certificate !== null);
   if (!isDomain && !hasFacts) return null;
@@ -27,7 +30,9 @@ export function Expiry({ detail, checks }: Props) {
         {isDomain && newest === undefined && !hasFacts && <p class="text-soft">The registry was not asked yet.</p>}
         {newest !== undefined && newest.reason !== null && <p>{sentence(newest.reason)}</p>}
         {hasFacts && <FactList facts={facts} />}
-        {facts?.advisories.map((advisory) => <Warning key={advisory.subject} advisory={advisory} />)}
+        {facts?.advisories.map((advisory) => (
+          <Warning key={advisory.subject} advisory={advisory} />
+        ))}
       </Card>
     </Section>
   );
@@ -68,7 +73,11 @@ function Fact({ label, children }: { label: string; children: ComponentChildren 
   );
 }
 
-function Warning({ advisory: { subject, threshold_days: days, sent_at: at } }: { advisory: Facts['advisories'][number] }) {
+function Warning({
+  advisory: { subject, threshold_days: days, sent_at: at },
+}: {
+  advisory: Facts['advisories'][number];
+}) {
   return (
     <p class="flex gap-2 text-degraded">
       <Icon name="warning" class="mt-0.5 size-4" />

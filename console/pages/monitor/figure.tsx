@@ -1,7 +1,17 @@
 import type { ComponentChildren } from 'preact';
 
 /** A number that is read from afar, what it is, and what goes with it. */
-export function Figure({ label, note, tone = '', children }: { label: string; note: string; tone?: string; children: ComponentChildren }) {
+export function Figure({
+  label,
+  note,
+  tone = '',
+  children,
+}: {
+  label: string;
+  note: string;
+  tone?: string;
+  children: ComponentChildren;
+}) {
   return (
     <div>
       <dt class="text-xs text-soft">{label}</dt>

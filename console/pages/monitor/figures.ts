@@ -11,11 +11,15 @@ export function formatPercent(percent: number): string {
 /** Seconds of several days together. */
 export function sumSeconds(days: readonly { seconds: Seconds }[]): Seconds {
   const sum: Seconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
-  for (const { seconds } of days) for (const state of Object.keys(sum) as (keyof Seconds)[]) sum[state] += seconds[state];
+  for (const { seconds } of days)
+    for (const state of Object.keys(sum) as (keyof Seconds)[]) sum[state] += seconds[state];
   return sum;
 }
 
-/** Uptime of such seconds in percent; null where no time counts. As the API counts it: what is not up, degraded or down counts nowhere. */
+/**
+ * Uptime of such seconds in percent; null where no time counts. As the API counts it: what is not up, degraded or down
+ * counts nowhere.
+ */
 export function uptimeOf({ up, degraded, down }: Seconds): number | null {
   const counted = up + degraded + down;
   return counted === 0 ? null : Math.floor(((up + degraded) / counted) * 100_000) / 1000;
@@ -29,7 +33,10 @@ export function describeSeconds({ down, degraded, unknown, paused }: Seconds): s
     [unknown, 'unknown'],
     [paused, 'paused'],
   ] as const;
-  return parts.filter(([seconds]) => seconds > 0).map(([seconds, word]) => `${formatDuration(seconds)} ${word}`).join(', ');
+  return parts
+    .filter(([seconds]) => seconds > 0)
+    .map(([seconds, word]) => `${formatDuration(seconds)} ${word}`)
+    .join(', ');
 }
 
 const LIST = new Intl.ListFormat('en-GB', { type: 'conjunction' });

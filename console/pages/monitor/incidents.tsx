@@ -14,10 +14,21 @@ type Incident = Schemas['Incident'];
 const SHOWN = 8;
 
 /** The newest incidents of the monitor. */
-export function Incidents({ id, incidents, hasPlaces }: { id: string; incidents: Load<Incident[]>; hasPlaces: boolean }) {
+export function Incidents({
+  id,
+  incidents,
+  hasPlaces,
+}: {
+  id: string;
+  incidents: Load<Incident[]>;
+  hasPlaces: boolean;
+}) {
   const hasMore = (incidents.value.value?.length ?? 0) > SHOWN;
   const all = hasMore && (
-    <a href={`/incidents?monitor_id=${encodeURIComponent(id)}`} class="text-sm text-soft underline underline-offset-2 hover:text-ink">
+    <a
+      href={`/incidents?monitor_id=${encodeURIComponent(id)}`}
+      class="text-sm text-soft underline underline-offset-2 hover:text-ink"
+    >
       All incidents
     </a>
   );
@@ -28,7 +39,13 @@ export function Incidents({ id, incidents, hasPlaces }: { id: string; incidents:
           list.length === 0 ? (
             <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">There was none so far.</p>
           ) : (
-            <Table caption="Incidents, the newest first" columns={COLUMNS} rows={list.slice(0, SHOWN).map((incident) => (hasPlaces ? incident : { ...incident, sources_down: [] }))} keyOf={(incident) => incident.id} hrefOf={(incident) => `/incidents/${incident.id}`} />
+            <Table
+              caption="Incidents, the newest first"
+              columns={COLUMNS}
+              rows={list.slice(0, SHOWN).map((incident) => (hasPlaces ? incident : { ...incident, sources_down: [] }))}
+              keyOf={(incident) => incident.id}
+              hrefOf={(incident) => `/incidents/${incident.id}`}
+            />
           )
         }
       </Loaded>
@@ -48,7 +65,13 @@ const COLUMNS: readonly Column<Incident>[] = [
     ),
   },
   { head: 'Why', cell: Why },
-  { head: 'Lasted', align: 'right', class: 'whitespace-nowrap', cell: ({ status, started_at: at, duration_seconds: seconds }) => (status === 'open' ? <Since at={at} /> : formatDuration(seconds)) },
+  {
+    head: 'Lasted',
+    align: 'right',
+    class: 'whitespace-nowrap',
+    cell: ({ status, started_at: at, duration_seconds: seconds }) =>
+      status === 'open' ? <Since at={at} /> : formatDuration(seconds),
+  },
   { head: 'Ended', align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft', cell: Ended },
 ];
 

@@ -18,35 +18,63 @@ type LegendProps = {
   words: string;
 };
 
-const PLOTTED = [{ value: '', label: 'Percentiles' }, { value: 'phases', label: 'Phases' }] as const;
+const PLOTTED = [
+  { value: '', label: 'Percentiles' },
+  { value: 'phases', label: 'Phases' },
+] as const;
 
 const MEANINGS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(PHASES.map(({ label, is }) => [label, `Mean time of ${is}`])),
-  p50: 'Half of the checks were faster', p95: '95 of 100 checks were faster', p99: '99 of 100 checks were faster' };
+  p50: 'Half of the checks were faster',
+  p95: '95 of 100 checks were faster',
+  p99: '99 of 100 checks were faster',
+};
 
-/** What the lines are, with their values at the moment that is pointed at, or of the whole window; a press hides or shows one. */
+/**
+ * What the lines are, with their values at the moment that is pointed at, or of the whole window; a press hides or
+ * shows one.
+ */
 export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: LegendProps) {
   const step = hovered === null ? undefined : answer.series[hovered];
   const whole = wholeOf(answer, view);
-  const toggle = (name: string) => onHidden(hidden.has(name) ? new Set([...hidden].filter((other) => other !== name)) : new Set([...hidden, name]));
+  const toggle = (name: string) =>
+    onHidden(hidden.has(name) ? new Set([...hidden].filter((other) => other !== name)) : new Set([...hidden, name]));
   // Told from the fastest to the slowest, painted the other way round.
   const told = view.name === 'percentiles' ? all.toSorted((a, b) => a.name.localeCompare(b.name)) : all;
   return (
     <div class="min-w-0 flex-1">
       <div class="flex flex-wrap items-center gap-x-3 gap-y-1">
         {(hasPhases(answer.totals.phases) || view.name === 'phases') && (
-          <Choices label="What is plotted" choices={PLOTTED} value={view.name === 'phases' ? 'phases' : ''} onValue={(chosen) => setQuery({ view: chosen })} />
+          <Choices
+            label="What is plotted"
+            choices={PLOTTED}
+            value={view.name === 'phases' ? 'phases' : ''}
+            onValue={(chosen) => setQuery({ view: chosen })}
+          />
         )}
         {answer.sources.length > 1 && <Choice answer={answer} view={view} />}
-        <span class="text-xs text-soft">{step === undefined ? capitalise(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}</span>
+        <span class="text-xs text-soft">
+          {step === undefined ? capitalise(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}
+        </span>
       </div>
       <div class="-mx-1 mt-0.5 flex flex-wrap md:gap-x-2">
         {told.map((line) => {
           const value = hovered === null ? (whole[line.name] ?? null) : (line.values[hovered] ?? null);
           const isOn = !hidden.has(line.name);
           return (
-            <button key={line.name} type="button" aria-pressed={isOn} title={MEANINGS[line.name] ?? 'The median of this place'} onClick={() => toggle(line.name)} class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover">
-              <span class={`h-0.5 w-2.5 rounded ${isOn ? '' : 'opacity-30'}`} style={{ background: `var(--${line.colour})` }} aria-hidden="true" />
+            <button
+              key={line.name}
+              type="button"
+              aria-pressed={isOn}
+              title={MEANINGS[line.name] ?? 'The median of this place'}
+              onClick={() => toggle(line.name)}
+              class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover"
+            >
+              <span
+                class={`h-0.5 w-2.5 rounded ${isOn ? '' : 'opacity-30'}`}
+                style={{ background: `var(--${line.colour})` }}
+                aria-hidden="true"
+              />
               <span class={isOn ? 'text-soft' : 'text-soft line-through'}>{line.name}</span>
               <span class="min-w-12 text-left md:min-w-14 font-medium">{value === null ? '–' : formatMs(value)}</span>
             </button>
@@ -65,12 +93,19 @@ function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
       <span class="sr-only">Places</span>
       <select
         value={value}
-        onChange={({ currentTarget: { value: chosen } }) => setQuery({ view: chosen === 'each' ? 'places' : view.name === 'phases' ? 'phases' : '', source: ['each', 'all'].includes(chosen) ? '' : chosen })}
+        onChange={({ currentTarget: { value: chosen } }) =>
+          setQuery({
+            view: chosen === 'each' ? 'places' : view.name === 'phases' ? 'phases' : '',
+            source: ['each', 'all'].includes(chosen) ? '' : chosen,
+          })
+        }
         class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
       >
         <option value="all">All places together</option>
         {view.name !== 'phases' && <option value="each">Each place (median)</option>}
-        {answer.sources.flatMap((source) => (source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>]))}
+        {answer.sources.flatMap((source) =>
+          source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>],
+        )}
       </select>
     </label>
   );

@@ -15,7 +15,10 @@ export function readView(query: Readonly<Record<string, string>>): View {
 }
 
 /** How long the steps of a series are. */
-export const STEP_SECONDS = { minute: 60, five_minutes: 300, hour: 3600, day: 86_400 } as const satisfies Record<Stats['resolution'], number>;
+export const STEP_SECONDS = { minute: 60, five_minutes: 300, hour: 3600, day: 86_400 } as const satisfies Record<
+  Stats['resolution'],
+  number
+>;
 
 /** Each step stands in its middle: its value is that of its whole length. */
 export function momentsOf({ series, from, to, resolution }: Stats): number[] {
@@ -35,7 +38,12 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
   }
   const ofPlace = series.map((step) => (sourceId === null ? step : step.sources?.find(({ id }) => id === sourceId)));
   if (name === 'phases') {
-    const lines = PHASES.map((phase) => ({ name: phase.label, values: ofPlace.map((step) => step?.phases?.[phase.name] ?? null), colour: phaseColour(phase.name), width: 1 }));
+    const lines = PHASES.map((phase) => ({
+      name: phase.label,
+      values: ofPlace.map((step) => step?.phases?.[phase.name] ?? null),
+      colour: phaseColour(phase.name),
+      width: 1,
+    }));
     return lines.filter(({ values }) => values.some((value) => value !== null));
   }
   const steps = ofPlace.map((step) => step?.response_ms);
@@ -53,7 +61,11 @@ export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): R
     const phases = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.phases;
     return Object.fromEntries(PHASES.map((phase) => [phase.label, phases?.[phase.name] ?? null]));
   }
-  const { p50, p95, p99 } = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.response_ms ?? { p50: null, p95: null, p99: null };
+  const { p50, p95, p99 } = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.response_ms ?? {
+    p50: null,
+    p95: null,
+    p99: null,
+  };
   return { p50, p95, p99 };
 }
 

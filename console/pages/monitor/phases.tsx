@@ -19,30 +19,54 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
   const asked = picked === null ? null : aroundOf(picked);
   const then = useLoad<Schemas['MonitorStats'] | null>(
     // A moment that has just begun has no end to ask for yet.
-    async (signal) => (asked === null || asked.from >= Date.now() / 1000 - 1 ? null : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: asked, signal })),
+    async (signal) =>
+      asked === null || asked.from >= Date.now() / 1000 - 1
+        ? null
+        : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: asked, signal }),
     [monitor.id, asked?.from, asked?.to],
   );
   const { value: moment } = then.value;
   const momentPhases = asked !== null && moment !== null && moment.from === asked.from ? moment.totals.phases : null;
   if (!hasPhases(phases) && picked === null) return null;
-  const fullMs = Math.max(hasPhases(phases) ? sumPhases(phases) : 0, hasPhases(momentPhases) ? sumPhases(momentPhases) : 0);
+  const fullMs = Math.max(
+    hasPhases(phases) ? sumPhases(phases) : 0,
+    hasPhases(momentPhases) ? sumPhases(momentPhases) : 0,
+  );
   return (
     <div class="mt-3 grid gap-3 border-t border-line pt-3">
       {picked !== null && (
         <div>
           <div class="mb-1 flex items-start justify-between gap-2">
             <h3 class="text-[0.8125rem] font-medium">
-              {labelStep(picked.from, STEP_SECONDS[answer.resolution])} <span class="font-normal text-soft">{hasPhases(momentPhases) ? `in the mean of ${asked !== null && asked.to - asked.from > picked.to - picked.from ? 'these ten minutes' : 'then'}: ${formatLatency(sumPhases(momentPhases))}` : then.isBusy.value ? '' : 'no phases were kept then'}</span>
+              {labelStep(picked.from, STEP_SECONDS[answer.resolution])}{' '}
+              <span class="font-normal text-soft">
+                {hasPhases(momentPhases)
+                  ? `in the mean of ${asked !== null && asked.to - asked.from > picked.to - picked.from ? 'these ten minutes' : 'then'}: ` +
+                    `${formatLatency(sumPhases(momentPhases))}`
+                  : then.isBusy.value
+                    ? ''
+                    : 'no phases were kept then'}
+              </span>
             </h3>
-            <IconButton icon="close" label="Let go of this moment" onClick={() => setQuery({ at: '' })} class="-my-1.5 size-8" />
+            <IconButton
+              icon="close"
+              label="Let go of this moment"
+              onClick={() => setQuery({ at: '' })}
+              class="-my-1.5 size-8"
+            />
           </div>
-          {hasPhases(momentPhases) && <PhaseBar phases={momentPhases} fullMs={fullMs} label="Phases of the picked moment" />}
+          {hasPhases(momentPhases) && (
+            <PhaseBar phases={momentPhases} fullMs={fullMs} label="Phases of the picked moment" />
+          )}
         </div>
       )}
       {hasPhases(phases) && (
         <div>
           <h3 class="mb-1 text-[0.8125rem] font-medium">
-            Where the time goes <span class="font-normal text-soft">in the mean of {words}: {formatLatency(sumPhases(phases))}</span>
+            Where the time goes{' '}
+            <span class="font-normal text-soft">
+              in the mean of {words}: {formatLatency(sumPhases(phases))}
+            </span>
           </h3>
           <PhaseBar phases={phases} fullMs={fullMs} label="Phases" />
         </div>

@@ -10,7 +10,14 @@ import { VerdictMark } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];
 type Source = Schemas['SourceStats'];
-type Row = { id: string; name: string; region: string | null; newest: Check | null; stats: Source | null; unable: string | null };
+type Row = {
+  id: string;
+  name: string;
+  region: string | null;
+  newest: Check | null;
+  stats: Source | null;
+  unable: string | null;
+};
 
 const UNABLE: Readonly<Record<string, string>> = {
   capability: 'This agent cannot run this type of check',
@@ -18,7 +25,13 @@ const UNABLE: Readonly<Record<string, string>> = {
   other_key: 'This agent shows another key than at first',
 };
 
-type PlacesProps = { detail: Schemas['MonitorDetail']; agents: readonly Schemas['Agent'][] | null; checks: readonly Check[]; sources: readonly Source[]; words: string };
+type PlacesProps = {
+  detail: Schemas['MonitorDetail'];
+  agents: readonly Schemas['Agent'][] | null;
+  checks: readonly Check[];
+  sources: readonly Source[];
+  words: string;
+};
 
 /** What each place sees now, and how it measured in the range. */
 export function Places({ detail, agents, checks, sources, words }: PlacesProps) {
@@ -38,7 +51,11 @@ export function Places({ detail, agents, checks, sources, words }: PlacesProps) 
   });
   if (rows.length === 0) return null;
   const needed = Math.min(detail.down_min_sources, rows.length);
-  const lead = rows.length === 1 ? 'One place looks at it.' : `It is down when ${needed === rows.length ? `all ${needed}` : `${needed} of these ${rows.length}`} see a failure. Response times: ${words}.`;
+  const lead =
+    rows.length === 1
+      ? 'One place looks at it.'
+      : `It is down when ${needed === rows.length ? `all ${needed}` : `${needed} of these ${rows.length}`} see a ` +
+        `failure. Response times: ${words}.`;
   return (
     <Section title="Places" lead={lead}>
       <Table caption="What each place sees" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
@@ -58,7 +75,12 @@ const COLUMNS: readonly Column<Row>[] = [
 function Name({ id, name, region }: Row) {
   return (
     <>
-      <button type="button" class="text-left font-medium underline-offset-2 hover:underline" title={`Show what ${name} measured`} onClick={() => setQuery({ source: id, view: '' })}>
+      <button
+        type="button"
+        class="text-left font-medium underline-offset-2 hover:underline"
+        title={`Show what ${name} measured`}
+        onClick={() => setQuery({ source: id, view: '' })}
+      >
         {name}
       </button>
       {region !== null && region !== name && <span class="block text-xs text-soft">{region}</span>}
@@ -73,7 +95,11 @@ function Now({ newest, unable }: Row) {
     <span class="flex gap-2">
       <VerdictMark verdict={newest.verdict} />
       <span>
-        {newest.reason === null ? (newest.latency_ms === null ? 'Up' : formatMs(newest.latency_ms)) : sentence(newest.reason)}{' '}
+        {newest.reason === null
+          ? newest.latency_ms === null
+            ? 'Up'
+            : formatMs(newest.latency_ms)
+          : sentence(newest.reason)}{' '}
         <span class="block text-xs text-soft md:inline">
           <Moment at={Math.floor(newest.at)} />
         </span>

@@ -13,7 +13,12 @@ export function RangeControl({ shown }: { shown: Shown }) {
   useShortcut(']', 'A longer range', () => step(shown, 1));
   return (
     <div class="flex max-w-full flex-wrap items-center gap-2">
-      <Choices<RangeName | ''> label="Range" choices={CHOICES} value={shown.zoom === null ? shown.range : ''} onValue={(name) => name !== '' && choose(name)} />
+      <Choices<RangeName | ''>
+        label="Range"
+        choices={CHOICES}
+        value={shown.zoom === null ? shown.range : ''}
+        onValue={(name) => name !== '' && choose(name)}
+      />
       {shown.zoom !== null && (
         <Button size="small" tone="quiet" icon="back" onClick={() => choose(shown.range)}>
           <span class="max-md:sr-only">Back to</span> {RANGES[shown.range].label}

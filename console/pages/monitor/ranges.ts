@@ -3,7 +3,9 @@ import type { Span } from '../../plots/series.ts';
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** The stretches to choose from, by their name in the address; all end now. What is short is asked for anew more often. */
+/**
+ * The stretches to choose from, by their name in the address; all end now. What is short is asked for anew more often.
+ */
 export const RANGES = {
   '1h': { label: '1 h', words: 'the last hour', seconds: HOUR, refreshSeconds: 20 },
   '24h': { label: '24 h', words: 'the last 24 hours', seconds: DAY, refreshSeconds: 60 },
@@ -29,7 +31,12 @@ export function readShown(query: Readonly<Record<string, string>>): Shown {
   const name = query['range'] ?? '';
   const range = Object.hasOwn(RANGES, name) ? (name as RangeName) : DEFAULT_RANGE;
   const zoom = { from: Number(query['from'] ?? Number.NaN), to: Number(query['to'] ?? Number.NaN) };
-  const isGood = Number.isSafeInteger(zoom.from) && Number.isSafeInteger(zoom.to) && zoom.from >= 0 && zoom.to - zoom.from >= SHORTEST_SECONDS && zoom.to - zoom.from <= LONGEST_SECONDS;
+  const isGood =
+    Number.isSafeInteger(zoom.from) &&
+    Number.isSafeInteger(zoom.to) &&
+    zoom.from >= 0 &&
+    zoom.to - zoom.from >= SHORTEST_SECONDS &&
+    zoom.to - zoom.from <= LONGEST_SECONDS;
   return { range, zoom: isGood ? zoom : null };
 }
 

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo } from 'preact/hooks';
 import type { Schemas } from '../../client/api.ts';
-import type { Load } from '../../parts/load.tsx';
-import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { IconButton } from '../../parts/button.tsx';
+import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatShort } from '../../parts/time.tsx';
 import { useWide } from '../../parts/wide.ts';
@@ -12,12 +11,12 @@ import { formatMs } from '../../plots/milliseconds.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand } from '../../plots/status-band.tsx';
-import { TimePlot } from '../../plots/time-plot.tsx';
 import { labelStep } from '../../plots/time-labels.ts';
+import { TimePlot } from '../../plots/time-plot.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { bandParts, describeBand } from './band.ts';
-import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
 import { Legend } from './legend.tsx';
+import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
 import { KEPT_EVERY, WherePhases } from './phases.tsx';
 import { choose, RangeControl } from './range-control.tsx';
 import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
@@ -37,7 +36,12 @@ const HEIGHTS = { wide: 260, narrow: 200 } as const;
 /** One slow check of hundreds makes all others flat: whoever wants it asks for it. */
 const HIDDEN: ReadonlySet<string> = new Set(['p99']);
 
-const TITLES: Partial<Record<Schemas['MonitorType'], string>> = { heartbeat: 'How long the job runs', icmp: 'Round trip', domain: 'Status', vendor: 'Status' };
+const TITLES: Partial<Record<Schemas['MonitorType'], string>> = {
+  heartbeat: 'How long the job runs',
+  icmp: 'Round trip',
+  domain: 'Status',
+  vendor: 'Status',
+};
 
 /** The band and the response times of the range. */
 export function Response(props: ResponseProps) {
@@ -58,7 +62,16 @@ export function Response(props: ResponseProps) {
   );
 }
 
-function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPress }: ResponseProps & { answer: ShownStats; isBusy: boolean; onPress: () => void }) {
+function Plots({
+  monitor,
+  answer,
+  incidents,
+  shown,
+  view,
+  picked,
+  isBusy,
+  onPress,
+}: ResponseProps & { answer: ShownStats; isBusy: boolean; onPress: () => void }) {
   const hovered = useSignal<number | null>(null);
   const hidden = useSignal<ReadonlySet<string>>(HIDDEN);
   const isWide = useWide();
@@ -70,9 +83,28 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPres
     const seen = all.filter(({ name }) => !hidden.value.has(name));
     return view.name === 'phases' ? stackLines(seen) : seen;
   }, [all, hidden.value, view.name]);
-  const shades = useMemo(() => incidents.map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to })).filter(({ from, to }) => to >= span.from && from <= span.to), [incidents, span]);
-  const mark = useMemo<Span | null>(() => (picked === null ? null : { from: picked, to: picked + step }), [picked, step]);
-  const parts = useMemo(() => bandParts({ steps: answer.series, gaps: answer.service_gaps, incidents, span, knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0) }), [answer, incidents, span]);
+  const shades = useMemo(
+    () =>
+      incidents
+        .map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to }))
+        .filter(({ from, to }) => to >= span.from && from <= span.to),
+    [incidents, span],
+  );
+  const mark = useMemo<Span | null>(
+    () => (picked === null ? null : { from: picked, to: picked + step }),
+    [picked, step],
+  );
+  const parts = useMemo(
+    () =>
+      bandParts({
+        steps: answer.series,
+        gaps: answer.service_gaps,
+        incidents,
+        span,
+        knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0),
+      }),
+    [answer, incidents, span],
+  );
   const words = wordsOf(answer.shown, formatShort);
   const isOf = JSON.stringify(answer.shown);
   // The places of another stretch mean other moments.
@@ -86,9 +118,17 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPres
   const zoomBy = (way: 'in' | 'out' | 'reset') => {
     if (way === 'reset') return choose(shown.range);
     const centre = hovered.value === null ? (span.from + span.to) / 2 : (moments[hovered.value] ?? span.to);
-    return zoom(scaleSpan(spanOf(shown, answer.to), { centre, factor: way === 'in' ? 0.5 : 2, shortest: SHORTEST_SECONDS, latest: clock.value }));
+    return zoom(
+      scaleSpan(spanOf(shown, answer.to), {
+        centre,
+        factor: way === 'in' ? 0.5 : 2,
+        shortest: SHORTEST_SECONDS,
+        latest: clock.value,
+      }),
+    );
   };
-  const describe = (index: number) => `${labelStep(answer.series[index]?.at ?? span.to, step)}: ${describeValues(lines, index)}`;
+  const describe = (index: number) =>
+    `${labelStep(answer.series[index]?.at ?? span.to, step)}: ${describeValues(lines, index)}`;
   const isEmpty = useMemo(() => all.every(({ values }) => values.every((value) => value === null)), [all]);
   const isTimed = !(isEmpty && ['domain', 'vendor'].includes(monitor.type));
   const bridged = Math.max(step, monitor.interval_seconds, view.name === 'phases' ? KEPT_EVERY : 0) * 2.5;
@@ -105,14 +145,28 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPres
       {isTimed && (
         <>
           <div class="mb-1 mt-3 flex items-start justify-between gap-2">
-            <Legend answer={answer} view={view} all={all} hovered={hovered.value} hidden={hidden.value} onHidden={(names) => (hidden.value = names)} words={words} />
+            <Legend
+              answer={answer}
+              view={view}
+              all={all}
+              hovered={hovered.value}
+              hidden={hidden.value}
+              onHidden={(names) => (hidden.value = names)}
+              words={words}
+            />
             <div class="hidden shrink-0 md:flex print:hidden">
               <IconButton icon="plus" label="Zoom in" onClick={() => zoomBy('in')} class="size-8" />
               <IconButton icon="minus" label="Zoom out" onClick={() => zoomBy('out')} class="size-8" />
             </div>
           </div>
           {isEmpty ? (
-            <p class="grid h-32 place-items-center text-sm text-soft">{view.name !== 'phases' ? `Nothing was measured in ${words}` : isBusy ? '' : `No phases were kept in ${words}: of good results they are, once in ten minutes`}</p>
+            <p class="grid h-32 place-items-center text-sm text-soft">
+              {view.name !== 'phases'
+                ? `Nothing was measured in ${words}`
+                : isBusy
+                  ? ''
+                  : `No phases were kept in ${words}: of good results they are, once in ten minutes`}
+            </p>
           ) : (
             <TimePlot
               label="Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, Escape goes back"
@@ -133,7 +187,9 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPres
               picked={mark}
             />
           )}
-          {!isEmpty && <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>}
+          {!isEmpty && (
+            <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>
+          )}
           <WherePhases monitor={monitor} answer={answer} words={words} picked={mark} />
         </>
       )}
@@ -142,6 +198,8 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPres
 }
 
 function describeValues(lines: readonly Line[], index: number): string {
-  const known = lines.flatMap(({ name, values, told = values }) => (typeof told[index] === 'number' ? [`${name} ${formatMs(told[index])}`] : []));
+  const known = lines.flatMap(({ name, values, told = values }) =>
+    typeof told[index] === 'number' ? [`${name} ${formatMs(told[index])}`] : [],
+  );
   return known.length === 0 ? 'nothing measured' : known.join(', ');
 }

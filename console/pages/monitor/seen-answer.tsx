@@ -13,7 +13,12 @@ export function SeenAnswer({ answer: { status, headers, body, body_withheld: wit
   return (
     <div class="overflow-hidden rounded-lg border border-line bg-surface font-mono text-[0.8125rem] leading-5">
       {(status !== null || lines.length > 0) && (
-        <div class="max-h-60 overflow-auto border-b border-line px-3 py-2" tabIndex={0} role="group" aria-label="Headers">
+        <div
+          class="max-h-60 overflow-auto border-b border-line px-3 py-2"
+          tabIndex={0}
+          role="group"
+          aria-label="Headers"
+        >
           {status !== null && <div class="font-semibold">HTTP {status}</div>}
           {lines.map(([name, value]) => (
             <div key={name} class="break-all">
@@ -23,9 +28,16 @@ export function SeenAnswer({ answer: { status, headers, body, body_withheld: wit
         </div>
       )}
       {body === null || body === '' ? (
-        <p class="px-3 py-2 font-sans text-soft">{withheld === null ? 'Its body is empty, or was not read.' : (WITHHELD[withheld] ?? withheld)}</p>
+        <p class="px-3 py-2 font-sans text-soft">
+          {withheld === null ? 'Its body is empty, or was not read.' : (WITHHELD[withheld] ?? withheld)}
+        </p>
       ) : (
-        <pre class="max-h-72 overflow-auto whitespace-pre-wrap break-all px-3 py-2" tabIndex={0} role="group" aria-label="How the body begins">
+        <pre
+          class="max-h-72 overflow-auto whitespace-pre-wrap break-all px-3 py-2"
+          tabIndex={0}
+          role="group"
+          aria-label="How the body begins"
+        >
           {body}
         </pre>
       )}

@@ -6,8 +6,17 @@ import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { ChangesLink } from '../settings/audit/changes-link.tsx';
 import { joinWords } from './figures.ts';
-import { dnsSettings, domainSettings, heartbeatSettings, httpSettings, pingSettings, transportSettings, vendorSettings, type Setting } from './type-settings.tsx';
 import { hasPlaces } from './standing-words.ts';
+import {
+  dnsSettings,
+  domainSettings,
+  heartbeatSettings,
+  httpSettings,
+  pingSettings,
+  transportSettings,
+  vendorSettings,
+  type Setting,
+} from './type-settings.tsx';
 
 type Detail = Schemas['MonitorDetail'];
 type SettingsProps = { detail: Detail; agents: readonly Schemas['Agent'][]; names: ReadonlyMap<string, string> };
@@ -62,17 +71,37 @@ export function Settings({ detail, agents, names }: SettingsProps) {
   );
 }
 
-function listSettings(detail: Detail, agents: readonly Schemas['Agent'][], names: ReadonlyMap<string, string>): Setting[] {
-  const { type, interval_seconds: interval, timeout_ms: timeout, sla_target: target, check_spec: spec, created_at: created, updated_at: updated } = detail;
+function listSettings(
+  detail: Detail,
+  agents: readonly Schemas['Agent'][],
+  names: ReadonlyMap<string, string>,
+): Setting[] {
+  const {
+    type,
+    interval_seconds: interval,
+    timeout_ms: timeout,
+    sla_target: target,
+    check_spec: spec,
+    created_at: created,
+    updated_at: updated,
+  } = detail;
   const dependencies = spec.dependencies ?? [];
   return [
     ['Type', TYPES[type]],
     ...(detail.target === '' ? [] : [['Target', <Code key="target">{detail.target}</Code>] as Setting]),
     [type === 'heartbeat' ? 'A ping is expected' : 'Checked', every(interval)],
     ...OF_TYPE[type](detail),
-    ...(hasPlaces(detail) ? ([['Gives up after', `${timeout / 1000} s`], ['Down when', downWhen(detail)], ['From', placesOf(detail, agents)]] as Setting[]) : []),
+    ...(hasPlaces(detail)
+      ? ([
+          ['Gives up after', `${timeout / 1000} s`],
+          ['Down when', downWhen(detail)],
+          ['From', placesOf(detail, agents)],
+        ] as Setting[])
+      : []),
     ['Target of uptime', target === null ? 'None' : `${target} %`],
-    ...(dependencies.length === 0 ? [] : [['Depends on', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
+    ...(dependencies.length === 0
+      ? []
+      : [['Depends on', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
     ['Made', formatDateTime(created)],
     ...(updated === created ? [] : [['Changed', formatDateTime(updated)] as Setting]),
   ];
@@ -104,12 +133,19 @@ function every(seconds: number): string {
   return seconds === 1 ? 'every second' : `every ${seconds} seconds`;
 }
 
-function downWhen({ down_min_sources: quorum, agent_sources: sources, down_after_failures: failures, up_after_successes: successes }: Detail): string {
+function downWhen({
+  down_min_sources: quorum,
+  agent_sources: sources,
+  down_after_failures: failures,
+  up_after_successes: successes,
+}: Detail): string {
   const places = sources.length <= 1 ? 'the place sees' : `${quorum} of ${sources.length} places see`;
   const back = successes === 1 ? 'the first success' : `${successes} successes in a row`;
   return `${places} ${failures === 1 ? 'a failure' : `${failures} failures in a row`}; good again after ${back}`;
 }
 
 function placesOf({ agent_sources: sources }: Detail, agents: readonly Schemas['Agent'][]): string {
-  return sources.length === 0 ? 'No place yet' : joinWords(sources.map((id) => agents.find((agent) => agent.id === id)?.name ?? id));
+  return sources.length === 0
+    ? 'No place yet'
+    : joinWords(sources.map((id) => agents.find((agent) => agent.id === id)?.name ?? id));
 }

@@ -23,30 +23,56 @@ export function headline({ name, type, target, status }: Monitor, isChecked: boo
 }
 
 /** What a status means where there is no incident that says it; `newest` is the last check. */
-export function explain({ type, target, status, interval_seconds: interval }: Monitor, newest: Check | undefined): string | null {
-  if (status === 'paused') return type === 'heartbeat' ? 'No ping is waited for, and nobody is alerted.' : 'Nothing is checked, and nobody is alerted.';
+export function explain(
+  { type, target, status, interval_seconds: interval }: Monitor,
+  newest: Check | undefined,
+): string | null {
+  if (status === 'paused')
+    return type === 'heartbeat'
+      ? 'No ping is waited for, and nobody is alerted.'
+      : 'Nothing is checked, and nobody is alerted.';
   if (status !== 'pending') return null;
   if (target === '' && type !== 'heartbeat') return 'It has no target yet: edit it and say what to watch.';
-  if (newest !== undefined) return `${newest.verdict === 'none' && newest.reason !== null ? `${sentence(newest.reason)} ` : ''}There are not enough fresh results to tell. As soon as there are, this changes by itself.`;
-  return type === 'heartbeat' ? 'Call its address at the end of the job; from then on a missing ping is an alert.' : `It is checked every ${interval} s; the first results are on their way.`;
+  if (newest !== undefined)
+    return (
+      `${newest.verdict === 'none' && newest.reason !== null ? `${sentence(newest.reason)} ` : ''}There are not ` +
+      'enough fresh results to tell. As soon as there are, this changes by itself.'
+    );
+  return type === 'heartbeat'
+    ? 'Call its address at the end of the job; from then on a missing ping is an alert.'
+    : `It is checked every ${interval} s; the first results are on their way.`;
 }
 
 /** The newest check of each place, by the place's name. */
 export function newestByPlace(checks: readonly Check[]): ReadonlyMap<string, Check> {
   const newest = new Map<string, Check>();
-  for (const check of checks) if (check.source.name !== null && !newest.has(check.source.name)) newest.set(check.source.name, check);
+  for (const check of checks)
+    if (check.source.name !== null && !newest.has(check.source.name)) newest.set(check.source.name, check);
   return newest;
 }
 
-/** Which places see a failure and which do not, by the newest check of each, or by what the incident began with where there is none; null where there is nothing to tell apart. */
-export function whoSees({ sources_down: atFirst }: Pick<Schemas['Incident'], 'sources_down'>, newest: ReadonlyMap<string, Check>): string | null {
-  const named = (isOne: (verdict: Check['verdict']) => boolean) => [...newest].filter(([, { verdict }]) => isOne(verdict)).map(([name]) => name).toSorted();
+/**
+ * Which places see a failure and which do not, by the newest check of each, or by what the incident began with where
+ * there is none; null where there is nothing to tell apart.
+ */
+export function whoSees(
+  { sources_down: atFirst }: Pick<Schemas['Incident'], 'sources_down'>,
+  newest: ReadonlyMap<string, Check>,
+): string | null {
+  const named = (isOne: (verdict: Check['verdict']) => boolean) =>
+    [...newest]
+      .filter(([, { verdict }]) => isOne(verdict))
+      .map(([name]) => name)
+      .toSorted();
   const good = named((verdict) => verdict === 'up');
   const bad = newest.size === 0 ? atFirst : named((verdict) => verdict === 'down' || verdict === 'degraded');
-  if (bad.length === 0) return good.length === 0 ? null : `${joinWords(good)} ${good.length === 1 ? 'sees' : 'see'} it working`;
+  if (bad.length === 0)
+    return good.length === 0 ? null : `${joinWords(good)} ${good.length === 1 ? 'sees' : 'see'} it working`;
   const seers = `${joinWords(bad)} ${bad.length === 1 ? 'sees' : 'see'} it`;
   if (good.length > 0) return `${seers}, ${joinWords(good)} ${good.length === 1 ? 'does' : 'do'} not`;
-  return bad.length > 1 && bad.length === newest.size ? `${bad.length === 2 ? 'Both places' : `All ${bad.length} places`} see it: ${joinWords(bad)}` : seers;
+  return bad.length > 1 && bad.length === newest.size
+    ? `${bad.length === 2 ? 'Both places' : `All ${bad.length} places`} see it: ${joinWords(bad)}`
+    : seers;
 }
 
 /** A reason without how many places saw it, for where they are named. */

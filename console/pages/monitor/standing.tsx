@@ -23,7 +23,10 @@ type StandingProps = {
   onAcknowledged: () => void;
 };
 
-const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'border-down/40 bg-down-tint', degraded: 'border-degraded/40 bg-degraded-tint' };
+const TINTS: Partial<Record<Monitor['status'], string>> = {
+  down: 'border-down/40 bg-down-tint',
+  degraded: 'border-degraded/40 bg-degraded-tint',
+};
 
 /** How the monitor is, since when, why, and who sees it: what one looks for at three in the morning. */
 export function Standing({ monitor, incident, before, checks, onAcknowledged }: StandingProps) {
@@ -37,14 +40,19 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
       <div class="flex gap-3">
         <StatusMark status={status} silent class="mt-1 size-5 md:mt-1.5" />
         <div class="min-w-0 flex-1">
-          <h1 class={`heading break-words text-xl leading-7 md:text-2xl md:leading-8 ${isBad ? STATUSES[status].text : ''}`}>{headline(monitor, isChecked)}</h1>
+          <h1
+            class={`heading break-words text-xl leading-7 md:text-2xl md:leading-8 ${isBad ? STATUSES[status].text : ''}`}
+          >
+            {headline(monitor, isChecked)}
+          </h1>
           <div class="mt-0.5 text-[0.9375rem]" aria-live="polite">
             {isBad && incident !== null ? (
               <p>
                 <span class="font-medium">
                   For <Since at={incident.started_at} />
                 </span>
-                <span class="text-soft">, since {formatShort(incident.started_at)}:</span> {sentence(seen === null ? incident.reason : withoutCount(incident.reason))}
+                <span class="text-soft">, since {formatShort(incident.started_at)}:</span>{' '}
+                {sentence(seen === null ? incident.reason : withoutCount(incident.reason))}
               </p>
             ) : (
               <p class="text-soft">
@@ -82,7 +90,8 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   if (before === null) {
     return (
       <>
-        Up for <Since at={monitor.state_since} />. No incident since it was made, {formatDuration(clock.value - monitor.created_at)} ago.
+        Up for <Since at={monitor.state_since} />. No incident since it was made,{' '}
+        {formatDuration(clock.value - monitor.created_at)} ago.
       </>
     );
   }
@@ -133,7 +142,10 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
           {incident.acknowledged_by ?? 'Somebody'} is on it since <Moment at={incident.acknowledged_at} />.
         </span>
       )}
-      <a href={`/incidents/${incident.id}`} class="inline-flex items-center gap-0.5 font-medium underline-offset-2 hover:underline">
+      <a
+        href={`/incidents/${incident.id}`}
+        class="inline-flex items-center gap-0.5 font-medium underline-offset-2 hover:underline"
+      >
         The incident in full <Icon name="chevron" class="size-3.5" />
       </a>
     </div>

@@ -11,41 +11,116 @@ export type Setting = [label: string, value: ComponentChildren];
 const KEPT = <Badge>kept secret</Badge>;
 
 /** What an http monitor sends and what it wants to see. */
-export function httpSettings({ method, expected_status: expected, body_match: match, follow_redirects: follows, check_spec: { request, assertions, domain } }: Detail): Setting[] {
-  const { headers = {}, secretHeaderNames: secretNames = [], auth, body, bodySecret = false, contentType } = request ?? {};
+export function httpSettings({
+  method,
+  expected_status: expected,
+  body_match: match,
+  follow_redirects: follows,
+  check_spec: { request, assertions, domain },
+}: Detail): Setting[] {
+  const {
+    headers = {},
+    secretHeaderNames: secretNames = [],
+    auth,
+    body,
+    bodySecret = false,
+    contentType,
+  } = request ?? {};
   const isSending = body !== undefined || bodySecret;
   return [
     ['Request', `${method ?? 'GET'}, redirects ${follows === 1 ? 'are followed' : 'are not followed'}`],
-    ...listed('Headers', Object.entries(headers).map(([name, value]) => <Mono key={name}>{`${name}: ${value}`}</Mono>)),
-    ...listed('Secret headers', secretNames.map((name) => <Secret key={name} name={name} />)),
-    ...(auth === undefined ? [] : [['Signs in', <Secret key="auth" name={auth.type === 'basic' ? 'user and password' : 'bearer token'} />] as Setting]),
+    ...listed(
+      'Headers',
+      Object.entries(headers).map(([name, value]) => <Mono key={name}>{`${name}: ${value}`}</Mono>),
+    ),
+    ...listed(
+      'Secret headers',
+      secretNames.map((name) => <Secret key={name} name={name} />),
+    ),
+    ...(auth === undefined
+      ? []
+      : [
+          [
+            'Signs in',
+            <Secret key="auth" name={auth.type === 'basic' ? 'user and password' : 'bearer token'} />,
+          ] as Setting,
+        ]),
     ...(isSending ? [['Body', bodySecret ? KEPT : <Long key="body" text={body ?? ''} />] as Setting] : []),
     ...(contentType === undefined ? [] : [['Content type', contentType] as Setting]),
     ['Good status', expected ?? '2xx'],
     ...(match === null ? [] : [['The body contains', <Mono key="match">{match}</Mono>] as Setting]),
-    ...listed('Assertions', (assertions ?? []).map((assertion) => <span key={JSON.stringify(assertion)}>{describeAssertion(assertion)}</span>)),
-    ...(domain?.warnDays === undefined ? [] : [['Domain and certificate', `a warning ${count(domain.warnDays, 'day')} before they expire`] as Setting]),
+    ...listed(
+      'Assertions',
+      (assertions ?? []).map((assertion) => (
+        <span key={JSON.stringify(assertion)}>{describeAssertion(assertion)}</span>
+      )),
+    ),
+    ...(domain?.warnDays === undefined
+      ? []
+      : [['Domain and certificate', `a warning ${count(domain.warnDays, 'day')} before they expire`] as Setting]),
   ];
 }
 
 /** What is sent over tcp and udp, and what has to come back. */
 export function transportSettings({ type, check_spec: { transport } }: Detail): Setting[] {
-  const { payload, payloadEncoding: encoding, payloadSecret: isSecret = false, expect, expectMode: mode } = transport ?? {};
+  const {
+    payload,
+    payloadEncoding: encoding,
+    payloadSecret: isSecret = false,
+    expect,
+    expectMode: mode,
+  } = transport ?? {};
   const hasPayload = isSecret || (payload !== undefined && payload !== '');
   return [
-    ['Sends', hasPayload ? isSecret ? KEPT : <Mono>{`${payload}${encoding === 'hex' ? ' (hex)' : ''}`}</Mono> : type === 'tcp' ? 'Nothing: it only connects' : 'An empty datagram'],
-    ['Expects', expect === undefined || expect === '' ? (type === 'tcp' ? 'a connection' : 'any reply') : <Mono>{`${mode === 'regex' ? 'matching ' : ''}${expect}`}</Mono>],
+    [
+      'Sends',
+      hasPayload ? (
+        isSecret ? (
+          KEPT
+        ) : (
+          <Mono>{`${payload}${encoding === 'hex' ? ' (hex)' : ''}`}</Mono>
+        )
+      ) : type === 'tcp' ? (
+        'Nothing: it only connects'
+      ) : (
+        'An empty datagram'
+      ),
+    ],
+    [
+      'Expects',
+      expect === undefined || expect === '' ? (
+        type === 'tcp' ? (
+          'a connection'
+        ) : (
+          'any reply'
+        )
+      ) : (
+        <Mono>{`${mode === 'regex' ? 'matching ' : ''}${expect}`}</Mono>
+      ),
+    ],
   ];
 }
 
 /** How many echo requests, and when they are too slow or too few come back. */
 export function pingSettings({ check_spec: { ping } }: Detail): Setting[] {
   const { count: echoes = 4, lossDegradedPct: loss, rttDegradedMs: slow } = ping ?? {};
-  const limits = [loss === undefined ? '' : `more than ${loss} % are lost`, slow === undefined ? '' : `they take more than ${slow} ms in the mean`].filter((part) => part !== '');
-  return [['Echo requests', String(echoes)], ...(limits.length === 0 ? [] : [['Degraded when', limits.join(', or ')] as Setting])];
+  const limits = [
+    loss === undefined ? '' : `more than ${loss} % are lost`,
+    slow === undefined ? '' : `they take more than ${slow} ms in the mean`,
+  ].filter((part) => part !== '');
+  return [
+    ['Echo requests', String(echoes)],
+    ...(limits.length === 0 ? [] : [['Degraded when', limits.join(', or ')] as Setting]),
+  ];
 }
 
-const DNS_MODES: Readonly<Record<string, string>> = { equals: 'are exactly', contains: 'contain', any: 'have one of', exists: 'exist', absent: 'do not exist' };
+const DNS_MODES: Readonly<Record<string, string>> = {
+  equals: 'are exactly',
+  contains: 'contain',
+  any: 'have one of',
+  exists: 'exist',
+  absent: 'do not exist',
+};
 
 /** Which records there have to be. */
 export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
@@ -54,7 +129,10 @@ export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
       {type} {DNS_MODES[mode] ?? mode} {expected.length > 0 && <Mono>{expected.join(', ')}</Mono>}
     </span>
   ));
-  return [...(records.length === 0 ? [['Records', 'an address of either family'] as Setting] : listed('Records', records)), ['Resolvers', dns?.crossCheck === true ? 'at least three, which have to agree' : 'one']];
+  return [
+    ...(records.length === 0 ? [['Records', 'an address of either family'] as Setting] : listed('Records', records)),
+    ['Resolvers', dns?.crossCheck === true ? 'at least three, which have to agree' : 'one'],
+  ];
 }
 
 /** How long before its end a domain is told of. */
@@ -78,14 +156,30 @@ export function vendorSettings({ check_spec: { vendor } }: Detail): Setting[] {
   return [['Components', components.length === 0 ? 'the vendor as a whole' : joinWords(components)]];
 }
 
-const ASSERTED: Readonly<Record<string, string>> = { text_body: 'The body', json_body: 'In the JSON', header: 'The header', response_time: 'The response time in ms', cert_expiry: 'The days until the certificate expires' };
-const OPERATORS: Readonly<Record<string, string>> = { contains: 'contains', not_contains: 'does not contain', matches: 'matches', exists: 'exists', equals: 'is', not_equals: 'is not', gt: 'is more than', lt: 'is less than' };
+const ASSERTED: Readonly<Record<string, string>> = {
+  text_body: 'The body',
+  json_body: 'In the JSON',
+  header: 'The header',
+  response_time: 'The response time in ms',
+  cert_expiry: 'The days until the certificate expires',
+};
+const OPERATORS: Readonly<Record<string, string>> = {
+  contains: 'contains',
+  not_contains: 'does not contain',
+  matches: 'matches',
+  exists: 'exists',
+  equals: 'is',
+  not_equals: 'is not',
+  gt: 'is more than',
+  lt: 'is less than',
+};
 
 function describeAssertion({ source, op, value, path, name }: Schemas['Assertion']): ComponentChildren {
   const of = path ?? name;
   return (
     <>
-      {ASSERTED[source] ?? source} {of !== undefined && <Mono>{of}</Mono>} {OPERATORS[op] ?? op} {value !== undefined && <Mono>{value}</Mono>}
+      {ASSERTED[source] ?? source} {of !== undefined && <Mono>{of}</Mono>} {OPERATORS[op] ?? op}{' '}
+      {value !== undefined && <Mono>{value}</Mono>}
     </>
   );
 }
@@ -119,7 +213,12 @@ function Mono({ children }: { children: ComponentChildren }) {
 
 function Long({ text }: { text: string }) {
   return (
-    <pre class="max-h-40 overflow-auto whitespace-pre-wrap break-all font-mono text-[0.8125rem]" tabIndex={0} role="group" aria-label="Body">
+    <pre
+      class="max-h-40 overflow-auto whitespace-pre-wrap break-all font-mono text-[0.8125rem]"
+      tabIndex={0}
+      role="group"
+      aria-label="Body"
+    >
       {text}
     </pre>
   );

@@ -19,7 +19,15 @@ const WINDOWS = [
 ] as const;
 
 /** Uptime by days, and what it says of the target in the range. */
-export function Uptime({ uptime, stats, words }: { uptime: Load<Day[]>; stats: Schemas['MonitorStats'] | null; words: string }) {
+export function Uptime({
+  uptime,
+  stats,
+  words,
+}: {
+  uptime: Load<Day[]>;
+  stats: Schemas['MonitorStats'] | null;
+  words: string;
+}) {
   return (
     <Section title="Uptime">
       <Card>
@@ -45,7 +53,12 @@ function Window({ label, days }: { label: string; days: readonly Day[] }) {
   const seconds = sumSeconds(days);
   const percent = uptimeOf(seconds);
   return (
-    <Figure label={label} note={percent === null ? 'Nothing known' : seconds.down > 0 ? `${formatDuration(seconds.down)} down` : 'No downtime'}>
+    <Figure
+      label={label}
+      note={
+        percent === null ? 'Nothing known' : seconds.down > 0 ? `${formatDuration(seconds.down)} down` : 'No downtime'
+      }
+    >
       {percent === null ? '–' : formatPercent(percent)}
     </Figure>
   );
@@ -87,7 +100,10 @@ function Strip({ days }: { days: readonly Day[] }) {
         onBlur={() => (pointed.value = null)}
         onKeyDown={press}
       >
-        <UptimeStrip days={{ firstDay: dayOf(first), uptime: days.map(({ uptime_percent: percent }) => percent) }} class="h-8 w-full" />
+        <UptimeStrip
+          days={{ firstDay: dayOf(first), uptime: days.map(({ uptime_percent: percent }) => percent) }}
+          class="h-8 w-full"
+        />
       </div>
       <div class="mt-1 flex justify-between gap-3 text-xs text-soft">
         {day === undefined ? (
@@ -105,7 +121,11 @@ function Strip({ days }: { days: readonly Day[] }) {
 
 function describeDay(day: Day): string {
   const { uptime_percent: percent, seconds, incidents } = day;
-  const parts = [percent === null ? 'nothing known' : formatPercent(percent), describeSeconds(seconds), incidents === 0 ? '' : count(incidents, 'incident')];
+  const parts = [
+    percent === null ? 'nothing known' : formatPercent(percent),
+    describeSeconds(seconds),
+    incidents === 0 ? '' : count(incidents, 'incident'),
+  ];
   return `${formatDay(dayOf(day))}: ${parts.filter((part) => part !== '').join(' · ')}`;
 }
 

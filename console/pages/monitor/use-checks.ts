@@ -23,7 +23,10 @@ export type CheckList = {
 const PAGE = 20;
 const MOST = 1000;
 
-/** The checks of a monitor: new ones come in on top every `refreshMs`, older ones when they are asked for. Without a choice (null) none is asked for. */
+/**
+ * The checks of a monitor: new ones come in on top every `refreshMs`, older ones when they are asked for. Without a
+ * choice (null) none is asked for.
+ */
 export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: number): CheckList {
   const { verdict, source, span } = chosen ?? { verdict: '', source: '', span: null };
   const checks = useSignal<readonly Check[] | null>(null);
@@ -53,7 +56,8 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
       const merged = merge(checks.peek() ?? [], answer.checks);
       if (cursor !== null) wentBack.current = true;
       else if (!isJoined(checks.peek() ?? [], answer.checks) || merged.length > MOST) wentBack.current = false;
-      // Whoever goes back sees all in between; whoever leaves the page open all night is shown the newest, not all of the night.
+      // Whoever goes back sees all in between; whoever leaves the page open all night is shown the newest, not all of
+      // the night.
       checks.value = wentBack.current || merged.length <= PAGE ? merged : merged.slice(0, PAGE);
       if (cursor !== null || !wentBack.current) {
         older.current = next;
@@ -84,7 +88,9 @@ export function keyOf({ at, source, ping }: Check): string {
   return `${at} ${source.id} ${ping ?? ''}`;
 }
 
-/** Whether a page of the newest reaches to what was there: with a whole page of new ones there may be others in between. */
+/**
+ * Whether a page of the newest reaches to what was there: with a whole page of new ones there may be others in between.
+ */
 function isJoined(before: readonly Check[], page: readonly Check[]): boolean {
   const known = new Set(before.map(keyOf));
   return page.length < PAGE || page.some((check) => known.has(keyOf(check)));

@@ -27,12 +27,23 @@ export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhase
   const path = { id };
   const { range, zoom } = shown;
   const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
-  const incidents = useLoad(async (signal) => (await api.get('/monitors/{id}/incidents', { path, query: { limit: INCIDENTS_ASKED }, signal })).incidents, [id]);
-  const uptime = useLoad(async (signal) => (await api.get('/monitors/{id}/uptime', { path, query: { days: 90 }, signal })).days, [id]);
+  const incidents = useLoad(
+    async (signal) =>
+      (await api.get('/monitors/{id}/incidents', { path, query: { limit: INCIDENTS_ASKED }, signal })).incidents,
+    [id],
+  );
+  const uptime = useLoad(
+    async (signal) => (await api.get('/monitors/{id}/uptime', { path, query: { days: 90 }, signal })).days,
+    [id],
+  );
   const agents = useLoad(async (signal) => (await api.get('/agents', { signal })).agents, []);
   const stats = useLoad(
     async (signal) => {
-      const query = { ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }), by_source: '1', by_phase: withPhases ? '1' : '0' } as const;
+      const query = {
+        ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }),
+        by_source: '1',
+        by_phase: withPhases ? '1' : '0',
+      } as const;
       return { ...(await api.get('/monitors/{id}/stats', { path, query, signal })), shown: { range, zoom } };
     },
     [id, range, zoom?.from, zoom?.to, withPhases],
@@ -45,11 +56,16 @@ export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhase
   const row = listed ?? whole;
   const version = listed === null ? null : `${listed.status} ${listed.updated_at} ${listed.enabled}`;
   useEffect(() => {
-    if (version === null || whole === null || version === `${whole.status} ${whole.updated_at} ${whole.enabled}`) return;
+    if (version === null || whole === null || version === `${whole.status} ${whole.updated_at} ${whole.enabled}`)
+      return;
     for (const load of [detail, incidents, stats, uptime]) void load.reload();
   }, [version]);
   useEffect(
-    () => onChange((kind, data) => kind === 'incident' && (data as Partial<Schemas['Incident']>).monitor_id === id && void incidents.reload()),
+    () =>
+      onChange(
+        (kind, data) =>
+          kind === 'incident' && (data as Partial<Schemas['Incident']>).monitor_id === id && void incidents.reload(),
+      ),
     [id],
   );
   useEffect(() => {
@@ -57,5 +73,13 @@ export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhase
     const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
     return () => clearInterval(timer);
   }, [id, range, zoom?.from, zoom?.to, withPhases]);
-  return { detail, incidents, stats, uptime, agents, row, isDeleted: wasListed.current && monitors.value !== null && listed === null };
+  return {
+    detail,
+    incidents,
+    stats,
+    uptime,
+    agents,
+    row,
+    isDeleted: wasListed.current && monitors.value !== null && listed === null,
+  };
 }

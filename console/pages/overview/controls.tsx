@@ -24,7 +24,11 @@ export function Controls({ selection, counts, types, search, onChange }: Control
           All <Count of={total} />
         </Chip>
         {present.map((status) => (
-          <Chip key={status} isOn={selection.status === status} onPress={() => onChange({ status: selection.status === status ? '' : status })}>
+          <Chip
+            key={status}
+            isOn={selection.status === status}
+            onPress={() => onChange({ status: selection.status === status ? '' : status })}
+          >
             <StatusMark status={status} silent class="size-3" />
             {STATUSES[status].label} <Count of={counts[status]} />
           </Chip>
@@ -42,15 +46,37 @@ export function Controls({ selection, counts, types, search, onChange }: Control
             autocomplete="off"
             spellcheck={false}
             onInput={(event) => onChange({ text: event.currentTarget.value })}
-            class="h-9 w-full rounded-md border border-line-strong/60 bg-surface pl-8 pr-8 text-sm placeholder:text-soft [&::-webkit-search-cancel-button]:appearance-none"
+            class="
+              h-9 w-full rounded-md border border-line-strong/60 bg-surface pl-8 pr-8 text-sm placeholder:text-soft
+              [&::-webkit-search-cancel-button]:appearance-none
+            "
           />
-          <kbd class="pointer-events-none absolute right-2 top-2 hidden rounded border border-line bg-sunken px-1.5 font-mono text-xs leading-[1.125rem] text-soft md:block" aria-hidden="true">
+          <kbd
+            class="
+              pointer-events-none absolute right-2 top-2 hidden rounded border border-line bg-sunken px-1.5 font-mono
+              text-xs leading-[1.125rem] text-soft md:block
+            "
+            aria-hidden="true"
+          >
             /
           </kbd>
         </label>
         {/* On a phone the search finds types as well. */}
-        {types.length > 1 && <Choice label="Type" class="hidden md:block" value={selection.type} options={[['', 'All types'], ...types.map((type) => [type, type] as const)]} onValue={(type) => onChange({ type })} />}
-        <Choice label="Order" value={selection.sort} options={Object.entries(SORTS).map(([value, { label }]) => [value, label] as const)} onValue={(sort) => onChange({ sort })} />
+        {types.length > 1 && (
+          <Choice
+            label="Type"
+            class="hidden md:block"
+            value={selection.type}
+            options={[['', 'All types'], ...types.map((type) => [type, type] as const)]}
+            onValue={(type) => onChange({ type })}
+          />
+        )}
+        <Choice
+          label="Order"
+          value={selection.sort}
+          options={Object.entries(SORTS).map(([value, { label }]) => [value, label] as const)}
+          onValue={(sort) => onChange({ sort })}
+        />
       </div>
     </div>
   );
@@ -62,7 +88,10 @@ function Chip({ isOn, onPress, children }: { isOn: boolean; onPress: () => void;
       type="button"
       aria-pressed={isOn}
       onClick={onPress}
-      class={`inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border px-3 text-[0.8125rem] ${isOn ? 'border-line-strong bg-surface font-medium text-ink' : 'border-transparent text-soft hover:bg-hover hover:text-ink'}`}
+      class={
+        'inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border px-3 text-[0.8125rem] ' +
+        `${isOn ? 'border-line-strong bg-surface font-medium text-ink' : 'border-transparent text-soft hover:bg-hover hover:text-ink'}`
+      }
     >
       {children}
     </button>
@@ -73,11 +102,30 @@ function Count({ of }: { of: number }) {
   return <span class="text-soft">{of}</span>;
 }
 
-function Choice({ label, value, options, onValue, class: className = '' }: { label: string; value: string; class?: string; options: readonly (readonly [value: string, label: string])[]; onValue: (value: string) => void }) {
+function Choice({
+  label,
+  value,
+  options,
+  onValue,
+  class: className = '',
+}: {
+  label: string;
+  value: string;
+  class?: string;
+  options: readonly (readonly [value: string, label: string])[];
+  onValue: (value: string) => void;
+}) {
   return (
     <label class={`relative shrink-0 ${className}`}>
       <span class="sr-only">{label}</span>
-      <select value={value} onChange={(event) => onValue(event.currentTarget.value)} class="h-9 max-w-40 appearance-none rounded-md border border-line-strong/60 bg-surface pl-2.5 pr-7 text-[0.8125rem] text-ellipsis md:max-w-36">
+      <select
+        value={value}
+        onChange={(event) => onValue(event.currentTarget.value)}
+        class="
+          h-9 max-w-40 appearance-none rounded-md border border-line-strong/60 bg-surface pl-2.5 pr-7 text-[0.8125rem]
+          text-ellipsis md:max-w-36
+        "
+      >
         {options.map(([option, text]) => (
           <option key={option} value={option}>
             {text}

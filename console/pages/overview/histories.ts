@@ -39,7 +39,8 @@ export class Histories {
   async #ask(): Promise<void> {
     const nowMs = Date.now();
     const stale = this.#wanted.filter((id) => nowMs - this.#keep(id).askedAtMs > FRESH_MS);
-    for (let start = 0; start < stale.length; start += BATCH) await this.#askFor(stale.slice(start, start + BATCH), nowMs);
+    for (let start = 0; start < stale.length; start += BATCH)
+      await this.#askFor(stale.slice(start, start + BATCH), nowMs);
   }
 
   async #askFor(ids: readonly string[], nowMs: number): Promise<void> {

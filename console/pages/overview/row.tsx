@@ -9,7 +9,13 @@ import { UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
 
-type RowProps = { monitor: Monitor; incident: Incident | undefined; history: ReadonlySignal<History | null>; isAtCursor: boolean; onFocus: () => void };
+type RowProps = {
+  monitor: Monitor;
+  incident: Incident | undefined;
+  history: ReadonlySignal<History | null>;
+  isAtCursor: boolean;
+  onFocus: () => void;
+};
 
 /** How high a row is, in pixels, on a phone and elsewhere. */
 export const ROW_HEIGHT = { narrow: 74, wide: 54 } as const;
@@ -23,14 +29,23 @@ export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: 
     // Who writes keeps the keyboard, wherever the row comes to be.
     if (isAtCursor && !isWriting(document.activeElement)) link.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
-  const days = useComputed<UptimeDays | null>(() => history.value && { firstDay: history.value.first_day, uptime: history.value.daily_uptime });
-  const { daily_uptime: _, ...past } = history.value ?? { daily_uptime: null, uptime_percent: null, hourly_latency_ms: null };
+  const days = useComputed<UptimeDays | null>(
+    () => history.value && { firstDay: history.value.first_day, uptime: history.value.daily_uptime },
+  );
+  const { daily_uptime: _, ...past } = history.value ?? {
+    daily_uptime: null,
+    uptime_percent: null,
+    hourly_latency_ms: null,
+  };
   return (
     <a
       ref={link}
       href={`/monitors/${monitor.id}`}
       onFocus={onFocus}
-      class={`row-grid grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`}
+      class={
+        'row-grid grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover ' +
+        `focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`
+      }
     >
       <StatusMark status={monitor.status} class="row-mark size-3.5" />
       <span class="row-name min-w-0">
@@ -40,7 +55,9 @@ export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: 
         </span>
       </span>
       <UptimeStrip days={days.value} class="row-strip h-4 w-full" />
-      <span class="row-uptime text-right text-xs text-soft">{past.uptime_percent === null ? '' : formatPercent(past.uptime_percent)}</span>
+      <span class="row-uptime text-right text-xs text-soft">
+        {past.uptime_percent === null ? '' : formatPercent(past.uptime_percent)}
+      </span>
       <Sparkline values={past.hourly_latency_ms} label="Response time of the last day" class="row-spark h-6 w-full" />
       <span class="row-latency text-right text-xs">{lastOf(past.hourly_latency_ms)}</span>
     </a>
@@ -76,7 +93,16 @@ function Standing({ monitor, incident }: { monitor: Monitor; incident: Incident 
   if (monitor.status === 'up') return <>{watched}</>;
   return (
     <>
-      <span class={`font-medium ${text}`}>{monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? 'Draft without a target' : <>{label} for <Since at={monitor.state_since} /></>}</span> · {watched}
+      <span class={`font-medium ${text}`}>
+        {monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? (
+          'Draft without a target'
+        ) : (
+          <>
+            {label} for <Since at={monitor.state_since} />
+          </>
+        )}
+      </span>{' '}
+      · {watched}
     </>
   );
 }

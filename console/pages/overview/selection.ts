@@ -18,17 +18,37 @@ export const SORTS = {
   attention: { label: 'Trouble first', compare: (a, b) => a.rank - b.rank || b.start - a.start || byName(a, b) },
   name: { label: 'By name', compare: byName },
   type: { label: 'By type', compare: (a, b) => compareTexts(a.monitor.type, b.monitor.type) || byName(a, b) },
-  newest: { label: 'Newest first', compare: ({ monitor: a }, { monitor: b }) => b.created_at - a.created_at || compareTexts(b.id, a.id) },
-  oldest: { label: 'Oldest first', compare: ({ monitor: a }, { monitor: b }) => a.created_at - b.created_at || compareTexts(a.id, b.id) },
+  newest: {
+    label: 'Newest first',
+    compare: ({ monitor: a }, { monitor: b }) => b.created_at - a.created_at || compareTexts(b.id, a.id),
+  },
+  oldest: {
+    label: 'Oldest first',
+    compare: ({ monitor: a }, { monitor: b }) => a.created_at - b.created_at || compareTexts(a.id, b.id),
+  },
 } as const satisfies Record<string, { label: string; compare: Compare }>;
 
 /** The monitors that a selection shows, in its order. */
-export function select(monitors: readonly Monitor[], { status, type, text, sort }: Selection, incidents: ReadonlyMap<string, Incident>): readonly Monitor[] {
+export function select(
+  monitors: readonly Monitor[],
+  { status, type, text, sort }: Selection,
+  incidents: ReadonlyMap<string, Incident>,
+): readonly Monitor[] {
   const words = plain(text).split(/\s+/).filter(Boolean);
   const { compare } = SORTS[isSort(sort) ? sort : 'attention'];
   return monitors
-    .filter((monitor) => (status === '' || monitor.status === status) && (type === '' || monitor.type === type) && matches(monitor, words))
-    .map((monitor): Keyed => ({ monitor, order: orderOf(monitor), rank: rankOf(monitor), start: startOf(monitor, incidents) }))
+    .filter(
+      (monitor) =>
+        (status === '' || monitor.status === status) &&
+        (type === '' || monitor.type === type) &&
+        matches(monitor, words),
+    )
+    .map((monitor): Keyed => ({
+      monitor,
+      order: orderOf(monitor),
+      rank: rankOf(monitor),
+      start: startOf(monitor, incidents),
+    }))
     .toSorted(compare)
     .map(({ monitor }) => monitor);
 }
@@ -43,7 +63,9 @@ export function countStatuses(monitors: readonly Monitor[]): Record<Status, numb
 /** What there is to say of all monitors in a few words. */
 export function summarise(counts: Readonly<Record<Status, number>>): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const trouble = (['down', 'degraded'] as const).filter((status) => counts[status] > 0).map((status) => `${counts[status]} ${status}`);
+  const trouble = (['down', 'degraded'] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status}`);
   if (trouble.length > 0) return trouble.join(', ');
   if (total === 0) return 'Monitors';
   if (counts.up === total) return total === 1 ? 'The one monitor is up' : `All ${total} are up`;
@@ -51,12 +73,17 @@ export function summarise(counts: Readonly<Record<Status, number>>): string {
   return counts.paused === total ? `All ${total} are paused` : 'Nothing is known yet';
 }
 
-/** What monitors are ordered by, and what they are found by once somebody looks for one: comparing by the rules of a language would take ten times as long. */
+/**
+ * What monitors are ordered by, and what they are found by once somebody looks for one: comparing by the rules of a
+ * language would take ten times as long.
+ */
 const orders = new WeakMap<Monitor, string>();
 const texts = new WeakMap<Monitor, string>();
 
 function orderOf(monitor: Monitor): string {
-  return remembered(orders, monitor, ({ name }) => plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')));
+  return remembered(orders, monitor, ({ name }) =>
+    plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')),
+  );
 }
 
 function textOf(monitor: Monitor): string {

@@ -27,7 +27,13 @@ export function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boole
   const { width, left, step } = frameOf(days.length, isWide);
   const bad = days.filter(({ worst_state: state }) => state === 'down').length;
   return (
-    <svg viewBox={`0 0 ${width} ${HEIGHT}`} class="block h-auto w-full" role="img" aria-label={`Uptime by day: ${bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`}`} onPointerLeave={() => showTooltip(null)}>
+    <svg
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      class="block h-auto w-full"
+      role="img"
+      aria-label={`Uptime by day: ${bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`}`}
+      onPointerLeave={() => showTooltip(null)}
+    >
       {days.map((day, index) => {
         const { fill, sign, ink } = LOOKS[day.worst_state ?? 'absent'];
         const x = left + index * step;
@@ -35,7 +41,12 @@ export function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boole
           <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && tell(day, event)}>
             <rect class={fill} x={x + 1} y={0} width={Math.max(1, step - 2)} height={BAR} rx={2} />
             {sign !== '' && (
-              <text class={`pointer-events-none text-[11px] font-semibold ${ink}`} x={x + step / 2} y={BAR / 2 + 4} text-anchor="middle">
+              <text
+                class={`pointer-events-none text-[11px] font-semibold ${ink}`}
+                x={x + step / 2}
+                y={BAR / 2 + 4}
+                text-anchor="middle"
+              >
                 {sign}
               </text>
             )}
@@ -66,7 +77,16 @@ export function StripLegend() {
   );
 }
 
-function tell({ date, uptime_percent: percent, worst_state: state }: Day, { currentTarget }: { currentTarget: SVGElement }): void {
+function tell(
+  { date, uptime_percent: percent, worst_state: state }: Day,
+  { currentTarget }: { currentTarget: SVGElement },
+): void {
   const { left, width, top } = currentTarget.getBoundingClientRect();
-  showTooltip({ x: left + width / 2, y: top, text: `${date}: ${percent === null ? 'no time counted' : formatPercent(percent)}, ${LOOKS[state ?? 'absent'].meaning}` });
+  showTooltip({
+    x: left + width / 2,
+    y: top,
+    text:
+      `${date}: ${percent === null ? 'no time counted' : formatPercent(percent)}, ` +
+      `${LOOKS[state ?? 'absent'].meaning}`,
+  });
 }

@@ -5,7 +5,12 @@ import { formatDateTime, formatDuration } from '../../parts/time.tsx';
 
 type Gap = Schemas['ServiceGap'];
 
-const WHAT: Record<Gap['kind'], string> = { clock: 'The clock', checks: 'Checks', evaluation: 'Evaluation', overload: 'Overload' };
+const WHAT: Record<Gap['kind'], string> = {
+  clock: 'The clock',
+  checks: 'Checks',
+  evaluation: 'Evaluation',
+  overload: 'Overload',
+};
 
 const COLUMNS: readonly Column<Gap>[] = [
   { head: 'What', cell: ({ kind }) => WHAT[kind] },
@@ -18,8 +23,16 @@ const COLUMNS: readonly Column<Gap>[] = [
 export function Gaps({ gaps }: { gaps: readonly Gap[] }) {
   if (gaps.length === 0) return <p class="mb-8 text-sm text-soft">The service itself was at work all the time.</p>;
   return (
-    <Section title="When the service itself stood still" lead="This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than we could run: it counts for the monitors alone that were not checked in time.">
-      <Table caption="When the service itself stood still" columns={COLUMNS} rows={gaps} keyOf={({ kind, from }) => `${kind} ${from}`} />
+    <Section
+      title="When the service itself stood still"
+      lead="This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than we could run: it counts for the monitors alone that were not checked in time."
+    >
+      <Table
+        caption="When the service itself stood still"
+        columns={COLUMNS}
+        rows={gaps}
+        keyOf={({ kind, from }) => `${kind} ${from}`}
+      />
     </Section>
   );
 }

@@ -20,12 +20,19 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
   const { width, left, right, step } = frameOf(days.length, isWide);
   const top = roundUp(highest);
   const yOf = (ms: number) => PLOT.bottom - (ms / top) * (PLOT.bottom - PLOT.top);
-  const ends = placeNames(LINES.flatMap(({ name, fill }) => {
-    const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name] ?? null;
-    return last === null ? [] : [{ name, fill, y: yOf(last) }];
-  }));
+  const ends = placeNames(
+    LINES.flatMap(({ name, fill }) => {
+      const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name] ?? null;
+      return last === null ? [] : [{ name, fill, y: yOf(last) }];
+    }),
+  );
   return (
-    <svg viewBox={`0 0 ${width} ${PLOT.height}`} class="mt-1 block h-auto w-full" role="img" aria-label={`Response time by day: percentiles up to ${tellMs(highest)}`}>
+    <svg
+      viewBox={`0 0 ${width} ${PLOT.height}`}
+      class="mt-1 block h-auto w-full"
+      role="img"
+      aria-label={`Response time by day: percentiles up to ${tellMs(highest)}`}
+    >
       {[0, top / 2, top].map((ms) => (
         <g key={ms}>
           <path class="stroke-line" d={`M${left} ${yOf(ms)}H${right}`} />
@@ -35,11 +42,23 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
         </g>
       ))}
       {LINES.map(({ name, stroke, fill, dash }) =>
-        runsOf(days.map(({ response_ms: ms }, day) => (ms[name] === null ? null : { x: left + (day + 0.5) * step, y: yOf(ms[name]) }))).map((run) =>
+        runsOf(
+          days.map(({ response_ms: ms }, day) =>
+            ms[name] === null ? null : { x: left + (day + 0.5) * step, y: yOf(ms[name]) },
+          ),
+        ).map((run) =>
           run.length === 1 && run[0] !== undefined ? (
             <circle key={`${name}${run[0].x}`} class={fill} cx={run[0].x} cy={run[0].y} r={2} />
           ) : (
-            <polyline key={`${name}${run[0]?.x}`} class={stroke} fill="none" stroke-width={1.5} stroke-linejoin="round" stroke-dasharray={dash} points={run.map(({ x, y }) => `${x},${y}`).join(' ')} />
+            <polyline
+              key={`${name}${run[0]?.x}`}
+              class={stroke}
+              fill="none"
+              stroke-width={1.5}
+              stroke-linejoin="round"
+              stroke-dasharray={dash}
+              points={run.map(({ x, y }) => `${x},${y}`).join(' ')}
+            />
           ),
         ),
       )}

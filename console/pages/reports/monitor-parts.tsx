@@ -20,11 +20,24 @@ const STEP = 25;
 const INCIDENTS = 8;
 
 /** Each monitor with its days, what it took to answer, and its incidents; those that were worst come first. */
-export function MonitorParts({ monitors, incidents }: { monitors: readonly Monitor[]; incidents: readonly Incident[] }) {
+export function MonitorParts({
+  monitors,
+  incidents,
+}: {
+  monitors: readonly Monitor[];
+  incidents: readonly Incident[];
+}) {
   const wanted = useSignal(STEP);
   const filter = useSignal('');
   const byMonitor = useMemo(() => Map.groupBy(incidents, ({ monitor_id: id }) => id), [incidents]);
-  const sorted = useMemo(() => monitors.toSorted((a, b) => b.down_seconds - a.down_seconds || b.degraded_seconds - a.degraded_seconds || a.name.localeCompare(b.name)), [monitors]);
+  const sorted = useMemo(
+    () =>
+      monitors.toSorted(
+        (a, b) =>
+          b.down_seconds - a.down_seconds || b.degraded_seconds - a.degraded_seconds || a.name.localeCompare(b.name),
+      ),
+    [monitors],
+  );
   if (monitors.every(({ days }) => days === undefined || days.length === 0)) return null;
   const text = filter.value.trim().toLowerCase();
   const found = text === '' ? sorted : sorted.filter(({ name }) => name.toLowerCase().includes(text));
@@ -32,7 +45,18 @@ export function MonitorParts({ monitors, incidents }: { monitors: readonly Monit
     <Section
       title="Day by day"
       lead="Those that were down the longest come first."
-      actions={monitors.length > 5 && <TextField label="Find a monitor" hideLabel placeholder="Find a monitor" value={filter.value} onValue={(value) => (filter.value = value)} class="w-full md:w-56" />}
+      actions={
+        monitors.length > 5 && (
+          <TextField
+            label="Find a monitor"
+            hideLabel
+            placeholder="Find a monitor"
+            value={filter.value}
+            onValue={(value) => (filter.value = value)}
+            class="w-full md:w-56"
+          />
+        )
+      }
     >
       <StripLegend />
       <div class="grid gap-3">
@@ -43,7 +67,9 @@ export function MonitorParts({ monitors, incidents }: { monitors: readonly Monit
       {found.length === 0 && <p class="py-6 text-center text-sm text-soft">No monitor of this report is called so.</p>}
       {found.length > wanted.value && (
         <div class="mt-4 text-center">
-          <Button onClick={() => (wanted.value += STEP)}>Show more ({(found.length - wanted.value).toLocaleString()} left)</Button>
+          <Button onClick={() => (wanted.value += STEP)}>
+            Show more ({(found.length - wanted.value).toLocaleString()} left)
+          </Button>
         </div>
       )}
     </Section>
@@ -63,7 +89,9 @@ function MonitorPart({ monitor, incidents }: { monitor: Monitor; incidents: read
         </h3>
         <span class="text-sm">{percent === null ? 'no time counted' : formatPercent(percent)}</span>
         {met !== null && <Badge tone={met ? 'good' : 'bad'}>{`Target ${target} % ${met ? 'met' : 'missed'}`}</Badge>}
-        <span class="text-xs text-soft md:ml-auto">{checks === 0 ? 'no checks' : `${checks.toLocaleString()} checks`}</span>
+        <span class="text-xs text-soft md:ml-auto">
+          {checks === 0 ? 'no checks' : `${checks.toLocaleString()} checks`}
+        </span>
       </div>
       <DayStrip days={days} isWide={isWide} />
       <LatencyPlot days={days} isWide={isWide} />
@@ -79,7 +107,10 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
     <ul class="mt-2 border-t border-line pt-2 text-[0.8125rem]">
       {incidents.slice(0, INCIDENTS).map(({ id, state, reason, started_at: start, duration_seconds: seconds }) => (
         <li key={id} class="flex flex-wrap gap-x-3 py-0.5">
-          <a href={`/incidents/${id}`} class={`font-medium hover:underline ${state === 'down' ? 'text-down' : 'text-degraded'}`}>
+          <a
+            href={`/incidents/${id}`}
+            class={`font-medium hover:underline ${state === 'down' ? 'text-down' : 'text-degraded'}`}
+          >
             {formatShort(start)}
           </a>
           <span class="text-soft">{seconds === null ? 'beyond the end' : formatDuration(seconds)}</span>

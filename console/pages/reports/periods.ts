@@ -2,7 +2,10 @@
 export type ReportWindow = { period: 'week' | 'month'; period_start: number; period_end: number };
 
 /** Each kind in a word, and as a title begins. */
-export const PERIODS = { week: { kind: 'Week', title: 'Weekly report' }, month: { kind: 'Month', title: 'Monthly report' } } as const;
+export const PERIODS = {
+  week: { kind: 'Week', title: 'Weekly report' },
+  month: { kind: 'Month', title: 'Monthly report' },
+} as const;
 
 const MONTH = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const DAYS = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });

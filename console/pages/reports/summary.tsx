@@ -6,7 +6,14 @@ import { formatPercent } from './percent.ts';
 
 /** The account in one line of numbers. */
 export function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
-  const { uptime_percent: uptime, monitors, incidents, down_seconds: down, sla_met: met = 0, sla_missed: missed = 0 } = summary;
+  const {
+    uptime_percent: uptime,
+    monitors,
+    incidents,
+    down_seconds: down,
+    sla_met: met = 0,
+    sla_missed: missed = 0,
+  } = summary;
   return (
     <div class="mb-8">
       <Card>

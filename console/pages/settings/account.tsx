@@ -7,12 +7,12 @@ import { Choices } from '../../parts/choices.tsx';
 import { Fact } from '../../parts/fact.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { useTask } from '../../parts/task.ts';
 import { toast } from '../../parts/toast.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
 import { PasswordForm } from './password.tsx';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
-import { useTask } from '../../parts/task.ts';
 
 const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'system', label: 'As the system' },
@@ -34,7 +34,10 @@ export function AccountSettings() {
           <PasswordForm />
         </Card>
       </Section>
-      <Section title="Second factor" lead="A code from your phone beside the password: who learns your password still does not get in.">
+      <Section
+        title="Second factor"
+        lead="A code from your phone beside the password: who learns your password still does not get in."
+      >
         <Card>
           <SecondFactor />
         </Card>
@@ -64,7 +67,15 @@ function Profile() {
           void save();
         }}
       >
-        <TextField label="Name" value={name.value} autocomplete="name" maxLength={255} hint="Stands beside what you do, such as notes on incidents." error={byField['name']} onValue={(value) => (name.value = value)} />
+        <TextField
+          label="Name"
+          value={name.value}
+          autocomplete="name"
+          maxLength={255}
+          hint="Stands beside what you do, such as notes on incidents."
+          error={byField['name']}
+          onValue={(value) => (name.value = value)}
+        />
         <FormError text={rest} />
         <Button type="submit" class="self-start" busy={task.isBusy.value} disabled={name.value.trim() === user.name}>
           Save name
@@ -76,7 +87,12 @@ function Profile() {
       </dl>
       <div>
         <div class="mb-1 text-sm font-medium">Theme</div>
-        <Choices label="Theme" choices={THEMES} value={theme.value} onValue={(chosen) => void chooseTheme(chosen).catch((error: unknown) => toast(sentenceOf(error), 'bad'))} />
+        <Choices
+          label="Theme"
+          choices={THEMES}
+          value={theme.value}
+          onValue={(chosen) => void chooseTheme(chosen).catch((error: unknown) => toast(sentenceOf(error), 'bad'))}
+        />
       </div>
     </div>
   );

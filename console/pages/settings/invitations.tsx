@@ -31,7 +31,11 @@ export function Invitations() {
     >
       <Loaded load={load} height="h-24">
         {({ invitations }) =>
-          invitations.length === 0 ? <p class="text-sm text-soft">Nobody is invited at the moment.</p> : <Table caption="Invitations" columns={columnsOf(reload)} rows={invitations} keyOf={({ id }) => id} />
+          invitations.length === 0 ? (
+            <p class="text-sm text-soft">Nobody is invited at the moment.</p>
+          ) : (
+            <Table caption="Invitations" columns={columnsOf(reload)} rows={invitations} keyOf={({ id }) => id} />
+          )
         }
       </Loaded>
       {isInviting.value && <NewInvitation onMade={reload} onClose={() => (isInviting.value = false)} />}
@@ -44,7 +48,12 @@ function columnsOf(reload: () => void): Column<Invitation>[] {
     { head: 'E-mail', cell: ({ email }) => <span class="break-all">{email}</span> },
     { head: 'Role', cell: ({ role }) => ROLES[role].label },
     { head: 'By', cell: ({ invited_by: name }) => name ?? 'somebody who has gone', wideOnly: true, class: 'text-soft' },
-    { head: 'Expires', cell: ({ expires_at: at }) => (at <= clock.value ? <Badge>Expired</Badge> : <Moment at={at} />), wideOnly: true, class: 'whitespace-nowrap text-soft' },
+    {
+      head: 'Expires',
+      cell: ({ expires_at: at }) => (at <= clock.value ? <Badge>Expired</Badge> : <Moment at={at} />),
+      wideOnly: true,
+      class: 'whitespace-nowrap text-soft',
+    },
     { head: 'Action', cell: (invitation) => <TakeBack invitation={invitation} reload={reload} />, align: 'right' },
   ];
 }
@@ -52,7 +61,14 @@ function columnsOf(reload: () => void): Column<Invitation>[] {
 function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitation; reload: () => void }) {
   const deed = useDeed();
   const takeBack = async () => {
-    if (!(await confirm({ title: `Take the invitation of ${email} back?`, text: 'Its link leads nowhere from then on.', action: 'Take back' }))) return;
+    if (
+      !(await confirm({
+        title: `Take the invitation of ${email} back?`,
+        text: 'Its link leads nowhere from then on.',
+        action: 'Take back',
+      }))
+    )
+      return;
     await deed.run(async () => {
       await api.delete('/invitations/{id}', { path: { id } });
       toast('The invitation is taken back');
@@ -60,7 +76,14 @@ function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitatio
     });
   };
   return (
-    <Button size="small" tone="danger" busy={deed.isBusy.value} aria-label={`Take back the invitation of ${email}`} onClick={() => void takeBack()} class="-my-1.5">
+    <Button
+      size="small"
+      tone="danger"
+      busy={deed.isBusy.value}
+      aria-label={`Take back the invitation of ${email}`}
+      onClick={() => void takeBack()}
+      class="-my-1.5"
+    >
       Take back
     </Button>
   );

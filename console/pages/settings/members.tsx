@@ -39,9 +39,22 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
   const columns: readonly Column<Member>[] = [
     { head: 'Member', cell: (member) => <Who member={member} /> },
     { head: 'Role', cell: (member) => (isOwner ? <RoleOf member={member} load={load} /> : ROLES[member.role].label) },
-    { head: 'Second factor', cell: ({ totp_enabled: isOn }) => (isOn ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>), wideOnly: true },
-    { head: 'Last signed in', cell: ({ last_signed_in_at: at }) => (at === null ? 'never' : <Moment at={at} />), wideOnly: true, class: 'whitespace-nowrap text-soft' },
-    { head: 'Action', cell: (member) => ((isOwner || member.is_you) && <Remove member={member} load={load} />) || null, align: 'right' },
+    {
+      head: 'Second factor',
+      cell: ({ totp_enabled: isOn }) => (isOn ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>),
+      wideOnly: true,
+    },
+    {
+      head: 'Last signed in',
+      cell: ({ last_signed_in_at: at }) => (at === null ? 'never' : <Moment at={at} />),
+      wideOnly: true,
+      class: 'whitespace-nowrap text-soft',
+    },
+    {
+      head: 'Action',
+      cell: (member) => ((isOwner || member.is_you) && <Remove member={member} load={load} />) || null,
+      align: 'right',
+    },
   ];
   return (
     <Section title="Members" lead="Owners may change everything, editors monitors, channels and agents; viewers look.">
@@ -100,7 +113,9 @@ function questionOf(member: Member, { called, role }: { called: string; role: Ro
   const { is, may } = ROLES[role];
   return {
     title: member.is_you ? `Be ${is} from now on?` : `Make ${called} ${is}?`,
-    text: member.is_you ? `You ${may} then, and only another owner can change that back.` : `They ${may} then, and have to sign in anew.`,
+    text: member.is_you
+      ? `You ${may} then, and only another owner can change that back.`
+      : `They ${may} then, and have to sign in anew.`,
     action: 'Change role',
     tone: 'primary' as const,
   };
@@ -111,8 +126,17 @@ function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
   const { id, is_you: isYou } = member;
   const called = member.name === '' ? member.email : member.name;
   const remove = async () => {
-    const text = isYou ? 'You are signed out at once, and come back by invitation only.' : 'They are signed out at once. What they made stays.';
-    if (!(await confirm({ title: isYou ? `Leave ${signedIn().tenant.name}?` : `Remove ${called}?`, text, action: isYou ? 'Leave' : 'Remove member' }))) return;
+    const text = isYou
+      ? 'You are signed out at once, and come back by invitation only.'
+      : 'They are signed out at once. What they made stays.';
+    if (
+      !(await confirm({
+        title: isYou ? `Leave ${signedIn().tenant.name}?` : `Remove ${called}?`,
+        text,
+        action: isYou ? 'Leave' : 'Remove member',
+      }))
+    )
+      return;
     isBusy.value = true;
     try {
       await api.delete('/members/{id}', { path: { id } });
@@ -125,7 +149,14 @@ function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
     isBusy.value = false;
   };
   return (
-    <Button size="small" tone="danger" busy={isBusy.value} aria-label={isYou ? 'Leave the account' : `Remove ${called}`} onClick={() => void remove()} class="-my-1.5">
+    <Button
+      size="small"
+      tone="danger"
+      busy={isBusy.value}
+      aria-label={isYou ? 'Leave the account' : `Remove ${called}`}
+      onClick={() => void remove()}
+      class="-my-1.5"
+    >
       {isYou ? 'Leave' : 'Remove'}
     </Button>
   );

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { loadSession } from '../../client/session.ts';
+import { useTask } from '../../parts/task.ts';
 import { ProofDialog } from './proof-dialog.tsx';
 import { RecoveryCodes } from './recovery-codes.tsx';
-import { useTask } from '../../parts/task.ts';
 
 const TITLE = 'New recovery codes';
 
@@ -14,10 +14,21 @@ export function NewCodes({ onClose }: { onClose: () => void }) {
   const task = useTask();
   const renew = () =>
     task.run(async () => {
-      const { recovery_codes: codes } = await api.post('/user/recovery-codes', { body: { password: proof.password.value, code: proof.code.value.trim() } });
+      const { recovery_codes: codes } = await api.post('/user/recovery-codes', {
+        body: { password: proof.password.value, code: proof.code.value.trim() },
+      });
       made.value = codes;
       await loadSession();
     });
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
-  return <ProofDialog title={TITLE} action="Make new codes" proof={proof} task={task} onSubmit={() => void renew()} onClose={onClose} />;
+  return (
+    <ProofDialog
+      title={TITLE}
+      action="Make new codes"
+      proof={proof}
+      task={task}
+      onSubmit={() => void renew()}
+      onClose={onClose}
+    />
+  );
 }

@@ -5,8 +5,8 @@ import { CopyText } from '../../parts/copy.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
-import { isRole, ROLES, type Role } from './roles.ts';
 import { useTask } from '../../parts/task.ts';
+import { isRole, ROLES, type Role } from './roles.ts';
 
 /** Makes an invitation and shows its link, which whoever invites hands over. */
 export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
@@ -22,10 +22,17 @@ export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose
   const { byField, rest } = problemsByField(task.error.value, ['email', 'role']);
   if (made.value !== null) {
     return (
-      <KeptDialog key="made" title="The invitation" question="Have you kept the link?" text="It is not shown again. A lost one is taken back, and a new one made." onClose={onClose}>
+      <KeptDialog
+        key="made"
+        title="The invitation"
+        question="Have you kept the link?"
+        text="It is not shown again. A lost one is taken back, and a new one made."
+        onClose={onClose}
+      >
         <div class="grid grid-cols-1 gap-3 text-sm">
           <p>
-            Send this link to <strong class="break-all font-medium">{made.value.email}</strong>; nobody else should have it. It is shown this once and works once, within seven days.
+            Send this link to <strong class="break-all font-medium">{made.value.email}</strong>; nobody else should have
+            it. It is shown this once and works once, within seven days.
           </p>
           <CopyText text={made.value.url} label="Link of the invitation" />
         </div>
@@ -33,8 +40,26 @@ export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose
     );
   }
   return (
-    <FormDialog key="form" title="Invite a member" action="Make link" isBusy={task.isBusy.value} error={rest} onSubmit={() => void invite()} onClose={onClose}>
-      <TextField label="E-mail" type="email" required autofocus maxLength={320} hint="What they sign in with." value={email.value} error={byField['email']} onValue={(value) => (email.value = value)} />
+    <FormDialog
+      key="form"
+      title="Invite a member"
+      action="Make link"
+      isBusy={task.isBusy.value}
+      error={rest}
+      onSubmit={() => void invite()}
+      onClose={onClose}
+    >
+      <TextField
+        label="E-mail"
+        type="email"
+        required
+        autofocus
+        maxLength={320}
+        hint="What they sign in with."
+        value={email.value}
+        error={byField['email']}
+        onValue={(value) => (email.value = value)}
+      />
       <SelectField
         label="Role"
         hint={`They ${ROLES[role.value].may}.`}

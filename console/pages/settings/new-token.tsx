@@ -33,7 +33,11 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
     task.run(async () => {
       const days = Number(expiry.value);
       const { token } = await api.post('/tokens', {
-        body: { name: name.value.trim(), scopes: scope.value === 'write' ? ['read', 'write'] : ['read'], ...(days > 0 && { expires_at: Math.floor(Date.now() / 1000) + days * DAY_SECONDS }) },
+        body: {
+          name: name.value.trim(),
+          scopes: scope.value === 'write' ? ['read', 'write'] : ['read'],
+          ...(days > 0 && { expires_at: Math.floor(Date.now() / 1000) + days * DAY_SECONDS }),
+        },
       });
       made.value = token;
       onMade();
@@ -41,16 +45,52 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
   const { byField, rest } = problemsByField(task.error.value, ['name', 'scopes', 'expires_at']);
   if (made.value !== null) {
     return (
-      <KeptDialog key="made" title="Your new token" question="Have you kept the token?" text="It is not shown again. A lost one is revoked, and a new one made." onClose={onClose}>
+      <KeptDialog
+        key="made"
+        title="Your new token"
+        question="Have you kept the token?"
+        text="It is not shown again. A lost one is revoked, and a new one made."
+        onClose={onClose}
+      >
         <Made token={made.value} />
       </KeptDialog>
     );
   }
   return (
-    <FormDialog key="form" title="New API token" action="Make token" isBusy={task.isBusy.value} error={rest} onSubmit={() => void make()} onClose={onClose}>
-      <TextField label="Name" hint="Where it is used, such as Terraform or the office screen." required autofocus maxLength={255} value={name.value} error={byField['name']} onValue={(value) => (name.value = value)} />
-      <SelectField label="It may" hint="Read and write changes monitors, channels and agents; neither sees members or tokens." options={SCOPES} value={scope.value} error={byField['scopes']} onValue={(value) => (scope.value = value)} />
-      <SelectField label="It expires" options={EXPIRIES} value={expiry.value} error={byField['expires_at']} onValue={(value) => (expiry.value = value)} />
+    <FormDialog
+      key="form"
+      title="New API token"
+      action="Make token"
+      isBusy={task.isBusy.value}
+      error={rest}
+      onSubmit={() => void make()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="Where it is used, such as Terraform or the office screen."
+        required
+        autofocus
+        maxLength={255}
+        value={name.value}
+        error={byField['name']}
+        onValue={(value) => (name.value = value)}
+      />
+      <SelectField
+        label="It may"
+        hint="Read and write changes monitors, channels and agents; neither sees members or tokens."
+        options={SCOPES}
+        value={scope.value}
+        error={byField['scopes']}
+        onValue={(value) => (scope.value = value)}
+      />
+      <SelectField
+        label="It expires"
+        options={EXPIRIES}
+        value={expiry.value}
+        error={byField['expires_at']}
+        onValue={(value) => (expiry.value = value)}
+      />
     </FormDialog>
   );
 }
@@ -62,7 +102,10 @@ function Made({ token }: { token: string }) {
       <CopyText text={token} label="API token" />
       <div>
         <div class="mb-1 text-soft">A first call:</div>
-        <CopyText text={`curl -H 'Authorization: Bearer ${token}' ${window.location.origin}/v1/monitors`} label="Command that lists the monitors" />
+        <CopyText
+          text={`curl -H 'Authorization: Bearer ${token}' ${window.location.origin}/v1/monitors`}
+          label="Command that lists the monitors"
+        />
       </div>
     </div>
   );

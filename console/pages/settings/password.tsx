@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
-import { loadSession } from '../../client/session.ts';
 import { signedIn } from '../../client/session-state.ts';
+import { loadSession } from '../../client/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
+import { useTask } from '../../parts/task.ts';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { useTask } from '../../parts/task.ts';
 
 /** The length that the API asks for at least. */
 const SHORTEST = 12;
@@ -20,10 +20,14 @@ export function PasswordForm() {
   const task = useTask();
   const change = () =>
     task.run(async () => {
-      const { ended_sessions: ended } = await api.post('/user/password', { body: { current: current.value, new: next.value } });
+      const { ended_sessions: ended } = await api.post('/user/password', {
+        body: { current: current.value, new: next.value },
+      });
       current.value = '';
       next.value = '';
-      toast(`Your password is changed${ended === 0 ? '' : `, and ${ended === 1 ? 'one other session is' : `${ended} other sessions are`} signed out`}`);
+      toast(
+        `Your password is changed${ended === 0 ? '' : `, and ${ended === 1 ? 'one other session is' : `${ended} other sessions are`} signed out`}`,
+      );
       await loadSession();
     });
   const { byField, rest } = problemsByField(task.error.value, ['current', 'new']);
@@ -35,10 +39,34 @@ export function PasswordForm() {
         void change();
       }}
     >
-      <p class="text-sm text-soft">{user.password_changed_at === null ? 'It is still the one that was handed out: choose your own.' : <>Changed <Moment at={user.password_changed_at} />.</>}</p>
+      <p class="text-sm text-soft">
+        {user.password_changed_at === null ? (
+          'It is still the one that was handed out: choose your own.'
+        ) : (
+          <>
+            Changed <Moment at={user.password_changed_at} />.
+          </>
+        )}
+      </p>
       {/* Password managers look for whose it is. */}
-      <input type="text" class="hidden" autocomplete="username" value={user.email} readOnly aria-hidden="true" tabIndex={-1} />
-      <TextField label="Present password" type="password" autocomplete="current-password" required value={current.value} error={byField['current']} onValue={(value) => (current.value = value)} />
+      <input
+        type="text"
+        class="hidden"
+        autocomplete="username"
+        value={user.email}
+        readOnly
+        aria-hidden="true"
+        tabIndex={-1}
+      />
+      <TextField
+        label="Present password"
+        type="password"
+        autocomplete="current-password"
+        required
+        value={current.value}
+        error={byField['current']}
+        onValue={(value) => (current.value = value)}
+      />
       <TextField
         label="New password"
         type="password"

@@ -1,14 +1,23 @@
 import type { Signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { problemsByField } from '../../client/failure.ts';
 import { TextField } from '../../parts/field.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import type { Task } from '../../parts/task.ts';
-import type { ComponentChildren } from 'preact';
 
 /** What proves that it is oneself: both fields. */
 export type Proof = { password: Signal<string>; code: Signal<string> };
 
-type ProofDialogProps = { title: string; action: string; tone?: 'primary' | 'danger'; proof: Proof; task: Task; onSubmit: () => void; onClose: () => void; children?: ComponentChildren };
+type ProofDialogProps = {
+  title: string;
+  action: string;
+  tone?: 'primary' | 'danger';
+  proof: Proof;
+  task: Task;
+  onSubmit: () => void;
+  onClose: () => void;
+  children?: ComponentChildren;
+};
 
 /** Password and code once more, before something that matters. */
 export function ProofDialog({ proof, task, children, ...dialog }: ProofDialogProps) {
@@ -16,8 +25,26 @@ export function ProofDialog({ proof, task, children, ...dialog }: ProofDialogPro
   return (
     <FormDialog {...dialog} isBusy={task.isBusy.value} error={rest}>
       {children}
-      <TextField label="Your password" type="password" autocomplete="current-password" required autofocus value={proof.password.value} error={byField['password']} onValue={(value) => (proof.password.value = value)} />
-      <TextField label="Code" hint="From your app, or a recovery code." autocomplete="one-time-code" required maxLength={64} value={proof.code.value} error={byField['code']} onValue={(value) => (proof.code.value = value)} />
+      <TextField
+        label="Your password"
+        type="password"
+        autocomplete="current-password"
+        required
+        autofocus
+        value={proof.password.value}
+        error={byField['password']}
+        onValue={(value) => (proof.password.value = value)}
+      />
+      <TextField
+        label="Code"
+        hint="From your app, or a recovery code."
+        autocomplete="one-time-code"
+        required
+        maxLength={64}
+        value={proof.code.value}
+        error={byField['code']}
+        onValue={(value) => (proof.code.value = value)}
+      />
     </FormDialog>
   );
 }

@@ -22,7 +22,9 @@ export function SecondFactor() {
         <>
           <p class="flex flex-wrap items-center gap-2">
             <Badge tone="good">On</Badge>
-            <span class={left <= FEW_CODES ? 'text-degraded' : 'text-soft'}>{left === 1 ? 'One recovery code is left.' : `${left === 0 ? 'No' : left} recovery codes are left.`}</span>
+            <span class={left <= FEW_CODES ? 'text-degraded' : 'text-soft'}>
+              {left === 1 ? 'One recovery code is left.' : `${left === 0 ? 'No' : left} recovery codes are left.`}
+            </span>
           </p>
           <div class="flex flex-wrap gap-2">
             <Button icon="retry" onClick={() => (shown.value = 'codes')}>
@@ -35,7 +37,9 @@ export function SecondFactor() {
         </>
       ) : (
         <>
-          <p class="text-soft">Off. Any app that shows codes will do, such as Aegis, Google Authenticator, 1Password or Bitwarden.</p>
+          <p class="text-soft">
+            Off. Any app that shows codes will do, such as Aegis, Google Authenticator, 1Password or Bitwarden.
+          </p>
           <Button icon="key" onClick={() => (shown.value = 'start')}>
             Turn on
           </Button>

@@ -24,13 +24,36 @@ function Sessions({ answer: { sessions }, load }: { answer: Answer; load: Load<A
   const columns: readonly Column<Session>[] = [
     { head: 'Browser', cell: (each) => <Browser session={each} /> },
     { head: 'Address', cell: ({ address }) => address ?? 'not known', wideOnly: true },
-    { head: 'Signed in', cell: ({ created_at: at }) => <Moment at={at} />, wideOnly: true, class: 'whitespace-nowrap text-soft' },
+    {
+      head: 'Signed in',
+      cell: ({ created_at: at }) => <Moment at={at} />,
+      wideOnly: true,
+      class: 'whitespace-nowrap text-soft',
+    },
     { head: 'Last seen', cell: ({ last_seen_at: at }) => <Moment at={at} />, class: 'whitespace-nowrap text-soft' },
-    { head: 'Ends', cell: ({ expires_at: at }) => <span title={formatDateTime(at)}><Moment at={at} /></span>, wideOnly: true, class: 'whitespace-nowrap text-soft' },
-    { head: 'Action', cell: (each) => (each.is_current ? <Badge tone="good">This one</Badge> : <EndSession session={each} load={load} />), align: 'right' },
+    {
+      head: 'Ends',
+      cell: ({ expires_at: at }) => (
+        <span title={formatDateTime(at)}>
+          <Moment at={at} />
+        </span>
+      ),
+      wideOnly: true,
+      class: 'whitespace-nowrap text-soft',
+    },
+    {
+      head: 'Action',
+      cell: (each) =>
+        each.is_current ? <Badge tone="good">This one</Badge> : <EndSession session={each} load={load} />,
+      align: 'right',
+    },
   ];
   return (
-    <Section title="Where you are signed in" lead="A session ends after 14 days without a visit, and after 90 in any case." actions={others > 0 && <EndOthers others={others} load={load} />}>
+    <Section
+      title="Where you are signed in"
+      lead="A session ends after 14 days without a visit, and after 90 in any case."
+      actions={others > 0 && <EndOthers others={others} load={load} />}
+    >
       <Table caption="Your sessions" columns={columns} rows={sessions} keyOf={({ id }) => id} />
     </Section>
   );
@@ -53,7 +76,13 @@ function EndSession({ session: { id, user_agent: agent }, load }: { session: Ses
       await load.reload();
     });
   return (
-    <Button size="small" aria-label={`Sign out ${nameBrowser(agent)}`} busy={deed.isBusy.value} onClick={() => void end()} class="-my-1.5">
+    <Button
+      size="small"
+      aria-label={`Sign out ${nameBrowser(agent)}`}
+      busy={deed.isBusy.value}
+      onClick={() => void end()}
+      class="-my-1.5"
+    >
       Sign out
     </Button>
   );
@@ -62,7 +91,14 @@ function EndSession({ session: { id, user_agent: agent }, load }: { session: Ses
 function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
   const deed = useDeed();
   const end = async () => {
-    if (!(await confirm({ title: 'Sign out everywhere else?', text: `${others === 1 ? 'One other session ends' : `${others} other sessions end`} at once; this one stays.`, action: 'Sign out' }))) return;
+    if (
+      !(await confirm({
+        title: 'Sign out everywhere else?',
+        text: `${others === 1 ? 'One other session ends' : `${others} other sessions end`} at once; this one stays.`,
+        action: 'Sign out',
+      }))
+    )
+      return;
     await deed.run(async () => {
       await api.post('/sessions/end-others');
       await load.reload();

@@ -5,9 +5,9 @@ import { loadSession } from '../../client/session.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { useTask } from '../../parts/task.ts';
 import { toast } from '../../parts/toast.tsx';
 import { RecoveryCodes } from './recovery-codes.tsx';
-import { useTask } from '../../parts/task.ts';
 
 type Started = Schemas['TotpDraft'];
 
@@ -20,7 +20,8 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const code = useSignal('');
   const task = useTask();
   const made = useSignal<readonly string[] | null>(null);
-  const start = () => task.run(async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })));
+  const start = () =>
+    task.run(async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })));
   const finish = () =>
     task.run(async () => {
       const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
@@ -33,13 +34,42 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const isFirst = started.value === null;
   return (
     // A new one for each step, so that the keyboard is where the step begins.
-    <FormDialog key={isFirst ? 'password' : 'code'} title={TITLE} action={isFirst ? 'Continue' : 'Turn on'} isBusy={task.isBusy.value} error={rest} onSubmit={() => void (isFirst ? start() : finish())} onClose={onClose}>
+    <FormDialog
+      key={isFirst ? 'password' : 'code'}
+      title={TITLE}
+      action={isFirst ? 'Continue' : 'Turn on'}
+      isBusy={task.isBusy.value}
+      error={rest}
+      onSubmit={() => void (isFirst ? start() : finish())}
+      onClose={onClose}
+    >
       {started.value === null ? (
-        <TextField key="password" label="Your password" type="password" autocomplete="current-password" required autofocus value={password.value} error={byField['password']} onValue={(value) => (password.value = value)} />
+        <TextField
+          key="password"
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          required
+          autofocus
+          value={password.value}
+          error={byField['password']}
+          onValue={(value) => (password.value = value)}
+        />
       ) : (
         <>
           <Picture started={started.value} />
-          <TextField key="code" label="Code that the app shows" inputMode="numeric" autocomplete="one-time-code" required autofocus maxLength={12} value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
+          <TextField
+            key="code"
+            label="Code that the app shows"
+            inputMode="numeric"
+            autocomplete="one-time-code"
+            required
+            autofocus
+            maxLength={12}
+            value={code.value}
+            error={byField['code']}
+            onValue={(value) => (code.value = value)}
+          />
         </>
       )}
     </FormDialog>
@@ -50,10 +80,18 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
   return (
     <>
       <p class="text-sm text-soft">
-        Point your app at this, or open it <a class="text-accent underline underline-offset-2" href={url}>on this device</a>.
+        Point your app at this, or open it{' '}
+        <a class="text-accent underline underline-offset-2" href={url}>
+          on this device
+        </a>
+        .
       </p>
       {/* Apps read dark on white alone. */}
-      <img class="mx-auto size-48 rounded-lg bg-[#fff] p-2" src={`data:image/svg+xml,${encodeURIComponent(svg)}`} alt="QR code of the secret below" />
+      <img
+        class="mx-auto size-48 rounded-lg bg-[#fff] p-2"
+        src={`data:image/svg+xml,${encodeURIComponent(svg)}`}
+        alt="QR code of the secret below"
+      />
       <div class="text-sm">
         <div class="mb-1 text-soft">Or type the secret into it:</div>
         <CopyText text={secret} label="Secret" />

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { loadSession } from '../../client/session.ts';
+import { useTask } from '../../parts/task.ts';
 import { toast } from '../../parts/toast.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
-import { useTask } from '../../parts/task.ts';
 
 /** The password alone is to do again. */
 export function StopSecondFactor({ onClose }: { onClose: () => void }) {
@@ -17,7 +17,15 @@ export function StopSecondFactor({ onClose }: { onClose: () => void }) {
       onClose();
     });
   return (
-    <ProofDialog title="Turn off the second factor?" action="Turn off" tone="danger" proof={proof} task={task} onSubmit={() => void stop()} onClose={onClose}>
+    <ProofDialog
+      title="Turn off the second factor?"
+      action="Turn off"
+      tone="danger"
+      proof={proof}
+      task={task}
+      onSubmit={() => void stop()}
+      onClose={onClose}
+    >
       <p class="text-sm text-soft">Your password alone lets you in then. Everywhere else you are signed out.</p>
     </ProofDialog>
   );

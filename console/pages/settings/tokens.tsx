@@ -27,15 +27,21 @@ export function TokenSettings() {
       <Loaded load={load}>
         {({ tokens, usage: { used, limits } }) =>
           tokens.length === 0 ? (
-            <Empty icon="key" title="No token yet" action={<NewButton isFirst onPress={() => (isMaking.value = true)} />}>
-              Programs call the API with a token: scripts, Terraform, your own dashboard. What they can do stands in the <ApiLink />.
+            <Empty
+              icon="key"
+              title="No token yet"
+              action={<NewButton isFirst onPress={() => (isMaking.value = true)} />}
+            >
+              Programs call the API with a token: scripts, Terraform, your own dashboard. What they can do stands in the{' '}
+              <ApiLink />.
             </Empty>
           ) : (
             <Section
               title="API tokens"
               lead={
                 <>
-                  For programs that call the <ApiLink />. {limits.tokens === null ? `${used.tokens} in use.` : `${used.tokens} of ${limits.tokens} in use.`}
+                  For programs that call the <ApiLink />.{' '}
+                  {limits.tokens === null ? `${used.tokens} in use.` : `${used.tokens} of ${limits.tokens} in use.`}
                 </>
               }
               actions={<NewButton onPress={() => (isMaking.value = true)} />}
@@ -55,9 +61,23 @@ function columnsOf(reload: () => void): Column<Token>[] {
   return [
     { head: 'Name', cell: (token) => <Name token={token} /> },
     { head: 'May', cell: ({ scopes }) => scopeWords(scopes), wideOnly: true },
-    { head: 'Last used', cell: ({ last_used_at: at }) => (at === null ? 'never' : <Moment at={at} />), class: 'whitespace-nowrap text-soft' },
-    { head: 'Made', cell: ({ created_at: at }) => <Moment at={at} />, wideOnly: true, class: 'whitespace-nowrap text-soft' },
-    { head: 'Expires', cell: ({ expires_at: at }) => (at === null ? 'never' : <Moment at={at} />), wideOnly: true, class: 'whitespace-nowrap text-soft' },
+    {
+      head: 'Last used',
+      cell: ({ last_used_at: at }) => (at === null ? 'never' : <Moment at={at} />),
+      class: 'whitespace-nowrap text-soft',
+    },
+    {
+      head: 'Made',
+      cell: ({ created_at: at }) => <Moment at={at} />,
+      wideOnly: true,
+      class: 'whitespace-nowrap text-soft',
+    },
+    {
+      head: 'Expires',
+      cell: ({ expires_at: at }) => (at === null ? 'never' : <Moment at={at} />),
+      wideOnly: true,
+      class: 'whitespace-nowrap text-soft',
+    },
     { head: 'State', cell: (token) => <State token={token} reload={reload} />, align: 'right' },
   ];
 }
@@ -80,7 +100,14 @@ function State({ token, reload }: { token: Token; reload: () => void }) {
 function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => void }) {
   const deed = useDeed();
   const revoke = async () => {
-    if (!(await confirm({ title: `Revoke ${name}?`, text: 'Programs that use it are refused from this moment on. That cannot be taken back.', action: 'Revoke token' }))) return;
+    if (
+      !(await confirm({
+        title: `Revoke ${name}?`,
+        text: 'Programs that use it are refused from this moment on. That cannot be taken back.',
+        action: 'Revoke token',
+      }))
+    )
+      return;
     await deed.run(async () => {
       await api.delete('/tokens/{id}', { path: { id } });
       toast(`${name} is revoked`);
@@ -88,7 +115,14 @@ function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => v
     });
   };
   return (
-    <Button size="small" tone="danger" aria-label={`Revoke ${name}`} busy={deed.isBusy.value} onClick={() => void revoke()} class="-my-1.5">
+    <Button
+      size="small"
+      tone="danger"
+      aria-label={`Revoke ${name}`}
+      busy={deed.isBusy.value}
+      onClick={() => void revoke()}
+      class="-my-1.5"
+    >
       Revoke
     </Button>
   );

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { api, type Schemas } from '../../client/api.ts';
-import { formatDuration } from '../../parts/time.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { formatDuration } from '../../parts/time.tsx';
 
 type Usage = Schemas['Usage'];
 
@@ -38,9 +38,15 @@ export function UsageSettings() {
             <Card>
               <h3 class="mb-3 text-sm font-medium">The plan</h3>
               <dl class="grid gap-3">
-                <Row label="Checks at the most often" value={`every ${formatDuration(usage.limits.min_interval_seconds)}`} />
+                <Row
+                  label="Checks at the most often"
+                  value={`every ${formatDuration(usage.limits.min_interval_seconds)}`}
+                />
                 <Row label="Single results are kept" value={`${usage.limits.result_days} days`} />
-                <Row label="Requests to the API" value={`${usage.limits.requests_per_minute.toLocaleString()} a minute and token`} />
+                <Row
+                  label="Requests to the API"
+                  value={`${usage.limits.requests_per_minute.toLocaleString()} a minute and token`}
+                />
               </dl>
             </Card>
           </div>
@@ -53,10 +59,16 @@ export function UsageSettings() {
 function Counted({ label, used, limit }: { label: string; used: number; limit: number | null }) {
   const share = limit === null ? null : limit === 0 ? 1 : Math.min(1, used / limit);
   return (
-    <Row label={label} value={limit === null ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`}>
+    <Row
+      label={label}
+      value={limit === null ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`}
+    >
       {share !== null && (
         <dd class="mt-1.5 h-1.5 basis-full overflow-hidden rounded-full bg-nothing" aria-hidden="true">
-          <span class={`block h-full rounded-full ${share >= NEARLY_ALL ? 'bg-degraded-fill' : 'bg-accent'}`} style={{ width: `${share * 100}%` }} />
+          <span
+            class={`block h-full rounded-full ${share >= NEARLY_ALL ? 'bg-degraded-fill' : 'bg-accent'}`}
+            style={{ width: `${share * 100}%` }}
+          />
         </dd>
       )}
     </Row>

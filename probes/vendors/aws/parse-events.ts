@@ -1,15 +1,19 @@
 import { z } from 'zod';
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
-import { overallOf } from '../../../core/vendor/snapshot.ts';
-import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { overallOf, type VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 import { isResolved, stateOfText } from './event-text.ts';
 
-const text = z.string().nullish().transform((value) => value ?? '');
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? '');
 
-/** Numbers of AWS' come as numbers here and as texts there. Its numeric states are not read at all: they are used in more than one sense. */
+/**
+ * Numbers of AWS' come as numbers here and as texts there. Its numeric states are not read at all: they are used in
+ * more than one sense.
+ */
 const seconds = z.coerce.number();
 
 const event = z.object({
@@ -26,7 +30,10 @@ type AwsEvent = z.output<typeof event>;
 
 const SERVICE_AND_REGION = /^(?<service>.+)-(?<region>(?:us-gov|[a-z]{2})-[a-z]+-\d)$/;
 
-/** AWS' public list of current events, of which those count that have no end behind them and do not call themselves resolved. */
+/**
+ * AWS' public list of current events, of which those count that have no end behind them and do not call themselves
+ * resolved.
+ */
 export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
   const read = parseJson(body, z.array(event));
   if (!read.ok) return read;
@@ -35,7 +42,8 @@ export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Pars
   return accepted({
     name: null,
     // What is well is not listed, so that one part more stands for all of it.
-    overall: components.length === 0 ? 'operational' : overallOf(['operational', ...components.map((one) => one.state)]),
+    overall:
+      components.length === 0 ? 'operational' : overallOf(['operational', ...components.map((one) => one.state)]),
     components,
     listsAll: false,
     events: open.map((one) => ({ title: titleOf(one), componentIds: componentsOf(one).map(({ id }) => id) })),
@@ -56,7 +64,9 @@ function newestEntry({ event_log: log }: AwsEvent) {
 function componentsOf(one: AwsEvent) {
   const entry = newestEntry(one);
   const state = stateOfText(`${one.summary} ${entry?.summary ?? ''}`);
-  const impacted = Object.entries(one.impacted_services ?? {}).map(([service, { service_name: name }]) => [service, name] as const);
+  const impacted = Object.entries(one.impacted_services ?? {}).map(
+    ([service, { service_name: name }]) => [service, name] as const,
+  );
   return [...new Map([[one.service, one.service_name] as const, ...impacted])].map(([service, name]) => {
     const id = componentId(service, impacted.length === 0);
     return { id, name: name === '' ? id : `${plainName(name)} (${id.slice(id.indexOf(':') + 1)})`, state };

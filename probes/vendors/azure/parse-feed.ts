@@ -1,13 +1,18 @@
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
 import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseRss } from '../parse-rss.ts';
 import { plainTitle } from '../plain-text.ts';
 
-/** Azure writes it in front of a title or as its last part; "resolved in North Europe, continues in West Europe" is not over. */
+/**
+ * Azure writes it in front of a title or as its last part; "resolved in North Europe, continues in West Europe" is not
+ * over.
+ */
 const RESOLVED = /^\s*[[(]?\s*resolved\b\s*[\])]|[-–—:]\s*resolved\s*$/i;
 
-/** Azure's feed of what is going on, which names neither a severity nor components: anything in it degrades the whole, nothing takes it down. */
+/**
+ * Azure's feed of what is going on, which names neither a severity nor components: anything in it degrades the whole,
+ * nothing takes it down.
+ */
 export function parseAzureFeed(body: Buffer): Parsed<VendorSnapshot> {
   const read = parseRss(body);
   if (!read.ok) return read;

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
-import { overallOf } from '../../../core/vendor/snapshot.ts';
-import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { overallOf, type VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 import { stateWord } from '../state-word.ts';
@@ -25,19 +23,33 @@ const incident = z.object({
   most_recent_update: z.object({ status: z.string().optional() }).nullish(),
 });
 
-/** Google Cloud's incidents, past and present: open are those without an end behind them whose newest update does not call the service available. */
+/**
+ * Google Cloud's incidents, past and present: open are those without an end behind them whose newest update does not
+ * call the service available.
+ */
 export function parseGoogleIncidents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
   const read = parseJson(body, z.array(incident));
   if (!read.ok) return read;
-  const open = read.value.filter(({ end, most_recent_update: update }) => (typeof end !== 'string' || Date.parse(end) > nowMs) && update?.status !== 'AVAILABLE');
+  const open = read.value.filter(
+    ({ end, most_recent_update: update }) =>
+      (typeof end !== 'string' || Date.parse(end) > nowMs) && update?.status !== 'AVAILABLE',
+  );
   const harmful = open.filter(({ status_impact: state }) => state !== 'operational');
-  const components = harmful.flatMap(({ affected_products: products, status_impact: state }) => products.map(({ id, title }) => ({ id, name: plainName(title), state })));
+  const components = harmful.flatMap(({ affected_products: products, status_impact: state }) =>
+    products.map(({ id, title }) => ({ id, name: plainName(title), state })),
+  );
   return accepted({
     name: null,
     // What is well is not listed, so that one part more stands for all of it.
-    overall: harmful.length === 0 ? 'operational' : overallOf(['operational', ...harmful.map(({ status_impact: state }) => state)]),
+    overall:
+      harmful.length === 0
+        ? 'operational'
+        : overallOf(['operational', ...harmful.map(({ status_impact: state }) => state)]),
     components,
     listsAll: false,
-    events: harmful.map(({ external_desc: title, affected_products: products }) => ({ title: plainTitle(title), componentIds: products.map(({ id }) => id) })),
+    events: harmful.map(({ external_desc: title, affected_products: products }) => ({
+      title: plainTitle(title),
+      componentIds: products.map(({ id }) => id),
+    })),
   });
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
 import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName } from '../plain-text.ts';
@@ -14,7 +13,11 @@ export function parseGoogleProducts(body: Buffer): Parsed<VendorSnapshot> {
   return accepted({
     name: null,
     overall: null,
-    components: read.value.products.map(({ id, title }) => ({ id, name: plainName(title), state: 'operational' as const })),
+    components: read.value.products.map(({ id, title }) => ({
+      id,
+      name: plainName(title),
+      state: 'operational' as const,
+    })),
     listsAll: true,
     events: [],
   });

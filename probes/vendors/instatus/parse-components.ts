@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
 import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName } from '../plain-text.ts';

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
-import { worstState } from '../../../core/vendor/snapshot.ts';
-import type { VendorSnapshot, VendorState } from '../../../core/vendor/snapshot.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { worstState, type VendorSnapshot, type VendorState } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 import { stateWord } from '../state-word.ts';
@@ -30,8 +28,14 @@ const UNDER_WAY = new Set(['INPROGRESS', 'VERIFYING']);
 const summary = z.object({
   page: z.object({ name: z.string(), status: pageState }),
   // Both are left out when there are none.
-  activeIncidents: z.array(z.object({ name: z.string(), impact: componentState.optional() })).optional().default([]),
-  activeMaintenances: z.array(z.object({ name: z.string(), status: z.string() })).optional().default([]),
+  activeIncidents: z
+    .array(z.object({ name: z.string(), impact: componentState.optional() }))
+    .optional()
+    .default([]),
+  activeMaintenances: z
+    .array(z.object({ name: z.string(), status: z.string() }))
+    .optional()
+    .default([]),
 });
 
 /** `/summary.json` of an Instatus page: the whole and what is going on; its components are a document of their own. */
@@ -42,14 +46,20 @@ export function parseInstatusSummary(body: Buffer): Parsed<VendorSnapshot> {
   const maintenances = activeMaintenances.filter(({ status }) => UNDER_WAY.has(status));
   return accepted({
     name: plainName(page.name),
-    overall: overallState(page.status, activeIncidents.flatMap(({ impact }) => impact ?? [])),
+    overall: overallState(
+      page.status,
+      activeIncidents.flatMap(({ impact }) => impact ?? []),
+    ),
     components: [],
     listsAll: false,
     events: [...activeIncidents, ...maintenances].map(({ name }) => ({ title: plainTitle(name), componentIds: [] })),
   });
 }
 
-/** `HASISSUES` says no more than that: it is as bad as its incidents, short of a major outage, for an outage of some parts is none of all. */
+/**
+ * `HASISSUES` says no more than that: it is as bad as its incidents, short of a major outage, for an outage of some
+ * parts is none of all.
+ */
 function overallState(page: VendorState, impacts: readonly VendorState[]): VendorState {
   if (page !== 'degraded') return page;
   return worstState([page, ...impacts.map((impact) => (impact === 'major' ? 'partial' : impact))]);

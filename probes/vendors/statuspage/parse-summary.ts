@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { accepted } from '../../../core/parsed.ts';
-import type { Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/parsed.ts';
 import type { VendorSnapshot, VendorState } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
@@ -16,7 +15,13 @@ const componentState = stateWord({
   full_outage: 'major',
 });
 
-const indicator = stateWord({ none: 'operational', maintenance: 'maintenance', minor: 'degraded', major: 'major', critical: 'major' });
+const indicator = stateWord({
+  none: 'operational',
+  maintenance: 'maintenance',
+  minor: 'degraded',
+  major: 'major',
+  critical: 'major',
+});
 
 const OVER = new Set(['resolved', 'completed', 'postmortem']);
 /** Maintenance that is only announced changes nothing yet. */
@@ -24,7 +29,11 @@ const UNDER_WAY = new Set(['in_progress', 'verifying']);
 
 const reference = z.object({ id: z.string() });
 /** incident.io writes null where Statuspage writes an empty list. */
-const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).nullish().transform((list) => list ?? []);
+const listOf = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .nullish()
+    .transform((list) => list ?? []);
 const event = z.object({ name: z.string(), status: z.string(), components: listOf(reference) });
 
 const summary = z.object({
@@ -40,7 +49,10 @@ export function parseStatuspageSummary(body: Buffer): Parsed<VendorSnapshot> {
   const read = parseJson(body, summary);
   if (!read.ok) return read;
   const { page, status, components, incidents, scheduled_maintenances: maintenances } = read.value;
-  const events = [...incidents.filter((one) => !OVER.has(one.status)), ...maintenances.filter((one) => UNDER_WAY.has(one.status))];
+  const events = [
+    ...incidents.filter((one) => !OVER.has(one.status)),
+    ...maintenances.filter((one) => UNDER_WAY.has(one.status)),
+  ];
   return accepted({
     name: page === undefined ? null : plainName(page.name),
     overall: overallState(status),

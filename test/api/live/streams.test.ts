@@ -1,21 +1,20 @@
-import anyTest, { type TestFn } from 'ava';
-import { createServer } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import anyTest, { type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createLive } from '../../../api/live/live.ts';
-import { createGathering } from '../../../api/live/gathering.ts';
-import { openStream } from '../../../api/live/stream.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../../../api/caller.ts';
+import { createGathering } from '../../../api/live/gathering.ts';
+import { createLive } from '../../../api/live/live.ts';
+import { openStream } from '../../../api/live/stream.ts';
 import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/api-tokens.ts';
 import { endOtherSessions, findSessionHolder } from '../../../models/sessions.ts';
 import { runOn } from '../../../models/sql.ts';
-import { withApiServer, type ApiServer } from '../api-server.ts';
-import { addPerson } from '../person.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';
+import { withApiServer, type ApiServer } from '../api-server.ts';
+import { addPerson } from '../person.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -28,10 +27,18 @@ test('the streams of a session or a token that is over end with the next beat; t
   const secretOf = ({ headers }: typeof gone) => String(headers['Cookie']).split('=')[1] ?? '';
   const issue = async (expiresAt: number | null) => {
     const [id, token] = [api.makeId('tok'), generateToken('spk')];
-    await createApiToken(database, { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now() }, 10);
+    await createApiToken(
+      database,
+      { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now() },
+      10,
+    );
     return { id, token };
   };
-  const [revoked, kept, expiring] = [await issue(null), await issue(null), await issue(Math.floor(Date.now() / 1000) + 2)];
+  const [revoked, kept, expiring] = [
+    await issue(null),
+    await issue(null),
+    await issue(Math.floor(Date.now() / 1000) + 2),
+  ];
   const byName = new Map<string, Caller>();
   for (const [name, person] of Object.entries({ gone, there })) {
     const holder = await findSessionHolder(database, secretOf(person), Date.now());
@@ -43,7 +50,16 @@ test('the streams of a session or a token that is over end with the next beat; t
   }
   t.is(byName.size, 5);
 
-  const live = createLive({ database, now: Date.now, logger: pino({ level: 'silent' }), metrics: new Registry(), stopping: new AbortController().signal }, { beatMs: 50 });
+  const live = createLive(
+    {
+      database,
+      now: Date.now,
+      logger: pino({ level: 'silent' }),
+      metrics: new Registry(),
+      stopping: new AbortController().signal,
+    },
+    { beatMs: 50 },
+  );
   const server = createServer((request, response) => {
     const caller = byName.get(String(request.headers['x-name']));
     if (caller !== undefined) live.open(response, { caller, isBack: false });
@@ -52,8 +68,16 @@ test('the streams of a session or a token that is over end with the next beat; t
   await once(server, 'listening');
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const streams = new Map(await Promise.all([...byName.keys()].map(async (name) => [name, await openLiveStream(t, url, { 'X-Name': name })] as const)));
-  const ended = () => [...streams].filter(([, stream]) => stream.isEnded()).map(([name]) => name).toSorted();
+  const streams = new Map(
+    await Promise.all(
+      [...byName.keys()].map(async (name) => [name, await openLiveStream(t, url, { 'X-Name': name })] as const),
+    ),
+  );
+  const ended = () =>
+    [...streams]
+      .filter(([, stream]) => stream.isEnded())
+      .map(([name]) => name)
+      .toSorted();
 
   await endOtherSessions(runOn(database.pool), { userId: gone.user.id, keepSessionId: null });
   await revokeApiToken(database, revoked.id, Date.now());
@@ -93,7 +117,13 @@ test('what changes twice is told once, and more than can be told thing by thing 
   t.true(gathering.isEmpty());
   for (const id of ['a', 'b', 'a']) gathering.add('monitor', id);
   gathering.add('incident', 'a');
-  t.deepEqual(gathering.take(), new Map([['monitor', new Set(['a', 'b'])], ['incident', new Set(['a'])]]));
+  t.deepEqual(
+    gathering.take(),
+    new Map([
+      ['monitor', new Set(['a', 'b'])],
+      ['incident', new Set(['a'])],
+    ]),
+  );
   t.true(gathering.isEmpty());
   for (let n = 0; n < 10_000; n += 1) gathering.add('monitor', String(n));
   t.is(gathering.take(), 'gap');

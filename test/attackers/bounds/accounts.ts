@@ -7,13 +7,22 @@ const requests: Walker = async (t) => {
   const before = await numberOf(api, 'SELECT count(*) FROM rate_limits');
   t.deepEqual((await statusesOf(61, () => owner('GET', '/v1/usage'))).slice(-2), [200, 429]);
   t.is(await numberOf(api, 'SELECT count(*) FROM rate_limits'), before + 1);
-  t.is(await numberOf(api, `SELECT count(*) FROM rate_limits WHERE expire IS NULL OR expire > extract(epoch FROM now()) * 1000 + 86400000`), 0);
+  t.is(
+    await numberOf(
+      api,
+      `SELECT count(*) FROM rate_limits WHERE expire IS NULL OR expire > extract(epoch FROM now()) * 1000 + 86400000`,
+    ),
+    0,
+  );
 };
 
 const bodies: Walker = async (t) => {
   const { owner } = await t.context.api.account();
   t.is((await owner('POST', '/v1/monitors', { name: 'x'.repeat(262_144) })).status, 413);
-  const many = await owner('POST', '/v1/monitors', { name: 'x', agent_sources: Array.from({ length: 5000 }, () => 'x') });
+  const many = await owner('POST', '/v1/monitors', {
+    name: 'x',
+    agent_sources: Array.from({ length: 5000 }, () => 'x'),
+  });
   t.is(many.status, 400);
   t.regex(String(many.json['error']), /at most 5000 values/);
 };
@@ -21,7 +30,10 @@ const bodies: Walker = async (t) => {
 const guessing: Walker = async (t) => {
   const { api } = t.context;
   const { email } = await addPerson(api, (await api.account()).tenantId);
-  t.deepEqual(await statusesOf(11, () => api.anonymous('POST', '/v1/session', { email, password: 'not the one' })), thenRefused(10, 401, 429));
+  t.deepEqual(
+    await statusesOf(11, () => api.anonymous('POST', '/v1/session', { email, password: 'not the one' })),
+    thenRefused(10, 401, 429),
+  );
 
   const known = await addPerson(api, (await api.account()).tenantId);
   const signIn = () => api.anonymous('POST', '/v1/session', { email: known.email, password: known.password });
@@ -33,11 +45,13 @@ const people: Walker = async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const { call } = await addPerson(api, tenantId);
-  const invite = (no: number) => call('POST', '/v1/invitations', { email: `${no}-${tenantId}@example.org`, role: 'viewer' });
+  const invite = (no: number) =>
+    call('POST', '/v1/invitations', { email: `${no}-${tenantId}@example.org`, role: 'viewer' });
   t.deepEqual(await statusesOf(101, invite), thenRefused(100, 201, 409));
   await api.database.pool.query(`UPDATE invitations SET accepted_at = 1 WHERE tenant_id = $1`, [tenantId]);
   await api.database.pool.query(
-    `INSERT INTO users (id, tenant_id, email, password_hash, created_at) SELECT 'usr_' || $1 || n, $1, n || $1, '', 0 FROM generate_series(1, 998) n`,
+    `INSERT INTO users (id, tenant_id, email, password_hash, created_at) SELECT 'usr_' || $1 || n, $1, n || $1, '', 0
+     FROM generate_series(1, 998) n`,
     [tenantId],
   );
   t.deepEqual(await statusesOf(2, (no) => invite(200 + no)), [201, 409]);
@@ -64,7 +78,7 @@ const tokens: Walker = async (t) => {
     if (status === 201) await call('DELETE', `/v1/tokens/${String(created.json['id'])}`);
   }
   t.is(status, 429);
-  t.true(await numberOf(api, 'SELECT count(*) FROM api_tokens WHERE tenant_id = $1', [tenantId]) <= 102);
+  t.true((await numberOf(api, 'SELECT count(*) FROM api_tokens WHERE tenant_id = $1', [tenantId])) <= 102);
 };
 
 const agents: Walker = async (t) => {
@@ -80,7 +94,7 @@ const agents: Walker = async (t) => {
     if (status === 201) await second.call('DELETE', `/v1/agents/${String(created.json['id'])}`);
   }
   t.is(status, 429);
-  t.true(await numberOf(api, 'SELECT count(*) FROM agents WHERE tenant_id = $1', [other.tenantId]) <= 100);
+  t.true((await numberOf(api, 'SELECT count(*) FROM agents WHERE tenant_id = $1', [other.tenantId])) <= 100);
 };
 
 const auditLog: Walker = async (t) => {
@@ -89,11 +103,15 @@ const auditLog: Walker = async (t) => {
   const id = await made(owner('POST', '/v1/monitors', { name: 'x' }));
   const count = () => numberOf(api, 'SELECT count(*) FROM audit_log WHERE tenant_id = $1', [tenantId]);
   const before = await count();
-  const spec = { assertions: Array.from({ length: 12 }, () => ({ source: 'text_body', op: 'contains', value: 'x'.repeat(8000) })) };
+  const spec = {
+    assertions: Array.from({ length: 12 }, () => ({ source: 'text_body', op: 'contains', value: 'x'.repeat(8000) })),
+  };
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: spec })).status, 200);
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { timeout_ms: 99_000 })).status, 400);
   t.is(await count(), before + 1);
-  t.true(await numberOf(api, 'SELECT max(length(changes::text)) FROM audit_log WHERE tenant_id = $1', [tenantId]) < 16_384);
+  t.true(
+    (await numberOf(api, 'SELECT max(length(changes::text)) FROM audit_log WHERE tenant_id = $1', [tenantId])) < 16_384,
+  );
 };
 
 /** The walkers of accounts and who is in them. */

@@ -1,8 +1,8 @@
 import { createPingTokens } from '../../../api/ping-tokens.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
-import { watched } from './watching.ts';
 import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
+import { watched } from './watching.ts';
 
 async function createHeartbeat({ owner }: Account): Promise<{ id: string; token: string }> {
   const id = await made(owner('POST', '/v1/monitors', { name: 'x', type: 'heartbeat', interval_seconds: 3600 }));
@@ -13,11 +13,19 @@ async function createHeartbeat({ owner }: Account): Promise<{ id: string; token:
 const pings: Walker = async (t) => {
   const { api } = t.context;
   const { id, token } = await createHeartbeat(await api.account());
-  await statusesOf(90, (no) => api.anonymous('POST', `/ping/${token}${no % 2 === 0 ? '/fail' : ''}`, 'x'.repeat(20_000)));
+  await statusesOf(90, (no) =>
+    api.anonymous('POST', `/ping/${token}${no % 2 === 0 ? '/fail' : ''}`, 'x'.repeat(20_000)),
+  );
   const of = 'FROM heartbeat_pings p JOIN monitors m ON m.no = p.monitor_no WHERE m.id = $1';
-  t.true(await numberOf(api, `SELECT count(*) ${of}`, [id]) <= 63);
-  t.true(await numberOf(api, `SELECT sum(length(p.body)) ${of}`, [id]) <= 65_536 + 63 * 200);
-  t.true(await numberOf(api, 'SELECT count(*) FROM heartbeat_observations o JOIN monitors m ON m.no = o.monitor_no WHERE m.id = $1', [id]) <= 63);
+  t.true((await numberOf(api, `SELECT count(*) ${of}`, [id])) <= 63);
+  t.true((await numberOf(api, `SELECT sum(length(p.body)) ${of}`, [id])) <= 65_536 + 63 * 200);
+  t.true(
+    (await numberOf(
+      api,
+      'SELECT count(*) FROM heartbeat_observations o JOIN monitors m ON m.no = o.monitor_no WHERE m.id = $1',
+      [id],
+    )) <= 63,
+  );
 };
 
 const unknownTokens: Walker = async (t) => {
@@ -28,7 +36,11 @@ const unknownTokens: Walker = async (t) => {
     queries += 1;
     return 'unknown';
   }, Date.now);
-  const ask = (no: number, form = token.slice(0, -8)) => take({ token: `${form}${String(no).padStart(8, '0')}`, ping: { kind: 'success', exitStatus: null, body: null } }, '2001:db8::1');
+  const ask = (no: number, form = token.slice(0, -8)) =>
+    take(
+      { token: `${form}${String(no).padStart(8, '0')}`, ping: { kind: 'success', exitStatus: null, body: null } },
+      '2001:db8::1',
+    );
   for (let no = 0; no < 300; no += 1) await ask(no);
   for (let no = 0; no < 300; no += 1) await ask(no % 2 === 0 ? no : 1, no % 2 === 0 ? 'nothing-' : token.slice(0, -8));
   t.is(queries, 300);
@@ -49,7 +61,8 @@ const channels: Walker = async (t) => {
 
 async function fillChannels({ database }: ApiServer, tenantId: string, count: number): Promise<void> {
   await database.pool.query(
-    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at) SELECT 'nch_' || $1 || n, $1, 'webhook', 'x', 'connected', true, 0 FROM generate_series(1, $2::int) n`,
+    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at)
+     SELECT 'nch_' || $1 || n, $1, 'webhook', 'x', 'connected', true, 0 FROM generate_series(1, $2::int) n`,
     [tenantId, count],
   );
 }
@@ -61,10 +74,16 @@ const deliveries: Walker = async (t) => {
   await fillChannels(api, tenantId, 100);
   const { id, startMs, evaluate } = await watched(api, account);
   for (let second = 0; second < 20; second += 1) await evaluate(second, second % 2 === 0 ? 'down' : 'up');
-  t.true(await numberOf(api, 'SELECT count(*) FROM transitions WHERE monitor_id = $1', [id]) >= 19);
+  t.true((await numberOf(api, 'SELECT count(*) FROM transitions WHERE monitor_id = $1', [id])) >= 19);
   // 440 at once and one a second, and one that waits for each channel.
-  t.true(await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1', [tenantId]) <= 440 + 20 + 100);
-  t.true(await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1 AND next_attempt_at <= $2', [tenantId, startMs + 20_000]) <= 440 + 20);
+  t.true((await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1', [tenantId])) <= 440 + 20 + 100);
+  t.true(
+    (await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1 AND next_attempt_at <= $2', [
+      tenantId,
+      startMs + 20_000,
+    ])) <=
+      440 + 20,
+  );
 };
 
 const sentAgain: Walker = async (t) => {
@@ -72,19 +91,30 @@ const sentAgain: Walker = async (t) => {
   const { owner, tenantId } = await api.account();
   await fillChannels(api, tenantId, 1);
   await api.database.pool.query(
-    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, next_attempt_at, created_at, finished_at)
-     SELECT 'dlv_' || $1 || n, $1, 'nch_' || $1 || '1', 'mon_1', 'monitor.down', '{}', 'failed', 0, 0, 0 FROM generate_series(1, 61) n`,
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, next_attempt_at,
+     created_at, finished_at)
+     SELECT 'dlv_' || $1 || n, $1, 'nch_' || $1 || '1', 'mon_1', 'monitor.down', '{}', 'failed', 0, 0, 0
+       FROM generate_series(1, 61) n`,
     [tenantId],
   );
-  t.deepEqual(await statusesOf(61, (no) => owner('POST', `/v1/deliveries/dlv_${tenantId}${no + 1}/redeliver`)), thenRefused(60, 202, 429));
-  t.deepEqual(await statusesOf(7, () => owner('POST', `/v1/channels/nch_${tenantId}1/replay`, { since: 1 })), thenRefused(6, 200, 429));
+  t.deepEqual(
+    await statusesOf(61, (no) => owner('POST', `/v1/deliveries/dlv_${tenantId}${no + 1}/redeliver`)),
+    thenRefused(60, 202, 429),
+  );
+  t.deepEqual(
+    await statusesOf(7, () => owner('POST', `/v1/channels/nch_${tenantId}1/replay`, { since: 1 })),
+    thenRefused(6, 200, 429),
+  );
 };
 
 const testDeliveries: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   const url = (no: number) => `https://test.example/${tenantId}/${no}`;
-  t.deepEqual(await statusesOf(61, (no) => owner('POST', '/v1/channels', { type: 'webhook', url: url(no) })), thenRefused(60, 201, 429));
+  t.deepEqual(
+    await statusesOf(61, (no) => owner('POST', '/v1/channels', { type: 'webhook', url: url(no) })),
+    thenRefused(60, 201, 429),
+  );
   t.is(api.testDeliveries.filter((sent) => sent.url.includes(tenantId)).length, 60);
 };
 
@@ -92,8 +122,10 @@ const previews: Walker = async (t) => {
   const { owner } = await t.context.api.account();
   const ways = [
     (no: number) => owner('POST', '/v1/trials', { monitor: { target: `https://shop.example/${no}` } }),
-    (no: number) => owner('POST', '/v1/monitors', { name: 'x', type: 'vendor', target: `https://status.example/${no}` }),
-    (no: number) => owner('GET', `/v1/vendors/components?target=${encodeURIComponent(`https://status.example/c${no}`)}`),
+    (no: number) =>
+      owner('POST', '/v1/monitors', { name: 'x', type: 'vendor', target: `https://status.example/${no}` }),
+    (no: number) =>
+      owner('GET', `/v1/vendors/components?target=${encodeURIComponent(`https://status.example/c${no}`)}`),
   ] as const;
   for (let no = 0; no < 10; no += 1) t.not((await ways[no % 3]?.(no))?.status, 429);
   for (const way of ways) t.is((await way(20)).status, 429);
@@ -111,7 +143,13 @@ const triesToConnect: Walker = async (t) => {
   const account = await api.account();
   let asked = 0;
   const url = await api.another({
-    config: { publicUrl: api.url, planCountLimits: true, telegramBotName: null, slackClientId: 'client', trustedProxies: [] },
+    config: {
+      publicUrl: api.url,
+      planCountLimits: true,
+      telegramBotName: null,
+      slackClientId: 'client',
+      trustedProxies: [],
+    },
     async authorizeSlack() {
       asked += 1;
       return { outcome: 'stale', reason: 'The code is used' };
@@ -120,22 +158,37 @@ const triesToConnect: Walker = async (t) => {
   const { json } = await account.owner('POST', '/v1/channels', { type: 'slack' }, {}, url);
   const state = encodeURIComponent(new URL(String(json['authorize_url'])).searchParams.get('state') ?? '');
   const statuses: number[] = [];
-  for (let no = 0; no < 12; no += 1) statuses.push((await fetch(`${url}/connect/slack?code=guess${no}&state=${state}`)).status);
+  for (let no = 0; no < 12; no += 1)
+    statuses.push((await fetch(`${url}/connect/slack?code=guess${no}&state=${state}`)).status);
   t.deepEqual(statuses, [...thenRefused(10, 400, 429), 429]);
   t.is(asked, 10);
 };
 
-const OURS = ['reports', 'rdap_bootstrap', 'service_marks', 'service_gaps', 'telegram_polls', 'telegram_updates', 'processes', 'schema_migrations'];
+const OURS = [
+  'reports',
+  'rdap_bootstrap',
+  'service_marks',
+  'service_gaps',
+  'telegram_polls',
+  'telegram_updates',
+  'processes',
+  'schema_migrations',
+];
 
 const ours: Walker = async (t) => {
   const { api } = t.context;
   const account = await api.account();
-  const rows = async () => await Promise.all(OURS.map(async (table) => [table, await numberOf(api, `SELECT count(*) FROM ${table}`)]));
+  const rows = async () =>
+    await Promise.all(OURS.map(async (table) => [table, await numberOf(api, `SELECT count(*) FROM ${table}`)]));
   const before = await rows();
   const { id, token } = await createHeartbeat(account);
   for (const path of ['', '/start', '/fail']) await api.anonymous('POST', `/ping/${token}${path}`, 'x');
   for (const path of ['/v1/reports', '/v1/service/gaps', '/v1/usage', '/v1/overview']) await account.owner('GET', path);
-  await fetch(`${api.url}/telegram/guess`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"update_id":1}' });
+  await fetch(`${api.url}/telegram/guess`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"update_id":1}',
+  });
   await account.owner('DELETE', `/v1/monitors/${id}`);
   t.deepEqual(await rows(), before);
 };

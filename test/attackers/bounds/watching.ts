@@ -1,18 +1,18 @@
-import { createEvaluator } from '../../../workers/evaluate.ts';
 import type { HttpObservation } from '../../../core/http/observation.ts';
-import { openJudge } from '../../../probes/judging/judge.ts';
-import { httpTarget } from '../../helpers/check-target.ts';
-import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';
-import { bodyBudget, OutOfBodyMemory } from '../../../net/body-budget.ts';
-import { createHttpClient } from '../../../net/http-client.ts';
-import { claimDomain } from '../../../models/domains.ts';
-import { createVendorDocumentStore } from '../../../models/vendor-pages.ts';
-import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
 import { listVendorDocuments } from '../../../core/vendor/document.ts';
 import { findVendorPage } from '../../../core/vendor/page.ts';
+import { claimDomain } from '../../../models/domains.ts';
+import { createVendorDocumentStore } from '../../../models/vendor-pages.ts';
+import { bodyBudget, OutOfBodyMemory } from '../../../net/body-budget.ts';
+import { createHttpClient } from '../../../net/http-client.ts';
+import { openJudge } from '../../../probes/judging/judge.ts';
+import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
+import { createEvaluator } from '../../../workers/evaluate.ts';
 import { agentCaller } from '../../api/agent-caller.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
+import { httpTarget } from '../../helpers/check-target.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
+import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';
 import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
 
 const monitors: Walker = async (t) => {
@@ -20,21 +20,46 @@ const monitors: Walker = async (t) => {
   const { owner, tenantId } = await api.account('free');
   t.deepEqual(await statusesOf(21, () => owner('POST', '/v1/monitors', { name: 'x' })), thenRefused(20, 201, 400));
   const [{ id } = { id: '' }] = (await owner('GET', '/v1/monitors?limit=1')).json['monitors'] as { id: string }[];
-  const big = { assertions: Array.from({ length: 40 }, () => ({ source: 'text_body', op: 'contains', value: 'x'.repeat(5000) })) };
+  const big = {
+    assertions: Array.from({ length: 40 }, () => ({ source: 'text_body', op: 'contains', value: 'x'.repeat(5000) })),
+  };
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: big })).status, 400);
-  t.true(await numberOf(api, 'SELECT max(length(check_spec::text)) FROM monitors WHERE tenant_id = $1', [tenantId]) < 131_072);
-  const sources = (name: string) => owner('POST', '/v1/monitors', { name, target: 'https://shop.example/', agent_sources: Array.from({ length: 65 }, () => 'agt_x') });
+  t.true(
+    (await numberOf(api, 'SELECT max(length(check_spec::text)) FROM monitors WHERE tenant_id = $1', [tenantId])) <
+      131_072,
+  );
+  const sources = (name: string) =>
+    owner('POST', '/v1/monitors', {
+      name,
+      target: 'https://shop.example/',
+      agent_sources: Array.from({ length: 65 }, () => 'agt_x'),
+    });
   await owner('DELETE', `/v1/monitors/${id}`);
   t.is((await sources('too many')).status, 400);
-  t.true(await numberOf(api, 'SELECT count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.tenant_id = $1', [tenantId]) <= 20 * 3);
+  t.true(
+    (await numberOf(
+      api,
+      'SELECT count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.tenant_id = $1',
+      [tenantId],
+    )) <=
+      20 * 3,
+  );
 };
 
 /** An http monitor with the numbers that results go by. */
 export async function watched(api: ApiServer, { owner }: Account) {
   const [agent] = (await owner('GET', '/v1/agents')).json['agents'] as { id: string }[];
-  const id = await made(owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/', down_after_failures: 1, agent_sources: [agent?.id] }));
+  const id = await made(
+    owner('POST', '/v1/monitors', {
+      name: 'x',
+      target: 'https://shop.example/',
+      down_after_failures: 1,
+      agent_sources: [agent?.id],
+    }),
+  );
   const { rows } = await api.database.pool.query<{ no: number; agent_no: number; version: number }>(
-    'SELECT m.no, s.agent_no, m.checks_version AS version FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no WHERE m.id = $1 ORDER BY 2 LIMIT 1',
+    'SELECT m.no, s.agent_no, m.checks_version AS version FROM monitors m JOIN monitor_sources s ON s.monitor_no ' +
+      '= m.no WHERE m.id = $1 ORDER BY 2 LIMIT 1',
     [id],
   );
   const { no = 0, agent_no: agentNo = 0, version = 1 } = rows[0] ?? {};
@@ -42,8 +67,23 @@ export async function watched(api: ApiServer, { owner }: Account) {
   const startMs = Date.now() + 1000;
   const evaluate = async (second: number, verdict: 'up' | 'down') => {
     const dueAtMs = startMs + second * 1000;
-    const result = { monitorNo: no, agentNo, checksVersion: version, dueAtMs, finishedAtMs: dueAtMs, verdict, cause: verdict === 'up' ? null : 'timeout', reason: verdict === 'up' ? null : 'Timed out', latencyMs: 1, httpStatus: null, phases: null, answer: null } as const;
-    await createEvaluator({ database: api.database, now: () => dueAtMs + 100, newId: api.makeId, publicUrl: api.url })([result]);
+    const result = {
+      monitorNo: no,
+      agentNo,
+      checksVersion: version,
+      dueAtMs,
+      finishedAtMs: dueAtMs,
+      verdict,
+      cause: verdict === 'up' ? null : 'timeout',
+      reason: verdict === 'up' ? null : 'Timed out',
+      latencyMs: 1,
+      httpStatus: null,
+      phases: null,
+      answer: null,
+    } as const;
+    await createEvaluator({ database: api.database, now: () => dueAtMs + 100, newId: api.makeId, publicUrl: api.url })([
+      result,
+    ]);
   };
   return { id, no, startMs, evaluate };
 }
@@ -75,11 +115,17 @@ const notes: Walker = async (t) => {
   const account = await api.account();
   const { id, evaluate } = await watched(api, account);
   await evaluate(1, 'down');
-  const [{ id: incident } = { id: '' }] = (await account.owner('GET', `/v1/monitors/${id}/incidents`)).json['incidents'] as { id: string }[];
-  await api.database.pool.query(`INSERT INTO incident_notes (id, incident_id, author, text, created_at) SELECT 'note_' || $1 || n, $1, 'x', 'x', 0 FROM generate_series(1, 499) n`, [incident]);
+  const [{ id: incident } = { id: '' }] = (await account.owner('GET', `/v1/monitors/${id}/incidents`)).json[
+    'incidents'
+  ] as { id: string }[];
+  await api.database.pool.query(
+    `INSERT INTO incident_notes (id, incident_id, author, text, created_at) SELECT 'note_' || $1 || n, $1, 'x', 'x', 0
+     FROM generate_series(1, 499) n`,
+    [incident],
+  );
   const write = (text: string) => account.owner('POST', `/v1/incidents/${incident}/notes`, { text });
   t.is((await write('x'.repeat(4001))).status, 400);
-  t.deepEqual((await statusesOf(2, (no) => write(`n${no}`))), [201, 409]);
+  t.deepEqual(await statusesOf(2, (no) => write(`n${no}`)), [201, 409]);
 };
 
 const PAGE = findVendorPage('https://status.bounds.example');
@@ -89,23 +135,48 @@ const statusPages: Walker = async (t) => {
   const { tenantId } = await api.account();
   const [document] = PAGE === null ? [] : listVendorDocuments(PAGE, []).flat();
   if (document === undefined) throw new Error('The page has no document');
-  const components = Array.from({ length: 2000 }, (_, no) => ({ id: `c${no}`, name: 'n'.repeat(200), status: 'operational' }));
-  const parsed = parseVendorDocument(Buffer.from(JSON.stringify({ status: { indicator: 'none' }, components })), document, Date.now());
+  const components = Array.from({ length: 2000 }, (_, no) => ({
+    id: `c${no}`,
+    name: 'n'.repeat(200),
+    status: 'operational',
+  }));
+  const parsed = parseVendorDocument(
+    Buffer.from(JSON.stringify({ status: { indicator: 'none' }, components })),
+    document,
+    Date.now(),
+  );
   if (!parsed.ok) throw new Error(parsed.message);
   const store = createVendorDocumentStore(api.database);
   for (let no = 0; no < 40; no += 1) {
     const [url, nowMs] = [`https://${tenantId}.example/${no}`, Date.now() + no];
     await store.claim(url, { nowMs, untilMs: nowMs + 10, askedBeforeMs: nowMs, tenantId });
-    await store.save({ url, snapshot: parsed.value, etag: null, lastModified: null, fetchedAtMs: nowMs, askedAtMs: nowMs, latencyMs: 1, failure: null, failures: 0, retryAtMs: null });
+    await store.save({
+      url,
+      snapshot: parsed.value,
+      etag: null,
+      lastModified: null,
+      fetchedAtMs: nowMs,
+      askedAtMs: nowMs,
+      latencyMs: 1,
+      failure: null,
+      failures: 0,
+      retryAtMs: null,
+    });
   }
   t.is(await numberOf(api, 'SELECT count(*) FROM vendor_pages WHERE reader_tenant_id = $1', [tenantId]), 12);
-  t.true(await numberOf(api, 'SELECT sum(length(snapshot::text)) FROM vendor_pages WHERE reader_tenant_id = $1', [tenantId]) <= 12 * 2 * 131_072);
+  t.true(
+    (await numberOf(api, 'SELECT sum(length(snapshot::text)) FROM vendor_pages WHERE reader_tenant_id = $1', [
+      tenantId,
+    ])) <=
+      12 * 2 * 131_072,
+  );
 };
 
 const checksAskedFor: Walker = async (t) => {
   const { owner } = await t.context.api.account();
   const ids: string[] = [];
-  for (let no = 0; no < 21; no += 1) ids.push(await made(owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' })));
+  for (let no = 0; no < 21; no += 1)
+    ids.push(await made(owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' })));
   const ask = (id: string | undefined) => owner('POST', `/v1/monitors/${id}/check`);
   t.deepEqual(await statusesOf(7, () => ask(ids[0])), thenRefused(6, 202, 429));
   for (const id of ids.slice(1, 20)) t.deepEqual(await statusesOf(6, () => ask(id)), thenRefused(5, 202, 202));
@@ -115,9 +186,22 @@ const checksAskedFor: Walker = async (t) => {
 const MIB = 1024 * 1024;
 
 const probes: Walker = async (t) => {
-  const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(200).write(Buffer.alloc(MIB - 1, 'x')));
+  const { port } = await startHttpServer(
+    t,
+    (_request, response) => void response.writeHead(200).write(Buffer.alloc(MIB - 1, 'x')),
+  );
   const send = createHttpClient({ allowPrivateNetwork: true });
-  const ask = () => send({ url: new URL(`http://127.0.0.1:${port}/`), method: 'GET', headers: {}, deadlineMs: 60_000, bodyLimit: () => MIB }).then(({ outcome }) => outcome, (error: unknown) => error);
+  const ask = () =>
+    send({
+      url: new URL(`http://127.0.0.1:${port}/`),
+      method: 'GET',
+      headers: {},
+      deadlineMs: 60_000,
+      bodyLimit: () => MIB,
+    }).then(
+      ({ outcome }) => outcome,
+      (error: unknown) => error,
+    );
   t.true((await Promise.race(Array.from({ length: 160 }, ask))) instanceof OutOfBodyMemory);
   t.true(bodyBudget.heldBytes() <= 128 * MIB);
 };
@@ -126,9 +210,12 @@ const domains: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   const name = `${tenantId.replace('_', '-')}.com`;
-  for (let no = 0; no < 3; no += 1) await made(owner('POST', '/v1/monitors', { name: 'x', type: 'domain', target: name }));
+  for (let no = 0; no < 3; no += 1)
+    await made(owner('POST', '/v1/monitors', { name: 'x', type: 'domain', target: name }));
   const nowMs = Date.now();
-  const claims = await Promise.all(Array.from({ length: 20 }, () => claimDomain(api.database, name, { nowMs, untilMs: nowMs + 60_000 })));
+  const claims = await Promise.all(
+    Array.from({ length: 20 }, () => claimDomain(api.database, name, { nowMs, untilMs: nowMs + 60_000 })),
+  );
   t.is(claims.filter(Boolean).length, 1);
   t.is(await numberOf(api, 'SELECT count(*) FROM domains WHERE name = $1', [name]), 1);
 };
@@ -137,8 +224,18 @@ const domains: Walker = async (t) => {
 const judging: Walker = async (t) => {
   const { judge, close } = openJudge();
   const observation: HttpObservation = {
-    type: 'http', outcome: 'answered', startedAt: 0, latencyMs: 1, phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
-    certificate: null, status: 200, headers: {}, body: HOSTILE_BODY, bodyTruncated: false, bodyStart: null, hadSecrets: false,
+    type: 'http',
+    outcome: 'answered',
+    startedAt: 0,
+    latencyMs: 1,
+    phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
+    certificate: null,
+    status: 200,
+    headers: {},
+    body: HOSTILE_BODY,
+    bodyTruncated: false,
+    bodyStart: null,
+    hadSecrets: false,
   };
   const target = httpTarget({ target: 'https://shop.example/', checkSpec: { assertions: HOSTILE_ASSERTIONS } });
   const before = process.cpuUsage();
@@ -146,7 +243,8 @@ const judging: Walker = async (t) => {
   const { user, system } = process.cpuUsage(before);
   await close();
   t.like(judgement, { verdict: 'none', cause: null });
-  // Each of the fifty patterns would take a second; starting the thread is in it, and a run cut short while others had the processor is made again.
+  // Each of the fifty patterns would take a second; starting the thread is in it, and a run cut short while others had
+  // the processor is made again.
   t.true((user + system) / 1000 < 1000);
 };
 

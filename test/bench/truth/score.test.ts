@@ -11,12 +11,22 @@ function change(to: Told['to'], atSecond: number): Told {
 
 function scoreOf(told: readonly Told[], outages: readonly [startSecond: number, endSecond: number][]) {
   const scorer = createScorer();
-  scorer.add({ startMs: 0, endMs: HOUR_MS, happenings: outages.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000, kind: 'outage' })) }, told);
+  scorer.add(
+    {
+      startMs: 0,
+      endMs: HOUR_MS,
+      happenings: outages.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000, kind: 'outage' })),
+    },
+    told,
+  );
   return scorer.score();
 }
 
 test('a down that overlaps no outage is false', (t) => {
-  t.like(scoreOf([change('up', 0), change('down', 100), change('up', 160), change('down', 1000)], [[500, 600]]), { hours: 1, falseDowns: 2 });
+  t.like(scoreOf([change('up', 0), change('down', 100), change('up', 160), change('down', 1000)], [[500, 600]]), {
+    hours: 1,
+    falseDowns: 2,
+  });
 });
 
 test('a down that is decided just after a short outage, of what was seen in it, is right', (t) => {
@@ -26,7 +36,13 @@ test('a down that is decided just after a short outage, of what was seen in it, 
 });
 
 test('one outage may be told several times, and another not at all', (t) => {
-  const { falseDowns, kinds } = scoreOf([change('down', 510), change('up', 550), change('down', 560), change('up', 650)], [[500, 600], [2000, 2010]]);
+  const { falseDowns, kinds } = scoreOf(
+    [change('down', 510), change('up', 550), change('down', 560), change('up', 650)],
+    [
+      [500, 600],
+      [2000, 2010],
+    ],
+  );
   t.is(falseDowns, 0);
   t.like(kinds['outage'], { count: 2, found: 1, alerts: 2 });
 });

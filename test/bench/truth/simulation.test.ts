@@ -9,10 +9,24 @@ import { simulateMonitor, type Told } from '../../../bench/truth/simulation.ts';
 const HOUR_MS = 3_600_000;
 const START_MS = 1_700_006_400_000;
 
-type Play = { setting: Setting; hours: number; seed?: number; sightAt?: (place: number) => Sight; spellsAt?: (place: number) => Spell[]; everyStep?: boolean };
+type Play = {
+  setting: Setting;
+  hours: number;
+  seed?: number;
+  sightAt?: (place: number) => Sight;
+  spellsAt?: (place: number) => Spell[];
+  everyStep?: boolean;
+};
 
 /** What a monitor tells whose places see what they are said to see. */
-function play({ setting, hours, seed = 1, sightAt = () => sound(0), spellsAt = () => [], everyStep = false }: Play): Told[] {
+function play({
+  setting,
+  hours,
+  seed = 1,
+  sightAt = () => sound(0),
+  spellsAt = () => [],
+  everyStep = false,
+}: Play): Told[] {
   const span = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
   const scripts = Array.from({ length: setting.sources }, (_, place) => layOver(sightAt(place), spellsAt(place), span));
   return simulateMonitor({ ...span, scripts }, { setting, random: createRandom([seed]), everyStep });
@@ -29,7 +43,9 @@ function outagesOf(world: 'refused' | 'hanging', setting: Setting) {
 
 const HISTORY = fc.record({
   seed: fc.integer(),
-  setting: fc.tuple(fc.constantFrom(...SETTINGS), fc.integer({ min: 1, max: 3 }), fc.constantFrom(...PHASINGS)).map(([setting, upAfterSuccesses, phasing]) => ({ ...setting, upAfterSuccesses, phasing })),
+  setting: fc
+    .tuple(fc.constantFrom(...SETTINGS), fc.integer({ min: 1, max: 3 }), fc.constantFrom(...PHASINGS))
+    .map(([setting, upAfterSuccesses, phasing]) => ({ ...setting, upAfterSuccesses, phasing })),
   strays: fc.array(fc.constantFrom(0, 0.01, 0.3), { minLength: 5, maxLength: 5 }),
   spells: fc.array(
     fc.record({
@@ -58,7 +74,11 @@ test('passing over what core says changes nothing tells the same changes as taki
         spellsAt: (place) =>
           spells
             .filter((spell) => spell.place === -1 || spell.place === place)
-            .map(({ startMs, lastingMs, ...spell }) => ({ ...spell, startMs: START_MS + startMs, endMs: START_MS + startMs + lastingMs })),
+            .map(({ startMs, lastingMs, ...spell }) => ({
+              ...spell,
+              startMs: START_MS + startMs,
+              endMs: START_MS + startMs + lastingMs,
+            })),
       };
       const told = play({ ...history, everyStep: true });
       t.deepEqual(play(history), told);
@@ -73,18 +93,25 @@ for (const { downAfterFailures, expected } of [
   { downAfterFailures: 1, expected: (share: number) => share * (1 - share) },
   { downAfterFailures: 2, expected: (share: number) => share ** 2 / (1 + share ** 2 / (1 - share)) },
 ]) {
-  test(`one place that loses a tenth of its checks is wrong as often as arithmetic says, with ${downAfterFailures} in a row`, (t) => {
-    const hours = 2000;
-    const setting: Setting = { ...DEFAULT_SETTING, sources: 1, quorum: 1, downAfterFailures };
-    const seen = count(play({ setting, hours, sightAt: () => sound(0.1) }), 'down');
-    const mean = expected(0.1) * hours * 60;
-    t.true(Math.abs(seen - mean) < 4 * Math.sqrt(mean), `${seen} seen, ${mean} expected`);
-  });
+  test(
+    `one place that loses a tenth of its checks is wrong as often as arithmetic says, with ${downAfterFailures} in ` +
+      'a row',
+    (t) => {
+      const hours = 2000;
+      const setting: Setting = { ...DEFAULT_SETTING, sources: 1, quorum: 1, downAfterFailures };
+      const seen = count(play({ setting, hours, sightAt: () => sound(0.1) }), 'down');
+      const mean = expected(0.1) * hours * 60;
+      t.true(Math.abs(seen - mean) < 4 * Math.sqrt(mean), `${seen} seen, ${mean} expected`);
+    },
+  );
 }
 
 test('with the defaults and a hundredth of all checks lost nothing is told in two years', (t) => {
   const told = play({ setting: DEFAULT_SETTING, hours: 17_532, sightAt: () => sound(0.01) });
-  t.deepEqual(told.map(({ to }) => to), ['up']);
+  t.deepEqual(
+    told.map(({ to }) => to),
+    ['up'],
+  );
 });
 
 test('with the defaults every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is told', (t) => {
@@ -114,25 +141,51 @@ for (const { name, sight } of [
   test(`one place of three ${name} changes nothing, whatever the interval and the failures in a row`, (t) => {
     for (const setting of SETTINGS.filter(({ sources, quorum }) => sources === 3 && quorum === 2)) {
       const told = play({ setting, hours: 168, sightAt: (place) => (place === 1 ? sight : sound(0)) });
-      t.deepEqual(told.map(({ to }) => to), ['up']);
+      t.deepEqual(
+        told.map(({ to }) => to),
+        ['up'],
+      );
     }
   });
 }
 
 test('of three places one may go away unnoticed; when two are gone the monitor is unknown within 100 s, and never down', (t) => {
-  const away = (endMs: number): Spell => ({ ...sound(0), silent: true, startMs: START_MS + HOUR_MS, endMs: START_MS + endMs });
-  const one = play({ setting: DEFAULT_SETTING, hours: 6, spellsAt: (place) => (place === 0 ? [away(3 * HOUR_MS)] : []) });
-  t.deepEqual(one.map(({ to }) => to), ['up']);
+  const away = (endMs: number): Spell => ({
+    ...sound(0),
+    silent: true,
+    startMs: START_MS + HOUR_MS,
+    endMs: START_MS + endMs,
+  });
+  const one = play({
+    setting: DEFAULT_SETTING,
+    hours: 6,
+    spellsAt: (place) => (place === 0 ? [away(3 * HOUR_MS)] : []),
+  });
+  t.deepEqual(
+    one.map(({ to }) => to),
+    ['up'],
+  );
   const two = play({ setting: DEFAULT_SETTING, hours: 6, spellsAt: (place) => (place < 2 ? [away(3 * HOUR_MS)] : []) });
-  t.deepEqual(two.map(({ to }) => to), ['up', 'unknown', 'up']);
+  t.deepEqual(
+    two.map(({ to }) => to),
+    ['up', 'unknown', 'up'],
+  );
   const detectedMs = (two[1]?.detectedAtMs ?? 0) - START_MS - HOUR_MS;
   t.true(detectedMs >= 90_000 && detectedMs <= 100_000, `${detectedMs} ms`);
 });
 
 test('an outage that only one place of three sees is not told, one that two see is', (t) => {
   const down: Spell = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
-  for (const [seenBy, told] of [[1, ['up']], [2, ['up', 'down', 'up']]] as const) {
-    t.deepEqual(play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (place) => (place < seenBy ? [down] : []) }).map(({ to }) => to), [...told]);
+  for (const [seenBy, told] of [
+    [1, ['up']],
+    [2, ['up', 'down', 'up']],
+  ] as const) {
+    t.deepEqual(
+      play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (place) => (place < seenBy ? [down] : []) }).map(
+        ({ to }) => to,
+      ),
+      [...told],
+    );
   }
 });
 

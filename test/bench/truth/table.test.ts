@@ -16,7 +16,12 @@ function falseDowns(count: number, hours = HOURS): Row['scores'] {
 }
 
 function outages(found: number): Score {
-  return { hours: HOURS, falseDowns: 0, unknownMs: 0, kinds: { '30 s': { count: 10_000, found, alerts: found, delaysMs: null } } };
+  return {
+    hours: HOURS,
+    falseDowns: 0,
+    unknownMs: 0,
+    kinds: { '30 s': { count: 10_000, found, alerts: found, delaysMs: null } },
+  };
 }
 
 test('a rate is told with the count behind it, and none seen as less than three', (t) => {

@@ -4,7 +4,17 @@ import type { VotedResult } from '../../../core/source-state.ts';
 
 const SOURCE = { state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 } };
 
-const at = (dueAtMs: number, verdict: VotedResult['verdict']): VotedResult => ({ dueAtMs, checksVersion: 1, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null, phases: null, answer: null });
+const at = (dueAtMs: number, verdict: VotedResult['verdict']): VotedResult => ({
+  dueAtMs,
+  checksVersion: 1,
+  verdict,
+  cause: null,
+  reason: null,
+  httpStatus: null,
+  latencyMs: null,
+  phases: null,
+  answer: null,
+});
 
 test('of results that come together the newest decides whether to look again, after what the others made of the source', (t) => {
   t.is(hintRecheck(SOURCE, []), null);

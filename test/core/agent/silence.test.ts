@@ -1,6 +1,12 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { decideSilence, HOLD_MS, OFFLINE_AFTER_MS, type AgentDoor, type WatchedAgent } from '../../../core/agent/silence.ts';
+import {
+  decideSilence,
+  HOLD_MS,
+  OFFLINE_AFTER_MS,
+  type AgentDoor,
+  type WatchedAgent,
+} from '../../../core/agent/silence.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const SECOND = 1000;
@@ -12,7 +18,12 @@ type Told = { offline: number[]; held: number[]; online: number[] };
 
 /** Agents numbered from 1, last seen so many seconds ago. */
 function seen(...secondsAgo: number[]): WatchedAgent[] {
-  return secondsAgo.map((seconds, index) => ({ no: index + 1, seenAtMs: NOW_MS - seconds * SECOND, offlineAtMs: null, heldUntilMs: null }));
+  return secondsAgo.map((seconds, index) => ({
+    no: index + 1,
+    seenAtMs: NOW_MS - seconds * SECOND,
+    offlineAtMs: null,
+    heldUntilMs: null,
+  }));
 }
 
 /** The same agents after they went offline in due time. */
@@ -35,26 +46,101 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
   { name: 'nobody goes offline a moment before the 90 s are over', agents: seen(89.999), expected: {} },
   { name: 'an agent goes offline when the 90 s are over', agents: seen(90), expected: { offline: [1] } },
   { name: 'an agent that is offline already is not told again', agents: told(seen(600)), expected: {} },
-  { name: 'an agent that checked in after its silence began is back', agents: [{ ...told(seen(600))[0]!, seenAtMs: NOW_MS }], expected: { online: [1] } },
-  { name: 'an agent is back even where its clock is that of a web process some seconds behind', agents: [{ ...seen(85)[0]!, offlineAtMs: NOW_MS - SECOND }], expected: { online: [1] } },
-  { name: 'one that was back for a moment between two looks is back and offline anew', agents: [{ ...seen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }], expected: { online: [1], offline: [1] } },
-  { name: 'time before the door opened does not count', agents: seen(3600), door: { atMs: NOW_MS, openSinceMs: NOW_MS - 89_999 }, expected: {} },
-  { name: 'after 90 s with an open door it does', agents: seen(3600), door: { atMs: NOW_MS, openSinceMs: NOW_MS - 90_000 }, expected: { offline: [1] } },
-  { name: 'a door that opened anew brings nobody back who did not check in', agents: told(seen(600)), door: { atMs: NOW_MS, openSinceMs: NOW_MS - SECOND }, expected: {} },
-  { name: 'two agents of two are not three, and are told at once', agents: seen(95, 92), expected: { offline: [1, 2] } },
-  { name: 'three of three that fell silent together are held back', agents: seen(95, 92, 90), expected: { held: [1, 2, 3] } },
-  { name: 'the first of many is held back although the others are not due yet', agents: seen(90, 75, 61), expected: { held: [1] } },
-  { name: 'agents that were heard less than 45 s ago have not fallen silent', agents: seen(90, 44.999, 44.999), expected: { offline: [1] } },
+  {
+    name: 'an agent that checked in after its silence began is back',
+    agents: [{ ...told(seen(600))[0]!, seenAtMs: NOW_MS }],
+    expected: { online: [1] },
+  },
+  {
+    name: 'an agent is back even where its clock is that of a web process some seconds behind',
+    agents: [{ ...seen(85)[0]!, offlineAtMs: NOW_MS - SECOND }],
+    expected: { online: [1] },
+  },
+  {
+    name: 'one that was back for a moment between two looks is back and offline anew',
+    agents: [{ ...seen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }],
+    expected: { online: [1], offline: [1] },
+  },
+  {
+    name: 'time before the door opened does not count',
+    agents: seen(3600),
+    door: { atMs: NOW_MS, openSinceMs: NOW_MS - 89_999 },
+    expected: {},
+  },
+  {
+    name: 'after 90 s with an open door it does',
+    agents: seen(3600),
+    door: { atMs: NOW_MS, openSinceMs: NOW_MS - 90_000 },
+    expected: { offline: [1] },
+  },
+  {
+    name: 'a door that opened anew brings nobody back who did not check in',
+    agents: told(seen(600)),
+    door: { atMs: NOW_MS, openSinceMs: NOW_MS - SECOND },
+    expected: {},
+  },
+  {
+    name: 'two agents of two are not three, and are told at once',
+    agents: seen(95, 92),
+    expected: { offline: [1, 2] },
+  },
+  {
+    name: 'three of three that fell silent together are held back',
+    agents: seen(95, 92, 90),
+    expected: { held: [1, 2, 3] },
+  },
+  {
+    name: 'the first of many is held back although the others are not due yet',
+    agents: seen(90, 75, 61),
+    expected: { held: [1] },
+  },
+  {
+    name: 'agents that were heard less than 45 s ago have not fallen silent',
+    agents: seen(90, 44.999, 44.999),
+    expected: { offline: [1] },
+  },
   { name: 'three of six are not more than half', agents: seen(95, 92, 90, 5, 5, 5), expected: { offline: [1, 2, 3] } },
   { name: 'three of five are', agents: seen(95, 92, 90, 5, 5), expected: { held: [1, 2, 3] } },
-  { name: 'two minutes between the first and the last are together', agents: seen(149, 89, 29 + 20, 5), expected: { held: [1] } },
-  { name: 'agents that were offline before count neither way', agents: numbered([...seen(95, 92, 90), ...told(seen(600, 600, 600, 600))]), expected: { held: [1, 2, 3] } },
-  { name: 'one that was told a moment ago fell silent together with those that follow it', agents: numbered([...told(seen(120)), ...seen(95, 92)]), expected: { held: [2, 3] } },
-  { name: 'one that was told more than two minutes before them did not', agents: numbered([...told(seen(230)), ...seen(95, 92)]), expected: { offline: [2, 3] } },
-  { name: 'nobody is held back longer than 60 s', agents: seen(150, 149.999, 90), expected: { offline: [1], held: [2, 3] } },
-  { name: 'a hold lasts although the others are back', agents: [{ ...seen(100)[0]!, heldUntilMs: NOW_MS + 50 * SECOND }, ...seen(0, 5, 5).slice(1)], expected: {} },
-  { name: 'a hold ends with its 60 s', agents: [{ ...seen(150)[0]!, heldUntilMs: NOW_MS }], expected: { offline: [1] } },
-  { name: 'the hold of an earlier silence holds back nothing', agents: [{ ...seen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }], expected: { offline: [1] } },
+  {
+    name: 'two minutes between the first and the last are together',
+    agents: seen(149, 89, 29 + 20, 5),
+    expected: { held: [1] },
+  },
+  {
+    name: 'agents that were offline before count neither way',
+    agents: numbered([...seen(95, 92, 90), ...told(seen(600, 600, 600, 600))]),
+    expected: { held: [1, 2, 3] },
+  },
+  {
+    name: 'one that was told a moment ago fell silent together with those that follow it',
+    agents: numbered([...told(seen(120)), ...seen(95, 92)]),
+    expected: { held: [2, 3] },
+  },
+  {
+    name: 'one that was told more than two minutes before them did not',
+    agents: numbered([...told(seen(230)), ...seen(95, 92)]),
+    expected: { offline: [2, 3] },
+  },
+  {
+    name: 'nobody is held back longer than 60 s',
+    agents: seen(150, 149.999, 90),
+    expected: { offline: [1], held: [2, 3] },
+  },
+  {
+    name: 'a hold lasts although the others are back',
+    agents: [{ ...seen(100)[0]!, heldUntilMs: NOW_MS + 50 * SECOND }, ...seen(0, 5, 5).slice(1)],
+    expected: {},
+  },
+  {
+    name: 'a hold ends with its 60 s',
+    agents: [{ ...seen(150)[0]!, heldUntilMs: NOW_MS }],
+    expected: { offline: [1] },
+  },
+  {
+    name: 'the hold of an earlier silence holds back nothing',
+    agents: [{ ...seen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
+    expected: { offline: [1] },
+  },
   { name: 'no agents, no news', agents: [], expected: {} },
 ];
 
@@ -67,11 +153,18 @@ for (const { name, agents, door, expected } of CASES) {
 test('offline is since the 90 s were over, however late it is decided, and a hold ends 60 s after that', (t) => {
   t.deepEqual(decideSilence(seen(1000), DOOR).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
   t.deepEqual(decideSilence(seen(100, 95, 91), DOOR).held[0], { no: 1, heldUntilMs: NOW_MS + 50 * SECOND });
-  t.deepEqual(decideSilence(seen(3600), { atMs: NOW_MS, openSinceMs: NOW_MS - 100 * SECOND }).offline, [{ no: 1, offlineAtMs: NOW_MS - 10 * SECOND }]);
+  t.deepEqual(decideSilence(seen(3600), { atMs: NOW_MS, openSinceMs: NOW_MS - 100 * SECOND }).offline, [
+    { no: 1, offlineAtMs: NOW_MS - 10 * SECOND },
+  ]);
 });
 
 test('ten thousand agents that fall silent at once are decided in a moment', (t) => {
-  const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({ no, seenAtMs: NOW_MS - 120_000 + no, offlineAtMs: null, heldUntilMs: null }));
+  const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({
+    no,
+    seenAtMs: NOW_MS - 120_000 + no,
+    offlineAtMs: null,
+    heldUntilMs: null,
+  }));
   const startedAt = performance.now();
   t.is(decideSilence(agents, DOOR).held.length, 10_000);
   t.true(performance.now() - startedAt < 500);
@@ -79,15 +172,23 @@ test('ten thousand agents that fall silent at once are decided in a moment', (t)
 
 const histories = fc.record({
   /** When each agent checks in, in seconds from the start. */
-  checkIns: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 25 }), { minLength: 1, maxLength: 7 }),
+  checkIns: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 25 }), {
+    minLength: 1,
+    maxLength: 7,
+  }),
   /** Stretches in which nobody can. */
-  closed: fc.array(fc.record({ from: fc.integer({ min: 0, max: 900 }), seconds: fc.integer({ min: 4, max: 120 }) }), { maxLength: 2 }),
+  closed: fc.array(fc.record({ from: fc.integer({ min: 0, max: 900 }), seconds: fc.integer({ min: 4, max: 120 }) }), {
+    maxLength: 2,
+  }),
   roundEvery: fc.integer({ min: 1, max: 5 }),
 });
 
 type Event = { no: number; to: 'offline' | 'online'; second: number; silentFor: number };
 
-/** Plays a history round by round, as the watch does it with rows; says what was told when, and how long an open door had waited in vain. */
+/**
+ * Plays a history round by round, as the watch does it with rows; says what was told when, and how long an open door
+ * had waited in vain.
+ */
 function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbitrary<infer T> ? T : never): Event[] {
   const isClosed = (second: number) => closed.some(({ from, seconds }) => second >= from && second < from + seconds);
   const rows = new Map<number, WatchedAgent>();
@@ -99,7 +200,11 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
       continue;
     }
     for (const [index, seconds] of checkIns.entries()) {
-      if (seconds.includes(second)) rows.set(index, { ...(rows.get(index) ?? { no: index, offlineAtMs: null, heldUntilMs: null }), seenAtMs: second * SECOND });
+      if (seconds.includes(second))
+        rows.set(index, {
+          ...(rows.get(index) ?? { no: index, offlineAtMs: null, heldUntilMs: null }),
+          seenAtMs: second * SECOND,
+        });
     }
     if (second % roundEvery !== 0) continue;
     const decision = decideSilence([...rows.values()], { atMs: second * SECOND, openSinceMs: openSince * SECOND });
@@ -118,27 +223,37 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
   return events;
 }
 
-test('whatever the history, offline and online alternate, and offline comes neither before 90 s nor later than 150 s and a round', (t) => {
-  fc.assert(
-    fc.property(histories, (history) => {
-      const events = play(history);
-      for (const no of history.checkIns.keys()) {
-        const own = events.filter((event) => event.no === no);
-        if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
-        // Everybody falls silent in the end, once and for good.
-        const wasEverHeard = history.checkIns[no]!.some((second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds));
-        if (wasEverHeard && own.at(-1)?.to !== 'offline') return false;
-      }
-      const latest = (OFFLINE_AFTER_MS + HOLD_MS) / SECOND + history.roundEvery;
-      return events.every(({ to, silentFor }) => to === 'online' || (silentFor >= 90 && silentFor <= latest));
-    }),
-    { numRuns: 1000 },
-  );
-  t.pass();
-});
+test(
+  'whatever the history, offline and online alternate, and offline comes neither before 90 s nor later than 150 s ' +
+    'and a round',
+  (t) => {
+    fc.assert(
+      fc.property(histories, (history) => {
+        const events = play(history);
+        for (const no of history.checkIns.keys()) {
+          const own = events.filter((event) => event.no === no);
+          if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
+          // Everybody falls silent in the end, once and for good.
+          const wasEverHeard = history.checkIns[no]!.some(
+            (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
+          );
+          if (wasEverHeard && own.at(-1)?.to !== 'offline') return false;
+        }
+        const latest = (OFFLINE_AFTER_MS + HOLD_MS) / SECOND + history.roundEvery;
+        return events.every(({ to, silentFor }) => to === 'online' || (silentFor >= 90 && silentFor <= latest));
+      }),
+      { numRuns: 1000 },
+    );
+    t.pass();
+  },
+);
 
 test('in an installation of one or two agents nobody is ever held back', (t) => {
   const few = histories.filter(({ checkIns }) => checkIns.length <= 2);
-  fc.assert(fc.property(few, (history) => play(history).every(({ to, silentFor }) => to === 'online' || silentFor <= 90 + history.roundEvery)));
+  fc.assert(
+    fc.property(few, (history) =>
+      play(history).every(({ to, silentFor }) => to === 'online' || silentFor <= 90 + history.roundEvery),
+    ),
+  );
   t.pass();
 });

@@ -22,14 +22,22 @@ test('markup is escaped, and a cut never falls inside an entity', (t) => {
 
 test('whatever comes, both stay within their length, and nothing is left that could be markup', (t) => {
   fc.assert(
-    fc.property(fc.string({ unit: anyCharacter, maxLength: 300 }), fc.integer({ min: 5, max: 200 }), (text, maxLength) => {
-      const line = shorten(text, maxLength);
-      const escaped = escapeShown(line, maxLength);
-      return (
-        line.length <= maxLength && escaped.length <= maxLength && line.isWellFormed() && escaped.isWellFormed() &&
-        !/[<>\n]/.test(escaped) && escaped.replaceAll(/&(?:amp|lt|gt);/g, '').indexOf('&') === -1
-      );
-    }),
+    fc.property(
+      fc.string({ unit: anyCharacter, maxLength: 300 }),
+      fc.integer({ min: 5, max: 200 }),
+      (text, maxLength) => {
+        const line = shorten(text, maxLength);
+        const escaped = escapeShown(line, maxLength);
+        return (
+          line.length <= maxLength &&
+          escaped.length <= maxLength &&
+          line.isWellFormed() &&
+          escaped.isWellFormed() &&
+          !/[<>\n]/.test(escaped) &&
+          escaped.replaceAll(/&(?:amp|lt|gt);/g, '').indexOf('&') === -1
+        );
+      },
+    ),
   );
   t.pass();
 });

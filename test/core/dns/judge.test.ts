@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { DnsAnswer, DnsAnswers, DnsAsked, DnsFailure, DnsUnasked } from '../../../core/dns/observation.ts';
 import { dnsQuestionTypes, judgeDns } from '../../../core/dns/judge.ts';
+import type { DnsAnswer, DnsAnswers, DnsAsked, DnsFailure, DnsUnasked } from '../../../core/dns/observation.ts';
 import type { DnsRecordSpec } from '../../../core/monitor.ts';
 
 const records = (...found: string[]): DnsAnswer => ({ outcome: 'records', records: found });
@@ -8,14 +8,28 @@ const failed = (failure: DnsFailure): DnsAnswer => ({ outcome: 'failed', failure
 const NXDOMAIN: DnsAnswer = { outcome: 'nxdomain' };
 
 function asked(answers: DnsAnswers, overrides: Partial<DnsAsked> = {}): DnsAsked {
-  return { type: 'dns', startedAt: 0, latencyMs: 1, ownResolversWork: null, outcome: 'asked', server: null, answers, opinions: [], ...overrides };
+  return {
+    type: 'dns',
+    startedAt: 0,
+    latencyMs: 1,
+    ownResolversWork: null,
+    outcome: 'asked',
+    server: null,
+    answers,
+    opinions: [],
+    ...overrides,
+  };
 }
 
 function judge(observation: DnsAsked | DnsUnasked, ...specs: DnsRecordSpec[]) {
   return judgeDns({ target: { checkSpec: { dns: { records: specs } } }, observation });
 }
 
-const A = (mode: DnsRecordSpec['mode'], ...expected: string[]): DnsRecordSpec => ({ type: 'A', mode, ...(expected.length > 0 && { expected }) });
+const A = (mode: DnsRecordSpec['mode'], ...expected: string[]): DnsRecordSpec => ({
+  type: 'A',
+  mode,
+  ...(expected.length > 0 && { expected }),
+});
 
 /** Mode and expected values, what is found, and whether that is good. */
 const MODES: [DnsRecordSpec, string[], boolean][] = [
@@ -36,14 +50,25 @@ const MODES: [DnsRecordSpec, string[], boolean][] = [
   [A('absent'), ['192.0.2.1'], false],
   [{ type: 'MX', mode: 'equals', expected: ['10  MAIL.example.com.'] }, ['10 mail.example.com'], true],
   [{ type: 'AAAA', mode: 'equals', expected: ['2001:DB8::0:1'] }, ['2001:db8::1'], true],
-  [{ type: 'SOA', mode: 'equals', expected: ['ns1.example.com'] }, ['ns1.example.com hostmaster.example.com 1 2 3 4 5'], true],
+  [
+    { type: 'SOA', mode: 'equals', expected: ['ns1.example.com'] },
+    ['ns1.example.com hostmaster.example.com 1 2 3 4 5'],
+    true,
+  ],
   [{ type: 'TXT', mode: 'contains', expected: ['"v=spf1 -all"'] }, ['other', 'v=spf1 -all'], true],
 ];
 for (const [spec, found, isGood] of MODES) {
-  test(`${spec.type} ${spec.mode} ${spec.expected?.join(', ') ?? ''} is ${isGood ? 'met' : 'not met'} by ${found.join(', ') || 'nothing'}`, (t) => {
-    const judgement = judge(asked({ [spec.type]: records(...found) }), spec);
-    t.like(judgement, isGood ? { verdict: 'up', cause: null, reason: null } : { verdict: 'down', cause: 'dns_mismatch' });
-  });
+  test(
+    `${spec.type} ${spec.mode} ${spec.expected?.join(', ') ?? ''} is ${isGood ? 'met' : 'not met'} by ` +
+      `${found.join(', ') || 'nothing'}`,
+    (t) => {
+      const judgement = judge(asked({ [spec.type]: records(...found) }), spec);
+      t.like(
+        judgement,
+        isGood ? { verdict: 'up', cause: null, reason: null } : { verdict: 'down', cause: 'dns_mismatch' },
+      );
+    },
+  );
 }
 
 test('a mismatch says what was expected and what came', (t) => {
@@ -58,19 +83,30 @@ test('a mismatch says what was expected and what came', (t) => {
 test('a name that does not exist is down, except where all is to be absent', (t) => {
   t.like(judge(asked({ A: NXDOMAIN }), A('exists')), { verdict: 'down', cause: 'dns_nxdomain' });
   t.is(judge(asked({ A: NXDOMAIN }), A('absent')).verdict, 'up');
-  t.like(judge(asked({ A: NXDOMAIN, MX: NXDOMAIN }), A('absent'), { type: 'MX', mode: 'exists' }), { verdict: 'down', cause: 'dns_nxdomain' });
+  t.like(judge(asked({ A: NXDOMAIN, MX: NXDOMAIN }), A('absent'), { type: 'MX', mode: 'exists' }), {
+    verdict: 'down',
+    cause: 'dns_nxdomain',
+  });
 });
 
 test('without records to look for, an address of either family is enough', (t) => {
   t.is(judge(asked({ A: records(), AAAA: records('2001:db8::1') })).verdict, 'up');
   t.is(judge(asked({ A: records('192.0.2.1'), AAAA: failed('timeout') })).verdict, 'up');
-  t.deepEqual(judge(asked({ A: records(), AAAA: records() })), { verdict: 'down', cause: 'dns_mismatch', reason: 'The name has no A or AAAA record' });
+  t.deepEqual(judge(asked({ A: records(), AAAA: records() })), {
+    verdict: 'down',
+    cause: 'dns_mismatch',
+    reason: 'The name has no A or AAAA record',
+  });
   t.like(judge(asked({ A: NXDOMAIN, AAAA: failed('timeout') })), { verdict: 'down', cause: 'dns_nxdomain' });
-  t.like(judge(asked({ A: records(), AAAA: failed('servfail') }, { server: 'ns1.example' })), { verdict: 'down', cause: 'dns_error' });
+  t.like(judge(asked({ A: records(), AAAA: failed('servfail') }, { server: 'ns1.example' })), {
+    verdict: 'down',
+    cause: 'dns_error',
+  });
 });
 
 test('what is asked follows from the records, or from the name where there are none', (t) => {
-  const types = (target: string, ...specs: DnsRecordSpec[]) => dnsQuestionTypes({ target, checkSpec: { dns: { records: specs } } });
+  const types = (target: string, ...specs: DnsRecordSpec[]) =>
+    dnsQuestionTypes({ target, checkSpec: { dns: { records: specs } } });
   t.deepEqual(types('example.com'), ['A', 'AAAA']);
   t.deepEqual(types('192.0.2.1'), ['PTR']);
   t.deepEqual(types('dns://192.0.2.53/1.2.0.192.in-addr.arpa'), ['PTR']);
@@ -86,13 +122,18 @@ for (const failure of ['timeout', 'servfail', 'refused', 'unreachable', 'invalid
   });
 
   test(`${failure} of our own resolvers is no vote while they cannot be asked anything`, (t) => {
-    for (const ownResolversWork of [false, null]) t.is(judge(asked({ A: failed(failure) }, { ownResolversWork }), A('exists')).verdict, 'none');
+    for (const ownResolversWork of [false, null])
+      t.is(judge(asked({ A: failed(failure) }, { ownResolversWork }), A('exists')).verdict, 'none');
   });
 
-  test(`${failure} of our own resolvers while they work otherwise is ${failure === 'timeout' || failure === 'servfail' ? "the name's fault" : 'no vote'}`, (t) => {
-    const { verdict } = judge(asked({ A: failed(failure) }, { ownResolversWork: true }), A('absent'));
-    t.is(verdict, failure === 'timeout' || failure === 'servfail' ? 'down' : 'none');
-  });
+  test(
+    `${failure} of our own resolvers while they work otherwise is ` +
+      `${failure === 'timeout' || failure === 'servfail' ? "the name's fault" : 'no vote'}`,
+    (t) => {
+      const { verdict } = judge(asked({ A: failed(failure) }, { ownResolversWork: true }), A('absent'));
+      t.is(verdict, failure === 'timeout' || failure === 'servfail' ? 'down' : 'none');
+    },
+  );
 }
 
 test('what is known to be wrong counts before what is not known', (t) => {
@@ -102,7 +143,8 @@ test('what is known to be wrong counts before what is not known', (t) => {
 
 test('a server that cannot be found is down, unless it is our look-up that fails', (t) => {
   const unasked = (cause: DnsUnasked['cause'], ownResolversWork: boolean | null) =>
-    judge({ type: 'dns', startedAt: 0, latencyMs: 1, outcome: 'unasked', cause, reason: 'why', ownResolversWork }).verdict;
+    judge({ type: 'dns', startedAt: 0, latencyMs: 1, outcome: 'unasked', cause, reason: 'why', ownResolversWork })
+      .verdict;
   t.is(unasked('dns_nxdomain', null), 'down');
   t.is(unasked('dns_error', true), 'down');
   t.is(unasked('timeout', false), 'none');
@@ -120,30 +162,45 @@ test('a resolver whose answer comes to another verdict degrades, and who says wh
   t.deepEqual(judge(asked({ A: GOOD }, { opinions }), EXPECTS), {
     verdict: 'degraded',
     cause: 'dns_disagree',
-    reason: 'Resolvers disagree. ours: as expected; 1.1.1.1: as expected; 8.8.8.8: A: expected exactly "192.0.2.1", got "192.0.2.2"; 9.9.9.9: as expected',
+    reason:
+      'Resolvers disagree. ours: as expected; 1.1.1.1: as expected; 8.8.8.8: A: expected exactly "192.0.2.1", ' +
+      'got "192.0.2.2"; 9.9.9.9: as expected',
   });
 });
 
 test('different answers that all meet what is expected are no disagreement', (t) => {
-  const opinions = [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', BAD), opinion('9.9.9.9', records('192.0.2.1', '192.0.2.2'))];
+  const opinions = [
+    opinion('1.1.1.1', GOOD),
+    opinion('8.8.8.8', BAD),
+    opinion('9.9.9.9', records('192.0.2.1', '192.0.2.2')),
+  ];
   t.is(judge(asked({ A: GOOD }, { opinions }), A('any', '192.0.2.1', '192.0.2.2')).verdict, 'up');
   t.is(judge(asked({ A: GOOD }, { opinions })).verdict, 'up');
 });
 
 test('one that cannot resolve the name disagrees, one that cannot be asked does not', (t) => {
-  const others = (third: DnsAnswer) => ({ opinions: [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', GOOD), opinion('9.9.9.9', third)] });
+  const others = (third: DnsAnswer) => ({
+    opinions: [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', GOOD), opinion('9.9.9.9', third)],
+  });
   t.is(judge(asked({ A: GOOD }, others(failed('servfail'))), EXPECTS).verdict, 'degraded');
   t.is(judge(asked({ A: GOOD }, others(NXDOMAIN)), EXPECTS).verdict, 'degraded');
-  for (const failure of ['timeout', 'refused', 'unreachable', 'invalid'] as const) t.is(judge(asked({ A: GOOD }, others(failed(failure))), EXPECTS).verdict, 'up');
+  for (const failure of ['timeout', 'refused', 'unreachable', 'invalid'] as const)
+    t.is(judge(asked({ A: GOOD }, others(failed(failure))), EXPECTS).verdict, 'up');
 });
 
 test('fewer than two that answer are no cross check', (t) => {
-  const opinions = [opinion('1.1.1.1', BAD), opinion('8.8.8.8', failed('timeout')), opinion('9.9.9.9', failed('unreachable'))];
+  const opinions = [
+    opinion('1.1.1.1', BAD),
+    opinion('8.8.8.8', failed('timeout')),
+    opinion('9.9.9.9', failed('unreachable')),
+  ];
   t.is(judge(asked({ A: GOOD }, { opinions }), EXPECTS).verdict, 'up');
 });
 
 test('all that find the same fault are down together, and an answer of ours that stands alone degrades', (t) => {
-  const all = (answer: DnsAnswer) => ({ opinions: ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, answer)) });
+  const all = (answer: DnsAnswer) => ({
+    opinions: ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, answer)),
+  });
   t.like(judge(asked({ A: BAD }, all(records('198.51.100.1'))), EXPECTS), { verdict: 'down', cause: 'dns_mismatch' });
   t.like(judge(asked({ A: BAD }, all(GOOD)), EXPECTS), { verdict: 'degraded', cause: 'dns_disagree' });
   t.is(judge(asked({ A: failed('refused') }, all(GOOD)), EXPECTS).verdict, 'none');
@@ -151,5 +208,8 @@ test('all that find the same fault are down together, and an answer of ours that
 
 test('a named server that fails is down, whatever others still remember', (t) => {
   const opinions = ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, GOOD));
-  t.like(judge(asked({ A: failed('timeout') }, { server: '192.0.2.53', opinions }), EXPECTS), { verdict: 'down', cause: 'timeout' });
+  t.like(judge(asked({ A: failed('timeout') }, { server: '192.0.2.53', opinions }), EXPECTS), {
+    verdict: 'down',
+    cause: 'timeout',
+  });
 });

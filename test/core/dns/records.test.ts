@@ -1,7 +1,12 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { DNS_RECORD_TYPES, isDnsRecord, normaliseDnsRecord, parseDnsRecord } from '../../../core/dns/records.ts';
-import type { DnsRecordType } from '../../../core/dns/records.ts';
+import {
+  DNS_RECORD_TYPES,
+  isDnsRecord,
+  normaliseDnsRecord,
+  parseDnsRecord,
+  type DnsRecordType,
+} from '../../../core/dns/records.ts';
 
 const SAME: [DnsRecordType, string, string][] = [
   ['A', ' 192.0.2.1 ', '192.0.2.1'],
@@ -22,7 +27,11 @@ const SAME: [DnsRecordType, string, string][] = [
   ['TXT', 'a "b" c', 'a "b" c'],
   ['TXT', '""', ''],
   ['TXT', 'Case Stays', 'Case Stays'],
-  ['SOA', 'NS1.example.com. Hostmaster.example.com. 2026010101 7200 3600 1209600 300', 'ns1.example.com hostmaster.example.com 2026010101 7200 3600 1209600 300'],
+  [
+    'SOA',
+    'NS1.example.com. Hostmaster.example.com. 2026010101 7200 3600 1209600 300',
+    'ns1.example.com hostmaster.example.com 2026010101 7200 3600 1209600 300',
+  ],
   ['SOA', 'ns1.example.com', 'ns1.example.com'],
   ['SRV', '10 5 5060 SIP.example.com.', '10 5 5060 sip.example.com'],
   ['CAA', '0 issue "LetsEncrypt.org"', '0 issue letsencrypt.org'],
@@ -31,7 +40,8 @@ const SAME: [DnsRecordType, string, string][] = [
   ['CAA', '0 iodef "mailto:a@example.com"', '0 iodef mailto:a@example.com'],
 ];
 for (const [type, text, normal] of SAME) {
-  test(`as ${type}, ${JSON.stringify(text)} is ${JSON.stringify(normal)}`, (t) => t.deepEqual(parseDnsRecord(type, text), { ok: true, value: normal }));
+  test(`as ${type}, ${JSON.stringify(text)} is ${JSON.stringify(normal)}`, (t) =>
+    t.deepEqual(parseDnsRecord(type, text), { ok: true, value: normal }));
 }
 
 const IMPOSSIBLE: [DnsRecordType, ...string[]][] = [
@@ -40,7 +50,15 @@ const IMPOSSIBLE: [DnsRecordType, ...string[]][] = [
   ['CNAME', '192.0.2.1', '2001:db8::1', 'two words', 'a..b', `${'a'.repeat(64)}.example`, `${'a.'.repeat(127)}com`],
   ['NS', '192.0.2.1', ''],
   ['PTR', '192.0.2.1'],
-  ['MX', 'mail.example.com', '10', '65536 mail.example.com', '-1 mail.example.com', '10 192.0.2.1', '10 mail.example.com 20'],
+  [
+    'MX',
+    'mail.example.com',
+    '10',
+    '65536 mail.example.com',
+    '-1 mail.example.com',
+    '10 192.0.2.1',
+    '10 mail.example.com 20',
+  ],
   ['SOA', 'ns1.example.com hostmaster.example.com later', 'a b 1 2 3 4 5 6', '192.0.2.1', 'a b 4294967296'],
   ['SRV', 'sip.example.com', '10 5 sip.example.com', '10 5 65536 sip.example.com', '10 5 5060 192.0.2.1'],
   ['CAA', 'letsencrypt.org', '0 issue', '256 issue letsencrypt.org', '0 is-sue x'],
@@ -65,15 +83,27 @@ test('a record that is odd for its type stays as it is', (t) => {
 });
 
 test('whatever is normalised once stays as it is, except for texts in quotes', (t) => {
-  t.notThrows(() => fc.assert(fc.property(fc.constantFrom(...DNS_RECORD_TYPES), fc.oneof(fc.string(), fc.domain(), fc.ipV4(), fc.ipV6()), (type, text) => {
-    const first = parseDnsRecord(type, text);
-    return !first.ok || first.value.includes('"') || normaliseDnsRecord(type, first.value) === first.value;
-  })));
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...DNS_RECORD_TYPES),
+        fc.oneof(fc.string(), fc.domain(), fc.ipV4(), fc.ipV6()),
+        (type, text) => {
+          const first = parseDnsRecord(type, text);
+          return !first.ok || first.value.includes('"') || normaliseDnsRecord(type, first.value) === first.value;
+        },
+      ),
+    ),
+  );
 });
 
 test('an address reads the same in each of its forms', (t) => {
-  t.notThrows(() => fc.assert(fc.property(fc.ipV6(), (address) => {
-    const read = [address, address.toUpperCase()].map((text) => parseDnsRecord('AAAA', text));
-    return read.every((one) => one.ok && one.value === (read[0]?.ok ? read[0].value : null));
-  })));
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.ipV6(), (address) => {
+        const read = [address, address.toUpperCase()].map((text) => parseDnsRecord('AAAA', text));
+        return read.every((one) => one.ok && one.value === (read[0]?.ok ? read[0].value : null));
+      }),
+    ),
+  );
 });

@@ -6,12 +6,18 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NOBODY = unknownDomain('example.com');
-const registered = (expiresAt: number | null): DomainLookUp => ({ outcome: 'registered', expiresAt, registrar: 'Example' });
+const registered = (expiresAt: number | null): DomainLookUp => ({
+  outcome: 'registered',
+  expiresAt,
+  registrar: 'Example',
+});
 const NOT_FOUND: DomainLookUp = { outcome: 'not_found' };
 const FAILED: DomainLookUp = { outcome: 'failed', reason: 'Timed out', retryAtMs: null };
 
 test('an answer holds a day, one about a domain that expires before only until then, and one past its expiry an hour', (t) => {
-  const nextLook = (expiresInMs: number | null) => learnDomain(NOBODY, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS).nextLookAtMs - NOW_MS;
+  const nextLook = (expiresInMs: number | null) =>
+    learnDomain(NOBODY, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS).nextLookAtMs -
+    NOW_MS;
   t.is(nextLook(null), DAY_MS);
   t.is(nextLook(300 * DAY_MS), DAY_MS);
   t.is(nextLook(5 * HOUR_MS), 5 * HOUR_MS);
@@ -41,7 +47,11 @@ test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forg
 });
 
 test('a registry that says when to come back is taken at its word, and the wait after a failure does not grow', (t) => {
-  const facts = learnDomain(NOBODY, { outcome: 'failed', reason: 'Asks for a pause', retryAtMs: NOW_MS + 1234 }, NOW_MS);
+  const facts = learnDomain(
+    NOBODY,
+    { outcome: 'failed', reason: 'Asks for a pause', retryAtMs: NOW_MS + 1234 },
+    NOW_MS,
+  );
   t.like(facts, { failures: 0, failure: 'Asks for a pause', nextLookAtMs: NOW_MS + 1234, answeredAtMs: null });
 });
 
@@ -54,23 +64,35 @@ test('answers speak for seven days', (t) => {
 
 test('whatever look-ups come, a failed one changes nothing that is known, and the next look lies ahead', (t) => {
   const anyLookUp = fc.oneof(
-    fc.record({ outcome: fc.constant('registered' as const), expiresAt: fc.option(fc.integer({ min: 1, max: 4_000_000_000 })), registrar: fc.constant(null) }),
+    fc.record({
+      outcome: fc.constant('registered' as const),
+      expiresAt: fc.option(fc.integer({ min: 1, max: 4_000_000_000 })),
+      registrar: fc.constant(null),
+    }),
     fc.constant(NOT_FOUND),
     fc.constant(FAILED),
   );
-  fc.assert(fc.property(fc.array(fc.tuple(anyLookUp, fc.integer({ min: 1, max: 3 * DAY_MS })), { minLength: 1, maxLength: 30 }), (steps) => {
-    let facts = NOBODY;
-    let nowMs = NOW_MS;
-    for (const [lookUp, laterMs] of steps) {
-      nowMs += laterMs;
-      const next = learnDomain(facts, lookUp, nowMs);
-      if (lookUp.outcome === 'failed') {
-        t.deepEqual([next.registration, next.notFoundSinceMs, next.answeredAtMs], [facts.registration, facts.notFoundSinceMs, facts.answeredAtMs]);
-      }
-      if (next.nextLookAtMs <= nowMs || next.nextLookAtMs > nowMs + DAY_MS) return false;
-      facts = next;
-    }
-    return true;
-  }));
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(anyLookUp, fc.integer({ min: 1, max: 3 * DAY_MS })), { minLength: 1, maxLength: 30 }),
+      (steps) => {
+        let facts = NOBODY;
+        let nowMs = NOW_MS;
+        for (const [lookUp, laterMs] of steps) {
+          nowMs += laterMs;
+          const next = learnDomain(facts, lookUp, nowMs);
+          if (lookUp.outcome === 'failed') {
+            t.deepEqual(
+              [next.registration, next.notFoundSinceMs, next.answeredAtMs],
+              [facts.registration, facts.notFoundSinceMs, facts.answeredAtMs],
+            );
+          }
+          if (next.nextLookAtMs <= nowMs || next.nextLookAtMs > nowMs + DAY_MS) return false;
+          facts = next;
+        }
+        return true;
+      },
+    ),
+  );
   t.pass();
 });

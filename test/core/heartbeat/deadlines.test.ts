@@ -1,9 +1,21 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { arrangeHeartbeat, PING_KINDS, takePing, type Heartbeat, type HeartbeatSettings, type Ping } from '../../../core/heartbeat/deadlines.ts';
+import {
+  arrangeHeartbeat,
+  PING_KINDS,
+  takePing,
+  type Heartbeat,
+  type HeartbeatSettings,
+  type Ping,
+} from '../../../core/heartbeat/deadlines.ts';
 
 const START_MS = 1_700_000_000_000;
-const SETTINGS: HeartbeatSettings = { intervalSeconds: 60, graceSeconds: 30, maxDurationSeconds: null, failEnabled: true };
+const SETTINGS: HeartbeatSettings = {
+  intervalSeconds: 60,
+  graceSeconds: 30,
+  maxDurationSeconds: null,
+  failEnabled: true,
+};
 
 const at = (second: number): number => START_MS + second * 1000;
 const ping = (kind: Ping['kind'], exitStatus: number | null = null): Ping => ({ kind, exitStatus, body: null });
@@ -27,7 +39,11 @@ function after(heartbeat: Heartbeat, pings: readonly (readonly [second: number, 
 
 function arranged(heartbeat: Heartbeat, settings: Partial<HeartbeatSettings>, second: number): Heartbeat {
   const { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled } = { ...heartbeat, ...settings };
-  return arrangeHeartbeat(heartbeat, { settings: { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled }, enabled: true }, at(second));
+  return arrangeHeartbeat(
+    heartbeat,
+    { settings: { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled }, enabled: true },
+    at(second),
+  );
 }
 
 test('a new heartbeat must be heard of within interval and grace: a job that never runs is told, too', (t) => {
@@ -35,39 +51,102 @@ test('a new heartbeat must be heard of within interval and grace: a job that nev
 });
 
 test('every kind of ping is a sign of life and moves the deadline to interval and grace from now', (t) => {
-  for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0), ping('exit', 255)]) t.is(after(made(), [[50, sent]]).heartbeat.dueAtMs, at(140));
+  for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0), ping('exit', 255)])
+    t.is(after(made(), [[50, sent]]).heartbeat.dueAtMs, at(140));
 });
 
 test('the first good end and the first after a bad one are news, those after it are not', (t) => {
   t.true(after(made(), [[1, ping('success')]]).last?.isNews);
-  t.false(after(made(), [[1, ping('success')], [61, ping('exit', 0)]]).last?.isNews);
-  t.true(after(made(), [[1, ping('success')], [61, ping('fail')], [121, ping('exit', 0)]]).last?.isNews);
+  t.false(
+    after(made(), [
+      [1, ping('success')],
+      [61, ping('exit', 0)],
+    ]).last?.isNews,
+  );
+  t.true(
+    after(made(), [
+      [1, ping('success')],
+      [61, ping('fail')],
+      [121, ping('exit', 0)],
+    ]).last?.isNews,
+  );
 });
 
 test('every failure is news, and a start never is', (t) => {
-  t.true(after(made(), [[1, ping('fail')], [61, ping('fail')]]).last?.isNews);
-  t.true(after(made(), [[1, ping('exit', 1)], [61, ping('exit', 2)]]).last?.isNews);
+  t.true(
+    after(made(), [
+      [1, ping('fail')],
+      [61, ping('fail')],
+    ]).last?.isNews,
+  );
+  t.true(
+    after(made(), [
+      [1, ping('exit', 1)],
+      [61, ping('exit', 2)],
+    ]).last?.isNews,
+  );
   t.false(after(made(), [[1, ping('start')]]).last?.isNews);
-  t.is(after(made(), [[1, ping('fail')], [2, ping('start')]]).heartbeat.verdict, 'down');
+  t.is(
+    after(made(), [
+      [1, ping('fail')],
+      [2, ping('start')],
+    ]).heartbeat.verdict,
+    'down',
+  );
 });
 
 test('a failure is refused where the owner takes none, whatever its form, and everything else is taken', (t) => {
   const heartbeat = made({ failEnabled: false });
-  for (const sent of [ping('fail'), ping('exit', 1), ping('exit', 255)]) t.is(takePing(heartbeat, sent, at(1)).outcome, 'refused');
-  for (const sent of [ping('success'), ping('start'), ping('exit', 0)]) t.is(takePing(heartbeat, sent, at(1)).outcome, 'taken');
+  for (const sent of [ping('fail'), ping('exit', 1), ping('exit', 255)])
+    t.is(takePing(heartbeat, sent, at(1)).outcome, 'refused');
+  for (const sent of [ping('success'), ping('start'), ping('exit', 0)])
+    t.is(takePing(heartbeat, sent, at(1)).outcome, 'taken');
 });
 
 test('an end measures the run from the newest start, and an end without a start measures none', (t) => {
-  t.is(after(made(), [[1, ping('start')], [5, ping('success')]]).last?.durationMs, 4000);
-  t.is(after(made(), [[1, ping('start')], [3, ping('start')], [5, ping('exit', 1)]]).last?.durationMs, 2000);
-  t.is(after(made(), [[1, ping('start')], [5, ping('success')], [9, ping('success')]]).last?.durationMs, null);
+  t.is(
+    after(made(), [
+      [1, ping('start')],
+      [5, ping('success')],
+    ]).last?.durationMs,
+    4000,
+  );
+  t.is(
+    after(made(), [
+      [1, ping('start')],
+      [3, ping('start')],
+      [5, ping('exit', 1)],
+    ]).last?.durationMs,
+    2000,
+  );
+  t.is(
+    after(made(), [
+      [1, ping('start')],
+      [5, ping('success')],
+      [9, ping('success')],
+    ]).last?.durationMs,
+    null,
+  );
 });
 
 test('a run must end in time, a later start does not excuse the one before it, and any end does', (t) => {
   const heartbeat = made({ maxDurationSeconds: 20 });
   t.is(after(heartbeat, [[1, ping('start')]]).heartbeat.overrunAtMs, at(21));
-  t.is(after(heartbeat, [[1, ping('start')], [10, ping('start')]]).heartbeat.overrunAtMs, at(21));
-  for (const end of [ping('success'), ping('fail'), ping('exit', 3)]) t.is(after(heartbeat, [[1, ping('start')], [10, end]]).heartbeat.overrunAtMs, null);
+  t.is(
+    after(heartbeat, [
+      [1, ping('start')],
+      [10, ping('start')],
+    ]).heartbeat.overrunAtMs,
+    at(21),
+  );
+  for (const end of [ping('success'), ping('fail'), ping('exit', 3)])
+    t.is(
+      after(heartbeat, [
+        [1, ping('start')],
+        [10, end],
+      ]).heartbeat.overrunAtMs,
+      null,
+    );
   t.is(after(made(), [[1, ping('start')]]).heartbeat.overrunAtMs, null);
 });
 
@@ -81,15 +160,26 @@ test('the same ping again within 200 ms moves the deadline and leaves no row; an
 });
 
 test('a paused heartbeat keeps its pings and stays as it is', (t) => {
-  const paused = arrangeHeartbeat(after(made(), [[1, ping('start')]]).heartbeat, { settings: SETTINGS, enabled: false }, at(2));
+  const paused = arrangeHeartbeat(
+    after(made(), [[1, ping('start')]]).heartbeat,
+    { settings: SETTINGS, enabled: false },
+    at(2),
+  );
   t.like(paused, { isPaused: true, verdict: null, dueAtMs: null, overrunAtMs: null, runStartedAtMs: null });
-  const { heartbeat, last } = after(paused, [[3, ping('start')], [4, ping('fail')]]);
+  const { heartbeat, last } = after(paused, [
+    [3, ping('start')],
+    [4, ping('fail')],
+  ]);
   t.like(heartbeat, { isPaused: true, verdict: null, dueAtMs: null, overrunAtMs: null, runStartedAtMs: null });
   t.deepEqual(last, { durationMs: null, isNews: false });
 });
 
 test('a resumed heartbeat begins anew, and the same success as before the pause is news', (t) => {
-  const paused = arrangeHeartbeat(after(made(), [[1, ping('success')]]).heartbeat, { settings: SETTINGS, enabled: false }, at(2));
+  const paused = arrangeHeartbeat(
+    after(made(), [[1, ping('success')]]).heartbeat,
+    { settings: SETTINGS, enabled: false },
+    at(2),
+  );
   const resumed = arrangeHeartbeat(paused, { settings: SETTINGS, enabled: true }, at(3600));
   t.like(resumed, { verdict: null, dueAtMs: at(3690) });
   t.true(after(resumed, [[3600, ping('success')]]).last?.isNews);
@@ -113,24 +203,35 @@ test('another longest duration counts from the start of the run that it finds, a
   t.is(arranged(made(), { maxDurationSeconds: 30 }, 10).overrunAtMs, null);
 });
 
-test('whatever the order of pings and of clocks, times only grow, the deadline lies ahead, and the verdict is that of the last end', (t) => {
-  const pings = fc.array(fc.tuple(fc.integer({ min: -3000, max: 100_000 }), fc.constantFrom(...PING_KINDS), fc.integer({ min: 0, max: 255 })), { maxLength: 30 });
-  fc.assert(
-    fc.property(pings, (sent) => {
-      let heartbeat = made({ maxDurationSeconds: 50 });
-      let expected: Heartbeat['verdict'] = null;
-      for (const [offsetMs, kind, status] of sent) {
-        const report = ping(kind, kind === 'exit' ? status : null);
-        const taken = takePing(heartbeat, report, START_MS + offsetMs);
-        if (taken.outcome === 'refused') return false;
-        if (taken.kept !== null && taken.kept.atMs <= heartbeat.heardAtMs) return false;
-        if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
-        heartbeat = taken.heartbeat;
-        if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;
-        if ((heartbeat.overrunAtMs !== null) !== (heartbeat.runStartedAtMs !== null)) return false;
-      }
-      return true;
-    }),
-  );
-  t.pass();
-});
+test(
+  'whatever the order of pings and of clocks, times only grow, the deadline lies ahead, and the verdict is that of ' +
+    'the last end',
+  (t) => {
+    const pings = fc.array(
+      fc.tuple(
+        fc.integer({ min: -3000, max: 100_000 }),
+        fc.constantFrom(...PING_KINDS),
+        fc.integer({ min: 0, max: 255 }),
+      ),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(pings, (sent) => {
+        let heartbeat = made({ maxDurationSeconds: 50 });
+        let expected: Heartbeat['verdict'] = null;
+        for (const [offsetMs, kind, status] of sent) {
+          const report = ping(kind, kind === 'exit' ? status : null);
+          const taken = takePing(heartbeat, report, START_MS + offsetMs);
+          if (taken.outcome === 'refused') return false;
+          if (taken.kept !== null && taken.kept.atMs <= heartbeat.heardAtMs) return false;
+          if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
+          heartbeat = taken.heartbeat;
+          if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;
+          if ((heartbeat.overrunAtMs !== null) !== (heartbeat.runStartedAtMs !== null)) return false;
+        }
+        return true;
+      }),
+    );
+    t.pass();
+  },
+);

@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { HeartbeatObservation } from '../../../core/heartbeat/observation.ts';
 import { judgeHeartbeat } from '../../../core/heartbeat/judge.ts';
+import type { HeartbeatObservation } from '../../../core/heartbeat/observation.ts';
 import { cleanPingBody, firstLineOf } from '../../../core/heartbeat/ping-body.ts';
 import type { Judgement } from '../../../core/verdict.ts';
 
@@ -11,16 +11,42 @@ const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation
   [{ sight: 'success' }, UP],
   [{ sight: 'success', firstLine: 'error: not really' }, UP],
   [{ sight: 'exit', exitStatus: 0 }, UP],
-  [{ sight: 'exit', exitStatus: 137 }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 137' }],
-  [{ sight: 'exit', exitStatus: 1, firstLine: 'disk full' }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 1: "disk full"' }],
+  [
+    { sight: 'exit', exitStatus: 137 },
+    { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 137' },
+  ],
+  [
+    { sight: 'exit', exitStatus: 1, firstLine: 'disk full' },
+    { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 1: "disk full"' },
+  ],
   [{ sight: 'fail' }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure' }],
-  [{ sight: 'fail', firstLine: 'no space left' }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure: "no space left"' }],
-  [{ sight: 'missed' }, { verdict: 'down', cause: 'heartbeat_missed', reason: 'No ping came in time: one is expected every 60 s and may be 30 s late' }],
-  [{ sight: 'overrun' }, { verdict: 'down', cause: 'heartbeat_overrun', reason: 'The job was started and did not end within 20 s' }],
+  [
+    { sight: 'fail', firstLine: 'no space left' },
+    { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure: "no space left"' },
+  ],
+  [
+    { sight: 'missed' },
+    {
+      verdict: 'down',
+      cause: 'heartbeat_missed',
+      reason: 'No ping came in time: one is expected every 60 s and may be 30 s late',
+    },
+  ],
+  [
+    { sight: 'overrun' },
+    { verdict: 'down', cause: 'heartbeat_overrun', reason: 'The job was started and did not end within 20 s' },
+  ],
 ];
 for (const [seen, expected] of CASES) {
   test(`${JSON.stringify(seen)} is ${expected.verdict}: ${expected.reason ?? 'nothing to say'}`, (t) => {
-    const observation: HeartbeatObservation = { type: 'heartbeat', startedAt: 0, latencyMs: null, exitStatus: null, firstLine: null, ...seen };
+    const observation: HeartbeatObservation = {
+      type: 'heartbeat',
+      startedAt: 0,
+      latencyMs: null,
+      exitStatus: null,
+      firstLine: null,
+      ...seen,
+    };
     t.deepEqual(judgeHeartbeat({ observation, settings: SETTINGS }), expected);
   });
 }

@@ -1,8 +1,11 @@
 import test from 'ava';
-import { ASSERTION_OPS, normaliseAssertion, OPS_BY_SOURCE } from '../../../core/http/assertions.ts';
-import type { AssertionInput } from '../../../core/http/assertions.ts';
-import { ASSERTION_SOURCES } from '../../../core/monitor.ts';
-import type { AssertionSource } from '../../../core/monitor.ts';
+import {
+  ASSERTION_OPS,
+  normaliseAssertion,
+  OPS_BY_SOURCE,
+  type AssertionInput,
+} from '../../../core/http/assertions.ts';
+import { ASSERTION_SOURCES, type AssertionSource } from '../../../core/monitor.ts';
 
 const anyPattern = (): boolean => true;
 
@@ -21,7 +24,11 @@ for (const source of ASSERTION_SOURCES) {
     test(`${source} ${op} is ${allowed ? 'accepted' : 'refused'}`, (t) => {
       const { value, ...place } = REST[source];
       const normalised = normaliseAssertion({ source, op, ...REST[source] }, anyPattern);
-      if (allowed) t.deepEqual(normalised, { ok: true, value: { source, op, ...(op !== 'exists' && { value }), ...place } as never });
+      if (allowed)
+        t.deepEqual(normalised, {
+          ok: true,
+          value: { source, op, ...(op !== 'exists' && { value }), ...place } as never,
+        });
       else t.regex(normalised.ok ? '' : normalised.message, /^op must be one of /);
     });
   }
@@ -61,20 +68,47 @@ for (const [what, { input, stored }] of Object.entries(NORMALISED)) {
 }
 
 const REFUSED: Record<string, { input: AssertionInput; message: RegExp }> = {
-  'an unknown source': { input: { source: 'body', op: 'contains', value: 'x' }, message: /^source must be one of .*text_body.* got "body"/ },
-  'a source that every object has': { input: { source: 'constructor', op: 'contains', value: 'x' }, message: /^source must/ },
-  'an unknown op': { input: { source: 'text_body', op: 'toString', value: 'x' }, message: /^op must be one of contains, not_contains, matches for text_body/ },
+  'an unknown source': {
+    input: { source: 'body', op: 'contains', value: 'x' },
+    message: /^source must be one of .*text_body.* got "body"/,
+  },
+  'a source that every object has': {
+    input: { source: 'constructor', op: 'contains', value: 'x' },
+    message: /^source must/,
+  },
+  'an unknown op': {
+    input: { source: 'text_body', op: 'toString', value: 'x' },
+    message: /^op must be one of contains, not_contains, matches for text_body/,
+  },
   'no value': { input: { source: 'text_body', op: 'contains' }, message: /^value is required for contains/ },
   'no path': { input: { source: 'json_body', op: 'exists' }, message: /^path is required for json_body/ },
   'a bad path': { input: { source: 'json_body', op: 'exists', path: 'a.b' }, message: /^path must start with \$/ },
   'no name': { input: { source: 'header', op: 'exists' }, message: /^name is required for header/ },
   'an empty name': { input: { source: 'header', op: 'exists', name: '' }, message: /^name must be a header name/ },
-  'a name with a blank': { input: { source: 'header', op: 'exists', name: 'X A' }, message: /^name must be a header name/ },
-  'a name with a colon': { input: { source: 'header', op: 'exists', name: 'X:A' }, message: /^name must be a header name/ },
-  'a name of 257 characters': { input: { source: 'header', op: 'exists', name: 'x'.repeat(257) }, message: /^name must have at most 256/ },
-  'a time that is no number': { input: { source: 'response_time', op: 'lt', value: 'fast' }, message: /^value must be a decimal number for response_time/ },
-  'a time with a unit': { input: { source: 'response_time', op: 'lt', value: '500ms' }, message: /^value must be a decimal/ },
-  'days in exponents': { input: { source: 'cert_expiry', op: 'gt', value: '1e1' }, message: /^value must be a decimal number for cert_expiry/ },
+  'a name with a blank': {
+    input: { source: 'header', op: 'exists', name: 'X A' },
+    message: /^name must be a header name/,
+  },
+  'a name with a colon': {
+    input: { source: 'header', op: 'exists', name: 'X:A' },
+    message: /^name must be a header name/,
+  },
+  'a name of 257 characters': {
+    input: { source: 'header', op: 'exists', name: 'x'.repeat(257) },
+    message: /^name must have at most 256/,
+  },
+  'a time that is no number': {
+    input: { source: 'response_time', op: 'lt', value: 'fast' },
+    message: /^value must be a decimal number for response_time/,
+  },
+  'a time with a unit': {
+    input: { source: 'response_time', op: 'lt', value: '500ms' },
+    message: /^value must be a decimal/,
+  },
+  'days in exponents': {
+    input: { source: 'cert_expiry', op: 'gt', value: '1e1' },
+    message: /^value must be a decimal number for cert_expiry/,
+  },
 };
 
 for (const [what, { input, message }] of Object.entries(REFUSED)) {

@@ -23,7 +23,22 @@ for (const [expression, { matches, refuses }] of Object.entries(GOOD)) {
   });
 }
 
-for (const expression of ['', ',', ' , ', '20x', '2000', '2x', 'xx', '2xxx', 'x2x', '200-299', '200 301', '-200', '2.0', '２００']) {
+for (const expression of [
+  '',
+  ',',
+  ' , ',
+  '20x',
+  '2000',
+  '2x',
+  'xx',
+  '2xxx',
+  'x2x',
+  '200-299',
+  '200 301',
+  '-200',
+  '2.0',
+  '２００',
+]) {
   test(`"${expression}" is refused with a message that names the field`, (t) => {
     const parsed = parseExpectedStatus(expression);
     t.false(parsed.ok);
@@ -48,19 +63,30 @@ const token = fc.oneof(
 const blank = fc.constantFrom('', ' ', '  ', '\t');
 
 test('blanks, empty parts and letter case change nothing', (t) => {
-  const tokens = fc.array(fc.tuple(blank, token, blank, fc.constantFrom(',', ',,', ', ,')), { minLength: 1, maxLength: 8 });
-  fc.assert(fc.property(tokens, fc.integer({ min: 100, max: 999 }), (parts, status) => {
-    const untidy = parseExpectedStatus(parts.map(([before, text, after, comma]) => `${before}${text}${after}${comma}`).join(''));
-    const tidy = parts.some(([, text]) => text === String(status) || text.toLowerCase() === `${String(status)[0]}xx`);
-    return untidy.ok && matchesStatus(untidy.value, status) === tidy;
-  }));
+  const tokens = fc.array(fc.tuple(blank, token, blank, fc.constantFrom(',', ',,', ', ,')), {
+    minLength: 1,
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(tokens, fc.integer({ min: 100, max: 999 }), (parts, status) => {
+      const untidy = parseExpectedStatus(
+        parts.map(([before, text, after, comma]) => `${before}${text}${after}${comma}`).join(''),
+      );
+      const tidy = parts.some(([, text]) => text === String(status) || text.toLowerCase() === `${String(status)[0]}xx`);
+      return untidy.ok && matchesStatus(untidy.value, status) === tidy;
+    }),
+  );
   t.pass();
 });
 
 test('any text at all is either read or refused, and what is read consists of codes and classes', (t) => {
-  fc.assert(fc.property(fc.string({ unit: fc.constantFrom('2', '0', 'x', 'X', ',', ' ', '-', 'é') }), (text) => {
-    const parsed = parseExpectedStatus(text);
-    return parsed.ok ? parsed.value.length > 0 && parsed.value.every((part) => /^(\d\d\d|\dxx)$/.test(part)) : parsed.message.length > 0;
-  }));
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('2', '0', 'x', 'X', ',', ' ', '-', 'é') }), (text) => {
+      const parsed = parseExpectedStatus(text);
+      return parsed.ok
+        ? parsed.value.length > 0 && parsed.value.every((part) => /^(\d\d\d|\dxx)$/.test(part))
+        : parsed.message.length > 0;
+    }),
+  );
   t.pass();
 });

@@ -10,5 +10,6 @@ test('a value is nested deeply from the 1001st level on, in arrays and in object
 });
 
 test('what is no array and no object is not nested, however long it is', (t) => {
-  for (const value of [null, 1, true, 'x'.repeat(10_000), [], {}, Array.from({ length: 100_000 }, () => [])]) t.false(isDeeplyNested(value));
+  for (const value of [null, 1, true, 'x'.repeat(10_000), [], {}, Array.from({ length: 100_000 }, () => [])])
+    t.false(isDeeplyNested(value));
 });

@@ -46,8 +46,19 @@ for (const [path, text] of Object.entries(FOUND)) {
 }
 
 const MISSING = [
-  '$.nothing', '$.status.length', '$.list.length', '$.list[2]', '$.list.0', '$[0]', '$.none.x', '$.constructor', '$.__proto__', '$.toString',
-  '$.status[0]', '$.count.toFixed', '$.off.x',
+  '$.nothing',
+  '$.status.length',
+  '$.list.length',
+  '$.list[2]',
+  '$.list.0',
+  '$[0]',
+  '$.none.x',
+  '$.constructor',
+  '$.__proto__',
+  '$.toString',
+  '$.status[0]',
+  '$.count.toFixed',
+  '$.off.x',
 ];
 
 for (const path of MISSING) {
@@ -59,8 +70,35 @@ for (const path of MISSING) {
 }
 
 const REFUSED = [
-  '', 'status', '.status', ' $', '$.', '$..status', '$status', '$.a.', '$.a..b', '$[]', '$[01]', '$[-1]', '$[1.5]', '$[a]', '$[0', "$['a]", "$['a'",
-  '$["a\']', "$['a\\n']", '$.*', '$[*]', '$.a b', '$.a ', '$[0:2]', "$['a','b']", '$[?(@.a)]', '$ .a', '$[9007199254740993000]', "$.a'b",
+  '',
+  'status',
+  '.status',
+  ' $',
+  '$.',
+  '$..status',
+  '$status',
+  '$.a.',
+  '$.a..b',
+  '$[]',
+  '$[01]',
+  '$[-1]',
+  '$[1.5]',
+  '$[a]',
+  '$[0',
+  "$['a]",
+  "$['a'",
+  '$["a\']',
+  "$['a\\n']",
+  '$.*',
+  '$[*]',
+  '$.a b',
+  '$.a ',
+  '$[0:2]',
+  "$['a','b']",
+  '$[?(@.a)]',
+  '$ .a',
+  '$[9007199254740993000]',
+  "$.a'b",
 ];
 
 for (const path of REFUSED) {
@@ -86,34 +124,45 @@ function quoted(key: string, quote: string): string {
 
 const step = fc.oneof(
   fc.nat({ max: 1_000_000 }).map((index) => ({ key: index, text: `[${index}]` })),
-  fc.string({ unit: 'grapheme' }).chain((key) => fc.constantFrom("'", '"').map((quote) => ({ key, text: quoted(key, quote) }))),
+  fc
+    .string({ unit: 'grapheme' })
+    .chain((key) => fc.constantFrom("'", '"').map((quote) => ({ key, text: quoted(key, quote) }))),
   fc.stringMatching(/^[A-Za-z_$@#:-][\w-]{0,5}$/).map((key) => ({ key, text: `.${key}` })),
 );
 
 test('whatever is written in the grammar is read back as the same steps', (t) => {
-  fc.assert(fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
-    const parsed = parseJsonPath(`$${steps.map(({ text }) => text).join('')}`);
-    return parsed.ok && JSON.stringify(parsed.value) === JSON.stringify(steps.map(({ key }) => key));
-  }));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
+      const parsed = parseJsonPath(`$${steps.map(({ text }) => text).join('')}`);
+      return parsed.ok && JSON.stringify(parsed.value) === JSON.stringify(steps.map(({ key }) => key));
+    }),
+  );
   t.pass();
 });
 
 test('a path to any value inside any document finds that value', (t) => {
-  fc.assert(fc.property(fc.jsonValue(), (document) => {
-    const json: unknown = JSON.parse(JSON.stringify(document));
-    return listPlaces(json, '$').every(({ path, value }) => {
-      const parsed = parseJsonPath(path);
-      return parsed.ok && readJsonPath(json, parsed.value) === value;
-    });
-  }));
+  fc.assert(
+    fc.property(fc.jsonValue(), (document) => {
+      const json: unknown = JSON.parse(JSON.stringify(document));
+      return listPlaces(json, '$').every(({ path, value }) => {
+        const parsed = parseJsonPath(path);
+        return parsed.ok && readJsonPath(json, parsed.value) === value;
+      });
+    }),
+  );
   t.pass();
 });
 
 test('any text at all is either read or refused, never an exception', (t) => {
-  fc.assert(fc.property(fc.string({ unit: fc.constantFrom('$', '.', '[', ']', "'", '"', '\\', 'a', '0', '1', ' ', '*') }), (text) => {
-    const parsed = parseJsonPath(`$${text}`);
-    return parsed.ok || parsed.message.startsWith('path must ');
-  }));
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('$', '.', '[', ']', "'", '"', '\\', 'a', '0', '1', ' ', '*') }),
+      (text) => {
+        const parsed = parseJsonPath(`$${text}`);
+        return parsed.ok || parsed.message.startsWith('path must ');
+      },
+    ),
+  );
   t.pass();
 });
 

@@ -1,7 +1,6 @@
 import test from 'ava';
+import { judgeHttp, looksAtBody, type HttpExpectation } from '../../../core/http/judge.ts';
 import type { HttpAnswered, HttpObservation } from '../../../core/http/observation.ts';
-import { judgeHttp, looksAtBody } from '../../../core/http/judge.ts';
-import type { HttpExpectation } from '../../../core/http/judge.ts';
 import type { Assertion } from '../../../core/monitor.ts';
 import type { Judgement } from '../../../core/verdict.ts';
 
@@ -12,9 +11,19 @@ const search = (pattern: string, text: string): boolean => new RegExp(pattern).t
 
 function answer(overrides: Partial<HttpAnswered> = {}): HttpAnswered {
   return {
-    type: 'http', outcome: 'answered', startedAt: STARTED_AT, latencyMs: 120,
+    type: 'http',
+    outcome: 'answered',
+    startedAt: STARTED_AT,
+    latencyMs: 120,
     phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
-    certificate: null, status: 200, headers: {}, body: null, bodyTruncated: false, bodyStart: null, hadSecrets: false, ...overrides,
+    certificate: null,
+    status: 200,
+    headers: {},
+    body: null,
+    bodyTruncated: false,
+    bodyStart: null,
+    hadSecrets: false,
+    ...overrides,
   };
 }
 
@@ -23,7 +32,11 @@ function certificate(days: number) {
 }
 
 function judge(expectation: Partial<HttpExpectation>, observation: HttpObservation): Judgement {
-  return judgeHttp({ target: { expectedStatus: '2xx', bodyMatch: null, checkSpec: {}, ...expectation }, observation, search });
+  return judgeHttp({
+    target: { expectedStatus: '2xx', bodyMatch: null, checkSpec: {}, ...expectation },
+    observation,
+    search,
+  });
 }
 
 function judgeAssertions(assertions: Assertion[], overrides: Partial<HttpAnswered>): Judgement {
@@ -39,8 +52,16 @@ test('an expected status with nothing else to look at is up', (t) => {
 });
 
 test('another status is down and the reason says both', (t) => {
-  t.deepEqual(judge({}, answer({ status: 503 })), { verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx' });
-  t.deepEqual(judge({ expectedStatus: '200,301' }, answer({ status: 302 })), { verdict: 'down', cause: 'status_302', reason: 'HTTP 302 instead of 200,301' });
+  t.deepEqual(judge({}, answer({ status: 503 })), {
+    verdict: 'down',
+    cause: 'status_503',
+    reason: 'HTTP 503 instead of 2xx',
+  });
+  t.deepEqual(judge({ expectedStatus: '200,301' }, answer({ status: 302 })), {
+    verdict: 'down',
+    cause: 'status_302',
+    reason: 'HTTP 302 instead of 200,301',
+  });
   t.like(judge({ expectedStatus: null }, answer({ status: 301 })), { cause: 'status_301' });
 });
 
@@ -48,14 +69,20 @@ test('body_match is a case-sensitive substring, and empty or null asks for nothi
   t.deepEqual(judge({ bodyMatch: 'All good' }, answer({ body: 'So: All good.' })), UP);
   t.deepEqual(judge({ bodyMatch: '' }, answer({ body: null })), UP);
   t.deepEqual(judge({ bodyMatch: 'All good' }, answer({ body: 'all good' })), {
-    verdict: 'down', cause: 'body_mismatch', reason: 'The body does not contain "All good"',
+    verdict: 'down',
+    cause: 'body_mismatch',
+    reason: 'The body does not contain "All good"',
   });
   t.like(judge({ bodyMatch: 'x' }, answer({ body: null })), { cause: 'body_mismatch' });
 });
 
 test('what failed before an answer is down with its own cause', (t) => {
   const failed = { ...answer(), outcome: 'failed', cause: 'conn_refused', reason: 'Connection refused' } as const;
-  t.deepEqual(judge({ expectedStatus: '5xx' }, failed), { verdict: 'down', cause: 'conn_refused', reason: 'Connection refused' });
+  t.deepEqual(judge({ expectedStatus: '5xx' }, failed), {
+    verdict: 'down',
+    cause: 'conn_refused',
+    reason: 'Connection refused',
+  });
 });
 
 for (const cause of ['blocked_target', 'unsupported'] as const) {
@@ -64,7 +91,10 @@ for (const cause of ['blocked_target', 'unsupported'] as const) {
   });
 }
 
-const JSON_BODY = '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,"deep": { "n": [9007199254740993, 1e21, 2.0, 7], "s": "\\u0041 1e5" },"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
+const JSON_BODY =
+  '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,"deep": ' +
+  '{ "n": [9007199254740993, 1e21, 2.0, 7], "s": "\\u0041 1e5" ' +
+  '},"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
 
 // [op, value, does it hold] by what is asked: each row is one line of D-22.
 const ON_JSON: [string, string, string | undefined, boolean][] = [
@@ -149,8 +179,15 @@ const ON_HEADERS: [string, string, string | undefined, boolean][] = [
 
 for (const [name, op, value, holds] of ON_HEADERS) {
   test(`header ${name} ${op} ${value ?? ''} ${holds ? 'holds' : 'fails'}`, (t) => {
-    const headers = { server: 'nginx', 'x-count': '10.0', 'x-id': '12345678901234567890', 'set-cookie': ['a=1', 'b=2'] };
-    const judgement = judgeAssertions([{ source: 'header', op, name, ...(value !== undefined && { value }) }], { headers });
+    const headers = {
+      server: 'nginx',
+      'x-count': '10.0',
+      'x-id': '12345678901234567890',
+      'set-cookie': ['a=1', 'b=2'],
+    };
+    const judgement = judgeAssertions([{ source: 'header', op, name, ...(value !== undefined && { value }) }], {
+      headers,
+    });
     if (holds) t.deepEqual(judgement, UP);
     else t.like(judgement, { verdict: 'down', cause: `assert_header_${op}` });
   });
@@ -160,22 +197,30 @@ test('text_body looks at the text as it is', (t) => {
   const body = 'Hello world';
   t.deepEqual(judgeAssertions([{ source: 'text_body', op: 'contains', value: 'world' }], { body }), UP);
   t.deepEqual(judgeAssertions([{ source: 'text_body', op: 'not_contains', value: 'World' }], { body }), UP);
-  t.like(judgeAssertions([{ source: 'text_body', op: 'not_contains', value: 'world' }], { body }), { cause: 'assert_text_body_not_contains' });
-  t.like(judgeAssertions([{ source: 'text_body', op: 'matches', value: '^world' }], { body }), { cause: 'assert_text_body_matches' });
+  t.like(judgeAssertions([{ source: 'text_body', op: 'not_contains', value: 'world' }], { body }), {
+    cause: 'assert_text_body_not_contains',
+  });
+  t.like(judgeAssertions([{ source: 'text_body', op: 'matches', value: '^world' }], { body }), {
+    cause: 'assert_text_body_matches',
+  });
 });
 
 test('a body that is no JSON, or cut short, fails and says so', (t) => {
   const exists: Assertion = { source: 'json_body', op: 'exists', path: '$' };
   t.like(judgeAssertions([exists], { body: '<html>' }), { verdict: 'down', reason: 'The body is not JSON' });
   t.like(judgeAssertions([exists], { body: '' }), { verdict: 'down', reason: 'The body is not JSON' });
-  t.like(judgeAssertions([exists], { body: '{"a":', bodyTruncated: true }), { reason: 'The body is too long to be read as JSON' });
+  t.like(judgeAssertions([exists], { body: '{"a":', bodyTruncated: true }), {
+    reason: 'The body is too long to be read as JSON',
+  });
 });
 
 test('a slow answer degrades, at the limit too', (t) => {
   const limit: Assertion = { source: 'response_time', op: 'lt', value: '200' };
   t.deepEqual(judgeAssertions([limit], { latencyMs: 199.9 }), UP);
   t.deepEqual(judgeAssertions([limit], { latencyMs: 200 }), {
-    verdict: 'degraded', cause: 'slow', reason: 'The answer took 200 ms, expected less than 200 ms',
+    verdict: 'degraded',
+    cause: 'slow',
+    reason: 'The answer took 200 ms, expected less than 200 ms',
   });
 });
 
@@ -183,17 +228,27 @@ test('a certificate near its end degrades; without one there is nothing to wait 
   const soon: Assertion = { source: 'cert_expiry', op: 'gt', value: '14' };
   t.deepEqual(judgeAssertions([soon], { certificate: certificate(14.5) }), UP);
   t.deepEqual(judgeAssertions([soon], { certificate: certificate(3.9) }), {
-    verdict: 'degraded', cause: 'cert_expiring', reason: 'The certificate expires in 3 days, expected more than 14 days',
+    verdict: 'degraded',
+    cause: 'cert_expiring',
+    reason: 'The certificate expires in 3 days, expected more than 14 days',
   });
   t.like(judgeAssertions([soon], { certificate: null }), {
-    verdict: 'degraded', cause: 'cert_expiring', reason: 'There is no certificate: the answer came without TLS',
+    verdict: 'degraded',
+    cause: 'cert_expiring',
+    reason: 'There is no certificate: the answer came without TLS',
   });
 });
 
-test('the opposite limits keep the family\'s cause', (t) => {
-  t.like(judgeAssertions([{ source: 'response_time', op: 'gt', value: '500' }], {}), { verdict: 'degraded', cause: 'assert_response_time_gt' });
+test("the opposite limits keep the family's cause", (t) => {
+  t.like(judgeAssertions([{ source: 'response_time', op: 'gt', value: '500' }], {}), {
+    verdict: 'degraded',
+    cause: 'assert_response_time_gt',
+  });
   const lt: Assertion = { source: 'cert_expiry', op: 'lt', value: '90' };
-  t.like(judgeAssertions([lt], { certificate: certificate(100) }), { verdict: 'degraded', cause: 'assert_cert_expiry_lt' });
+  t.like(judgeAssertions([lt], { certificate: certificate(100) }), {
+    verdict: 'degraded',
+    cause: 'assert_cert_expiry_lt',
+  });
 });
 
 test('the order is status, body_match, content assertions as listed, and only then what degrades', (t) => {
@@ -208,8 +263,14 @@ test('the order is status, body_match, content assertions as listed, and only th
   t.like(judge(target, answer({ body: '' })), { cause: 'body_mismatch' });
   t.like(judge(target, answer({ body: 'needle' })), { verdict: 'down', cause: 'assert_text_body_contains' });
   t.like(judge(target, answer({ body: 'needle first' })), { verdict: 'down', cause: 'assert_header_exists' });
-  t.like(judge(target, answer({ body: 'needle first', headers: { 'x-second': '' } })), { verdict: 'degraded', cause: 'slow' });
-  t.like(judge(target, answer({ body: 'needle first', headers: { 'x-second': '' }, latencyMs: 0.5 })), { verdict: 'degraded', cause: 'cert_expiring' });
+  t.like(judge(target, answer({ body: 'needle first', headers: { 'x-second': '' } })), {
+    verdict: 'degraded',
+    cause: 'slow',
+  });
+  t.like(judge(target, answer({ body: 'needle first', headers: { 'x-second': '' }, latencyMs: 0.5 })), {
+    verdict: 'degraded',
+    cause: 'cert_expiring',
+  });
 });
 
 test('a reason never repeats what was found in a body or header', (t) => {
@@ -246,7 +307,13 @@ test('a body is needed by body_match and body assertions only', (t) => {
   t.false(looksAtBody(none));
   t.false(looksAtBody({ ...none, bodyMatch: '' }));
   t.true(looksAtBody({ ...none, bodyMatch: 'x' }));
-  for (const [source, needed] of [['text_body', true], ['json_body', true], ['header', false], ['response_time', false], ['cert_expiry', false]] as const) {
+  for (const [source, needed] of [
+    ['text_body', true],
+    ['json_body', true],
+    ['header', false],
+    ['response_time', false],
+    ['cert_expiry', false],
+  ] as const) {
     t.is(looksAtBody({ ...none, checkSpec: { assertions: [{ source, op: 'lt' }] } }), needed, source);
   }
 });

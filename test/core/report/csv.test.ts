@@ -3,16 +3,37 @@ import type { ReportMonitor } from '../../../core/report/content.ts';
 import { renderReportCsv } from '../../../core/report/csv.ts';
 
 const MONITOR: ReportMonitor = {
-  id: 'mon_1', name: 'Shop', type: 'http', uptime_percent: 99.947, sla_target: 99.99, sla_met: false, error_budget_seconds: -260, down_seconds: 320, degraded_seconds: 0,
-  unknown_seconds: 5, paused_seconds: 0, incidents: 1, longest_incident_seconds: 320, mttr_seconds: null, checks: 30_240, response_ms: { p50: 84.5, p95: 210, p99: null },
+  id: 'mon_1',
+  name: 'Shop',
+  type: 'http',
+  uptime_percent: 99.947,
+  sla_target: 99.99,
+  sla_met: false,
+  error_budget_seconds: -260,
+  down_seconds: 320,
+  degraded_seconds: 0,
+  unknown_seconds: 5,
+  paused_seconds: 0,
+  incidents: 1,
+  longest_incident_seconds: 320,
+  mttr_seconds: null,
+  checks: 30_240,
+  response_ms: { p50: 84.5, p95: 210, p99: null },
 };
 const HEADER =
   'id,name,type,uptime_percent,sla_target,sla_met,error_budget_seconds,down_seconds,degraded_seconds,unknown_seconds,paused_seconds,incidents,longest_incident_seconds,mttr_seconds,checks,response_ms_p50,response_ms_p95,response_ms_p99';
 
-test('a report is a header and a line for each monitor, each ended by CRLF; null is empty and a negative number stays one', (t) => {
-  t.is(renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]), `${[HEADER, ...['mon_1', 'mon_2'].map((id) => `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,`)].join('\r\n')}\r\n`);
-  t.is(renderReportCsv([]), `${HEADER}\r\n`);
-});
+test(
+  'a report is a header and a line for each monitor, each ended by CRLF; null is empty and a negative number stays ' +
+    'one',
+  (t) => {
+    t.is(
+      renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]),
+      `${[HEADER, ...['mon_1', 'mon_2'].map((id) => `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,`)].join('\r\n')}\r\n`,
+    );
+    t.is(renderReportCsv([]), `${HEADER}\r\n`);
+  },
+);
 
 const NAMES: readonly (readonly [string, string])[] = [
   ['a,b', '"a,b"'],
@@ -28,8 +49,8 @@ const NAMES: readonly (readonly [string, string])[] = [
   ['-5', "'-5"],
   ['@SUM(A1)', "'@SUM(A1)"],
   ['\tx', "'\tx"],
-  ['\rx', "\"'\rx\""],
-  ['\n=1', "\"'\n'=1\""],
+  ['\rx', '"\'\rx"'],
+  ['\n=1', '"\'\n\'=1"'],
   ['\uFF1D1+1', "'\uFF1D1+1"],
   ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
   ['a=b', 'a=b'],
@@ -37,6 +58,9 @@ const NAMES: readonly (readonly [string, string])[] = [
 ];
 for (const [name, cell] of NAMES) {
   test(`the name ${JSON.stringify(name)} becomes the cell ${JSON.stringify(cell)}`, (t) => {
-    t.is(renderReportCsv([{ ...MONITOR, name }]).slice(HEADER.length + 2), `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,\r\n`);
+    t.is(
+      renderReportCsv([{ ...MONITOR, name }]).slice(HEADER.length + 2),
+      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,\r\n`,
+    );
   });
 }

@@ -1,10 +1,14 @@
 import test from 'ava';
-import { judgeTcp } from '../../../core/transport/judge-tcp.ts';
 import type { TransportSpec } from '../../../core/monitor.ts';
+import { judgeTcp } from '../../../core/transport/judge-tcp.ts';
 import type { TcpAnswer, TcpObservation } from '../../../core/transport/tcp-observation.ts';
 import type { FixedCause, Judgement } from '../../../core/verdict.ts';
 
-const MEASURED = { type: 'tcp', startedAt: 0, phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null } } as const;
+const MEASURED = {
+  type: 'tcp',
+  startedAt: 0,
+  phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
+} as const;
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 function judge(observation: TcpObservation, transport?: TransportSpec): Judgement {
@@ -28,33 +32,63 @@ test('a connection is up where no answer is expected', (t) => {
 test('an answer that contains what is expected is up, in the very case', (t) => {
   t.deepEqual(judge(answered('220 mail ESMTP\r\n'), { expect: 'ESMTP' }), UP);
   t.deepEqual(judge(answered('+PONG\r\n'), { expect: 'PONG', expectMode: 'contains' }), UP);
-  t.deepEqual(judge(answered('+pong\r\n'), { expect: 'PONG' }), { verdict: 'down', cause: 'tcp_mismatch', reason: 'The answer does not contain "PONG"' });
+  t.deepEqual(judge(answered('+pong\r\n'), { expect: 'PONG' }), {
+    verdict: 'down',
+    cause: 'tcp_mismatch',
+    reason: 'The answer does not contain "PONG"',
+  });
 });
 
 test('under regex the pattern is searched for, and otherwise its characters stand for themselves', (t) => {
   t.deepEqual(judge(answered('SSH-2.0-x'), { expect: '^SSH-2\\.', expectMode: 'regex' }), UP);
-  t.deepEqual(judge(answered('HTTP/1.1 400'), { expect: '^SSH-2\\.', expectMode: 'regex' }), { verdict: 'down', cause: 'tcp_mismatch', reason: 'The answer does not match "^SSH-2\\."' });
+  t.deepEqual(judge(answered('HTTP/1.1 400'), { expect: '^SSH-2\\.', expectMode: 'regex' }), {
+    verdict: 'down',
+    cause: 'tcp_mismatch',
+    reason: 'The answer does not match "^SSH-2\\."',
+  });
   t.like(judge(answered('aaa'), { expect: 'a+' }), { cause: 'tcp_mismatch' });
 });
 
 test('beside a payload in hex what is expected are bytes, a pattern stays text, and digits that are no hex are text', (t) => {
-  const hex = (expect: string, expectMode: 'contains' | 'regex' = 'contains') => judge(connected({ text: '�ab', bytes: 'ÿab', byteLength: 3, end: 'closed' }), { payloadEncoding: 'hex', expect, expectMode }).verdict;
-  t.deepEqual(['ff', 'FF61', '6162', 'ff62', 'ab', 'b'].map((expect) => hex(expect)), ['up', 'up', 'up', 'down', 'down', 'up']);
+  const hex = (expect: string, expectMode: 'contains' | 'regex' = 'contains') =>
+    judge(connected({ text: '�ab', bytes: 'ÿab', byteLength: 3, end: 'closed' }), {
+      payloadEncoding: 'hex',
+      expect,
+      expectMode,
+    }).verdict;
+  t.deepEqual(
+    ['ff', 'FF61', '6162', 'ff62', 'ab', 'b'].map((expect) => hex(expect)),
+    ['up', 'up', 'up', 'down', 'down', 'up'],
+  );
   t.deepEqual([hex('^.ab$', 'regex'), hex('ff61', 'regex')], ['up', 'down']);
 });
 
 test('silence is told from a wrong answer, and a closed connection from a passed deadline', (t) => {
-  const silent = (end: TcpAnswer['end']) => judge(connected({ text: '', bytes: '', byteLength: 0, end }), { expect: 'x' });
-  t.deepEqual(silent('deadline'), { verdict: 'down', cause: 'tcp_no_banner', reason: 'Connected, but nothing arrived in time' });
-  t.deepEqual(silent('closed'), { verdict: 'down', cause: 'tcp_no_banner', reason: 'The connection was closed before anything arrived' });
+  const silent = (end: TcpAnswer['end']) =>
+    judge(connected({ text: '', bytes: '', byteLength: 0, end }), { expect: 'x' });
+  t.deepEqual(silent('deadline'), {
+    verdict: 'down',
+    cause: 'tcp_no_banner',
+    reason: 'Connected, but nothing arrived in time',
+  });
+  t.deepEqual(silent('closed'), {
+    verdict: 'down',
+    cause: 'tcp_no_banner',
+    reason: 'The connection was closed before anything arrived',
+  });
 });
 
 test('silence is no answer even for a pattern that is found in an empty text', (t) => {
-  t.like(judge(connected({ text: '', bytes: '', byteLength: 0, end: 'closed' }), { expect: '.*', expectMode: 'regex' }), { cause: 'tcp_no_banner' });
+  t.like(
+    judge(connected({ text: '', bytes: '', byteLength: 0, end: 'closed' }), { expect: '.*', expectMode: 'regex' }),
+    { cause: 'tcp_no_banner' },
+  );
 });
 
 test('half a character is an answer that differs', (t) => {
-  t.like(judge(connected({ text: '', bytes: 'Ã', byteLength: 1, end: 'closed' }), { expect: 'é' }), { cause: 'tcp_mismatch' });
+  t.like(judge(connected({ text: '', bytes: 'Ã', byteLength: 1, end: 'closed' }), { expect: 'é' }), {
+    cause: 'tcp_mismatch',
+  });
 });
 
 test('a reason says what was expected, shortened, and nothing of what came', (t) => {
@@ -63,8 +97,13 @@ test('a reason says what was expected, shortened, and nothing of what came', (t)
 });
 
 const FAILURES: [FixedCause, Judgement['verdict']][] = [
-  ['conn_refused', 'down'], ['conn_error', 'down'], ['timeout', 'down'], ['dns_nxdomain', 'down'], ['dns_error', 'down'],
-  ['blocked_target', 'none'], ['unsupported', 'none'],
+  ['conn_refused', 'down'],
+  ['conn_error', 'down'],
+  ['timeout', 'down'],
+  ['dns_nxdomain', 'down'],
+  ['dns_error', 'down'],
+  ['blocked_target', 'none'],
+  ['unsupported', 'none'],
 ];
 for (const [cause, verdict] of FAILURES) {
   test(`${cause} is ${verdict === 'none' ? 'no vote' : verdict}`, (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { judgeUdp } from '../../../core/transport/judge-udp.ts';
 import type { TransportSpec } from '../../../core/monitor.ts';
+import { judgeUdp } from '../../../core/transport/judge-udp.ts';
 import type { UdpObservation } from '../../../core/transport/udp-observation.ts';
 import type { FixedCause, Judgement } from '../../../core/verdict.ts';
 
@@ -24,8 +24,16 @@ test('any reply is up where none is described, the empty one included', (t) => {
 test('a reply is held against what is expected', (t) => {
   t.deepEqual(judge(replied('pong 1'), { expect: 'pong' }), UP);
   t.deepEqual(judge(replied('pong 1'), { expect: 'pong \\d', expectMode: 'regex' }), UP);
-  t.deepEqual(judge(replied('pong 1'), { expect: 'PONG' }), { verdict: 'down', cause: 'udp_mismatch', reason: 'The reply does not contain "PONG"' });
-  t.deepEqual(judge(replied('pong'), { expect: 'pong \\d', expectMode: 'regex' }), { verdict: 'down', cause: 'udp_mismatch', reason: 'The reply does not match "pong \\d"' });
+  t.deepEqual(judge(replied('pong 1'), { expect: 'PONG' }), {
+    verdict: 'down',
+    cause: 'udp_mismatch',
+    reason: 'The reply does not contain "PONG"',
+  });
+  t.deepEqual(judge(replied('pong'), { expect: 'pong \\d', expectMode: 'regex' }), {
+    verdict: 'down',
+    cause: 'udp_mismatch',
+    reason: 'The reply does not match "pong \\d"',
+  });
 });
 
 test('an empty reply differs from an expected one: it is a reply all the same', (t) => {
@@ -33,14 +41,34 @@ test('an empty reply differs from an expected one: it is a reply all the same', 
 });
 
 test('no reply is down whether anything was expected or not, and a closed port is told from silence', (t) => {
-  const silent = (isRefused: boolean): UdpObservation => ({ ...MEASURED, outcome: 'silent', latencyMs: null, isRefused });
+  const silent = (isRefused: boolean): UdpObservation => ({
+    ...MEASURED,
+    outcome: 'silent',
+    latencyMs: null,
+    isRefused,
+  });
   t.deepEqual(judge(silent(false)), { verdict: 'down', cause: 'udp_no_reply', reason: 'No reply came in time' });
-  t.deepEqual(judge(silent(true), { expect: 'x' }), { verdict: 'down', cause: 'udp_no_reply', reason: 'Port unreachable: nobody listens there' });
+  t.deepEqual(judge(silent(true), { expect: 'x' }), {
+    verdict: 'down',
+    cause: 'udp_no_reply',
+    reason: 'Port unreachable: nobody listens there',
+  });
 });
 
-const FAILURES: [FixedCause, Judgement['verdict']][] = [['conn_error', 'down'], ['timeout', 'down'], ['dns_nxdomain', 'down'], ['dns_error', 'down'], ['blocked_target', 'none'], ['unsupported', 'none']];
+const FAILURES: [FixedCause, Judgement['verdict']][] = [
+  ['conn_error', 'down'],
+  ['timeout', 'down'],
+  ['dns_nxdomain', 'down'],
+  ['dns_error', 'down'],
+  ['blocked_target', 'none'],
+  ['unsupported', 'none'],
+];
 for (const [cause, verdict] of FAILURES) {
   test(`${cause} is ${verdict === 'none' ? 'no vote' : verdict}`, (t) => {
-    t.deepEqual(judge({ ...MEASURED, outcome: 'failed', latencyMs: null, cause, reason: 'why' }), { verdict, cause, reason: 'why' });
+    t.deepEqual(judge({ ...MEASURED, outcome: 'failed', latencyMs: null, cause, reason: 'why' }), {
+      verdict,
+      cause,
+      reason: 'why',
+    });
   });
 }

@@ -1,7 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { decodePayload, MAX_PAYLOAD_BYTES } from '../../../core/transport/payload.ts';
-import type { PayloadEncoding } from '../../../core/transport/payload.ts';
+import { decodePayload, MAX_PAYLOAD_BYTES, type PayloadEncoding } from '../../../core/transport/payload.ts';
 
 /** The bytes in hexadecimal digits, or the message of the refusal. */
 function decode(payload: string, encoding: PayloadEncoding): string {
@@ -24,7 +23,8 @@ const UTF8: [payload: string, hex: string][] = [
   [String.raw`\x00\x00\x00\x08\x04\xd2\x16\x2f`, '0000000804d2162f'],
 ];
 for (const [payload, hex] of UTF8) {
-  test(`the utf8 payload ${JSON.stringify(payload)} is ${hex === '' ? 'no byte' : hex}`, (t) => t.is(decode(payload, 'utf8'), hex));
+  test(`the utf8 payload ${JSON.stringify(payload)} is ${hex === '' ? 'no byte' : hex}`, (t) =>
+    t.is(decode(payload, 'utf8'), hex));
 }
 
 const BROKEN: [payload: string, character: number][] = [
@@ -41,32 +41,48 @@ const BROKEN: [payload: string, character: number][] = [
 ];
 for (const [payload, character] of BROKEN) {
   test(`the utf8 payload ${JSON.stringify(payload)} is refused by the place of its escape, without a word of it`, (t) => {
-    t.is(decode(payload, 'utf8'), String.raw`must have only the escapes \r, \n, \t, \\ and \xHH with two hexadecimal digits, got another at character ${character}`);
+    t.is(
+      decode(payload, 'utf8'),
+      String.raw`must have only the escapes \r, \n, \t, \\ and \xHH with two hexadecimal digits, got another at character ${character}`,
+    );
   });
 }
 
 for (const payload of ['0', '0g', '00 ff', '0x00', 'é', '\\x00', '００']) {
-  test(`the hex payload ${JSON.stringify(payload)} is refused`, (t) => t.is(decode(payload, 'hex'), 'must be pairs of hexadecimal digits, got something else'));
+  test(`the hex payload ${JSON.stringify(payload)} is refused`, (t) =>
+    t.is(decode(payload, 'hex'), 'must be pairs of hexadecimal digits, got something else'));
 }
 
 test('hexadecimal digits of either case stand for the bytes that they name', (t) => {
-  fc.assert(fc.property(fc.uint8Array(), fc.boolean(), (bytes, isUpper) => {
-    const hex = Buffer.from(bytes).toString('hex');
-    t.is(decode(isUpper ? hex.toUpperCase() : hex, 'hex'), hex);
-  }));
+  fc.assert(
+    fc.property(fc.uint8Array(), fc.boolean(), (bytes, isUpper) => {
+      const hex = Buffer.from(bytes).toString('hex');
+      t.is(decode(isUpper ? hex.toUpperCase() : hex, 'hex'), hex);
+    }),
+  );
 });
 
 test('any bytes can be written with escapes alone', (t) => {
-  fc.assert(fc.property(fc.uint8Array(), (bytes) => {
-    const hex = Buffer.from(bytes).toString('hex');
-    t.is(decode(hex.replaceAll(/../g, (pair) => `\\x${pair}`), 'utf8'), hex);
-  }));
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      const hex = Buffer.from(bytes).toString('hex');
+      t.is(
+        decode(
+          hex.replaceAll(/../g, (pair) => `\\x${pair}`),
+          'utf8',
+        ),
+        hex,
+      );
+    }),
+  );
 });
 
 test('any text is its UTF-8 bytes once its backslashes are doubled', (t) => {
-  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => {
-    t.is(decode(text.replaceAll('\\', '\\\\'), 'utf8'), Buffer.from(text).toString('hex'));
-  }));
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      t.is(decode(text.replaceAll('\\', '\\\\'), 'utf8'), Buffer.from(text).toString('hex'));
+    }),
+  );
 });
 
 test('a payload is as long as one datagram can be and no longer, counted in bytes', (t) => {

@@ -1,7 +1,6 @@
 import test from 'ava';
-import { blame, findCulprits } from '../../../core/vendor/dependencies.ts';
-import type { Dependency } from '../../../core/vendor/dependencies.ts';
 import type { Change } from '../../../core/change.ts';
+import { blame, findCulprits, type Dependency } from '../../../core/vendor/dependencies.ts';
 
 const CHANGE: Change = {
   from: 'up',
@@ -23,8 +22,14 @@ const DEPENDENCIES: Dependency[] = [
 
 test('vendors that are down or degraded may explain that a monitor goes down, those that are down first', (t) => {
   const culprits = findCulprits(CHANGE, DEPENDENCIES);
-  t.deepEqual(culprits.map(({ id }) => id), ['mon_3', 'mon_2']);
-  t.deepEqual(blame(CHANGE, culprits), { ...CHANGE, reason: 'HTTP 503 instead of 2xx. What it depends on is not well either: AWS is down, GitHub is degraded' });
+  t.deepEqual(
+    culprits.map(({ id }) => id),
+    ['mon_3', 'mon_2'],
+  );
+  t.deepEqual(blame(CHANGE, culprits), {
+    ...CHANGE,
+    reason: 'HTTP 503 instead of 2xx. What it depends on is not well either: AWS is down, GitHub is degraded',
+  });
 });
 
 test('no other change is explained by vendors, and no change is altered without any', (t) => {
@@ -33,6 +38,10 @@ test('no other change is explained by vendors, and no change is altered without 
 });
 
 test('only three of many are named', (t) => {
-  const many = Array.from({ length: 5 }, (_, index) => ({ id: `mon_${index}`, name: `Vendor ${index}`, state: 'down' as const }));
+  const many = Array.from({ length: 5 }, (_, index) => ({
+    id: `mon_${index}`,
+    name: `Vendor ${index}`,
+    state: 'down' as const,
+  }));
   t.true(blame(CHANGE, many).reason?.endsWith('Vendor 0 is down, Vendor 1 is down, Vendor 2 is down and 2 more'));
 });

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { listVendorDocuments } from '../../../core/vendor/document.ts';
-import { findVendorPage } from '../../../core/vendor/page.ts';
 import { parseTarget } from '../../../core/targets.ts';
 import { VENDORS } from '../../../core/vendor/catalogue.ts';
+import { listVendorDocuments } from '../../../core/vendor/document.ts';
+import { findVendorPage } from '../../../core/vendor/page.ts';
 
 test('the catalogue has at least 60 vendors, each with an id that a target can be and a host of its own', (t) => {
   t.true(VENDORS.length >= 60);
@@ -18,14 +18,18 @@ test('every vendor has pages that can be asked for', (t) => {
   for (const { id } of VENDORS) {
     const page = findVendorPage(id);
     if (page === null) return t.fail(id);
-    for (const { url } of listVendorDocuments(page, ['ec2:us-east-1', 'iam:global']).flat()) t.is(URL.parse(url)?.href, url);
+    for (const { url } of listVendorDocuments(page, ['ec2:us-east-1', 'iam:global']).flat())
+      t.is(URL.parse(url)?.href, url);
   }
   return t.pass();
 });
 
 test('the documents list the whole catalogue', async (t) => {
   const text = await readFile(new URL('../../../docs/monitors.md', import.meta.url), 'utf8');
-  t.deepEqual(VENDORS.map(({ id }) => id).filter((id) => !text.includes(`\`${id}\``)), []);
+  t.deepEqual(
+    VENDORS.map(({ id }) => id).filter((id) => !text.includes(`\`${id}\``)),
+    [],
+  );
 });
 
 const PAGES: [target: string, vendorId: string | null, probeUrl?: string][] = [
@@ -39,10 +43,22 @@ const PAGES: [target: string, vendorId: string | null, probeUrl?: string][] = [
   ['google-cloud', 'google-cloud', 'https://status.cloud.google.com/incidents.json'],
   ['azure', 'azure', 'https://azure.status.microsoft/en-us/status/feed/'],
   ['https://status.shop.example', 'status.shop.example', 'https://status.shop.example/api/v2/summary.json'],
-  ['https://status.shop.example/api/v2/summary.json?x=1#y', 'status.shop.example', 'https://status.shop.example/api/v2/summary.json'],
+  [
+    'https://status.shop.example/api/v2/summary.json?x=1#y',
+    'status.shop.example',
+    'https://status.shop.example/api/v2/summary.json',
+  ],
   ['http://127.0.0.1:8080/shop/', '127.0.0.1:8080', 'http://127.0.0.1:8080/shop/api/v2/summary.json'],
-  ['https://status.shop.example/shop/history.rss', 'status.shop.example', 'https://status.shop.example/shop/api/v2/summary.json'],
-  ['https://www.githubstatus.com:8443/', 'www.githubstatus.com:8443', 'https://www.githubstatus.com:8443/api/v2/summary.json'],
+  [
+    'https://status.shop.example/shop/history.rss',
+    'status.shop.example',
+    'https://status.shop.example/shop/api/v2/summary.json',
+  ],
+  [
+    'https://www.githubstatus.com:8443/',
+    'www.githubstatus.com:8443',
+    'https://www.githubstatus.com:8443/api/v2/summary.json',
+  ],
   ['gihub', null],
   ['ftp://www.githubstatus.com', null],
   ['', null],
@@ -58,9 +74,13 @@ for (const [target, vendorId, probeUrl] of PAGES) {
 test('AWS is read from its events, and from the feeds of a few components where these cannot be read', (t) => {
   const page = findVendorPage('aws');
   if (page === null) return t.fail();
-  const urls = (components: string[]) => listVendorDocuments(page, components).map((group) => group.map(({ url }) => url));
+  const urls = (components: string[]) =>
+    listVendorDocuments(page, components).map((group) => group.map(({ url }) => url));
   const events = ['https://health.aws.amazon.com/public/currentevents'];
-  t.deepEqual(urls(['ec2:us-east-1', 'iam:global']), [events, ['https://status.aws.amazon.com/rss/ec2-us-east-1.rss', 'https://status.aws.amazon.com/rss/iam.rss']]);
+  t.deepEqual(urls(['ec2:us-east-1', 'iam:global']), [
+    events,
+    ['https://status.aws.amazon.com/rss/ec2-us-east-1.rss', 'https://status.aws.amazon.com/rss/iam.rss'],
+  ]);
   return t.deepEqual(urls(Array.from({ length: 11 }, () => 'ec2:us-east-1')), [events]);
 });
 

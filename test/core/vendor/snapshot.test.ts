@@ -1,6 +1,5 @@
 import test from 'ava';
-import { mergeSnapshots, overallOf, worstState } from '../../../core/vendor/snapshot.ts';
-import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
+import { mergeSnapshots, overallOf, worstState, type VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 
 const EMPTY: VendorSnapshot = { name: null, overall: null, components: [], listsAll: false, events: [] };
 
@@ -19,13 +18,29 @@ test('a vendor has a major outage only when all of its parts have one', (t) => {
 
 test('of a component that two documents know the worse state counts, and one full list makes the page complete', (t) => {
   const merged = mergeSnapshots([
-    { ...EMPTY, overall: 'degraded', components: [{ id: 'a', name: 'A', state: 'major' }], events: [{ title: 'x', componentIds: ['a'] }] },
-    { ...EMPTY, name: 'Shop', components: [{ id: 'a', name: 'A', state: 'operational' }, { id: 'b', name: 'B', state: 'operational' }], listsAll: true },
+    {
+      ...EMPTY,
+      overall: 'degraded',
+      components: [{ id: 'a', name: 'A', state: 'major' }],
+      events: [{ title: 'x', componentIds: ['a'] }],
+    },
+    {
+      ...EMPTY,
+      name: 'Shop',
+      components: [
+        { id: 'a', name: 'A', state: 'operational' },
+        { id: 'b', name: 'B', state: 'operational' },
+      ],
+      listsAll: true,
+    },
   ]);
   t.deepEqual(merged, {
     name: 'Shop',
     overall: 'degraded',
-    components: [{ id: 'a', name: 'A', state: 'major' }, { id: 'b', name: 'B', state: 'operational' }],
+    components: [
+      { id: 'a', name: 'A', state: 'major' },
+      { id: 'b', name: 'B', state: 'operational' },
+    ],
     listsAll: true,
     events: [{ title: 'x', componentIds: ['a'] }],
   });

@@ -9,7 +9,13 @@ test.afterEach.always(() => nock.cleanAll());
 
 const PATH = '/services/T1/B1/s3cr3t';
 const URL_OF_CHANNEL = `https://hooks.slack.com${PATH}`;
-const MESSAGE: ChatMessage = { tone: 'bad', title: 'Down: Shop', text: 'HTTP 503 instead of 2xx', facts: [], link: null };
+const MESSAGE: ChatMessage = {
+  tone: 'bad',
+  title: 'Down: Shop',
+  text: 'HTTP 503 instead of 2xx',
+  facts: [],
+  link: null,
+};
 const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
 const attempt = (url = URL_OF_CHANNEL) => attemptSlack(url, MESSAGE, sending);
 const webhook = () => nock('https://hooks.slack.com').post(PATH);
@@ -19,8 +25,19 @@ test.serial('a message is posted as JSON with blocks and a text for notification
   nock('https://hooks.slack.com', { reqheaders: { 'content-type': 'application/json; charset=utf-8' } })
     .post(PATH, (body: Record<string, unknown>) => bodies.push(body) > 0)
     .reply(200, 'ok');
-  t.like(await attempt(), { outcome: 'delivered', statusCode: 200, error: null, response: 'ok', retryAfterMs: null, channelProblem: null, movedTo: null });
-  t.like(bodies[0], { text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx', blocks: [{ type: 'header' }, { type: 'rich_text' }] });
+  t.like(await attempt(), {
+    outcome: 'delivered',
+    statusCode: 200,
+    error: null,
+    response: 'ok',
+    retryAfterMs: null,
+    channelProblem: null,
+    movedTo: null,
+  });
+  t.like(bodies[0], {
+    text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx',
+    blocks: [{ type: 'header' }, { type: 'rich_text' }],
+  });
 });
 
 const GONE: readonly [status: number, word: string, meaning: RegExp][] = [
@@ -43,10 +60,20 @@ for (const [status, word, meaning] of GONE) {
   });
 }
 
-for (const [status, word] of [[400, 'invalid_payload'], [400, 'too_many_attachments'], [302, ''], [413, '']] as const) {
+for (const [status, word] of [
+  [400, 'invalid_payload'],
+  [400, 'too_many_attachments'],
+  [302, ''],
+  [413, ''],
+] as const) {
   test.serial(`${status} "${word}" fails this message and says nothing of the channel`, async (t) => {
     webhook().reply(status, word);
-    t.like(await attempt(), { outcome: 'failed', statusCode: status, error: `Slack answered ${status}`, channelProblem: null });
+    t.like(await attempt(), {
+      outcome: 'failed',
+      statusCode: status,
+      error: `Slack answered ${status}`,
+      channelProblem: null,
+    });
   });
 }
 
@@ -60,10 +87,13 @@ const WAITS: readonly [retryAfter: string | undefined, waitMs: number | null][] 
   ['Wed, 21 Oct 2026 07:28:00 GMT', null],
 ];
 for (const [retryAfter, retryAfterMs] of WAITS) {
-  test.serial(`429 with Retry-After ${retryAfter ?? 'missing'} is retried after ${retryAfterMs ?? 'the usual'} ms`, async (t) => {
-    webhook().reply(429, 'rate_limited', retryAfter === undefined ? {} : { 'Retry-After': retryAfter });
-    t.like(await attempt(), { outcome: 'retry', statusCode: 429, retryAfterMs, channelProblem: null });
-  });
+  test.serial(
+    `429 with Retry-After ${retryAfter ?? 'missing'} is retried after ${retryAfterMs ?? 'the usual'} ms`,
+    async (t) => {
+      webhook().reply(429, 'rate_limited', retryAfter === undefined ? {} : { 'Retry-After': retryAfter });
+      t.like(await attempt(), { outcome: 'retry', statusCode: 429, retryAfterMs, channelProblem: null });
+    },
+  );
 }
 
 for (const status of [500, 502, 503]) {
@@ -79,12 +109,21 @@ test.serial('a connection that breaks is retried', async (t) => {
 });
 
 test.serial('a webhook anywhere but at Slack is not called', async (t) => {
-  for (const url of ['http://127.0.0.1:6379/', 'https://example.com/services/T/B/x', 'http://hooks.slack.com/services/T/B/x']) {
-    t.like(await attempt(url), { outcome: 'failed', statusCode: null, error: 'The webhook of the channel is not at hooks.slack.com', channelProblem: null });
+  for (const url of [
+    'http://127.0.0.1:6379/',
+    'https://example.com/services/T/B/x',
+    'http://hooks.slack.com/services/T/B/x',
+  ]) {
+    t.like(await attempt(url), {
+      outcome: 'failed',
+      statusCode: null,
+      error: 'The webhook of the channel is not at hooks.slack.com',
+      channelProblem: null,
+    });
   }
 });
 
-test.serial('the webhook\'s address stands nowhere in a result, even where an answer quotes it', async (t) => {
+test.serial("the webhook's address stands nowhere in a result, even where an answer quotes it", async (t) => {
   webhook().reply(404, `nothing at ${URL_OF_CHANNEL} nor ${PATH}`);
   t.notRegex(JSON.stringify(await attempt()), /s3cr3t/);
 });

@@ -6,7 +6,11 @@ import { openSlackSending } from '../../../notifications/slack/sending.ts';
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());
 
-const APP: SlackApp = { clientId: '1.2', clientSecret: 's3cret/+&', returnUrl: 'https://spotcheck.example/connect/slack' };
+const APP: SlackApp = {
+  clientId: '1.2',
+  clientSecret: 's3cret/+&',
+  returnUrl: 'https://spotcheck.example/connect/slack',
+};
 const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
 const authorize = () => authorizeSlack('code.1', APP, sending);
 const api = () => nock('https://slack.com').post('/api/oauth.v2.access');
@@ -15,20 +19,40 @@ const GRANT = {
   access_token: 'xoxb-1',
   team: { id: 'T1', name: 'Acme' },
   enterprise: null,
-  incoming_webhook: { channel: '#alerts', channel_id: 'C1', configuration_url: 'https://acme.slack.com/services/B1', url: 'https://hooks.slack.com/services/T1/B1/xyz' },
+  incoming_webhook: {
+    channel: '#alerts',
+    channel_id: 'C1',
+    configuration_url: 'https://acme.slack.com/services/B1',
+    url: 'https://hooks.slack.com/services/T1/B1/xyz',
+  },
 };
 
-test.serial('the code is exchanged by a form with the app\'s own credentials and the very return address', async (t) => {
+test.serial("the code is exchanged by a form with the app's own credentials and the very return address", async (t) => {
   const forms: unknown[] = [];
   nock('https://slack.com', { reqheaders: { 'content-type': 'application/x-www-form-urlencoded' } })
     .post('/api/oauth.v2.access', (form: unknown) => forms.push(form) > 0)
     .reply(200, GRANT);
-  t.deepEqual(await authorize(), { outcome: 'granted', grant: { webhookUrl: 'https://hooks.slack.com/services/T1/B1/xyz', teamName: 'Acme', channelName: '#alerts' } });
-  t.deepEqual(forms, [{ client_id: '1.2', client_secret: 's3cret/+&', code: 'code.1', redirect_uri: 'https://spotcheck.example/connect/slack' }]);
+  t.deepEqual(await authorize(), {
+    outcome: 'granted',
+    grant: { webhookUrl: 'https://hooks.slack.com/services/T1/B1/xyz', teamName: 'Acme', channelName: '#alerts' },
+  });
+  t.deepEqual(forms, [
+    {
+      client_id: '1.2',
+      client_secret: 's3cret/+&',
+      code: 'code.1',
+      redirect_uri: 'https://spotcheck.example/connect/slack',
+    },
+  ]);
 });
 
 test.serial('names are made fit to be stored, and an app of a whole organization goes by its name', async (t) => {
-  api().reply(200, { ...GRANT, team: null, enterprise: { id: 'E1', name: 'Acme\u0000Group' }, incoming_webhook: { ...GRANT.incoming_webhook, channel: undefined } });
+  api().reply(200, {
+    ...GRANT,
+    team: null,
+    enterprise: { id: 'E1', name: 'Acme\u0000Group' },
+    incoming_webhook: { ...GRANT.incoming_webhook, channel: undefined },
+  });
   t.like(await authorize(), { grant: { teamName: 'Acme Group', channelName: null } });
 });
 
@@ -69,7 +93,16 @@ test.serial('a connection that breaks means that Slack is away', async (t) => {
   t.is((await authorize()).outcome, 'away');
 });
 
-for (const url of ['http://hooks.slack.com/services/T/B/x', 'https://hooks.slack.com.evil.example/x', 'https://evil.example/services/T/B/x', 'https://user@hooks.slack.com/x', 'not a url', 'http://127.0.0.1:6379/', 7, undefined]) {
+for (const url of [
+  'http://hooks.slack.com/services/T/B/x',
+  'https://hooks.slack.com.evil.example/x',
+  'https://evil.example/services/T/B/x',
+  'https://user@hooks.slack.com/x',
+  'not a url',
+  'http://127.0.0.1:6379/',
+  7,
+  undefined,
+]) {
   test.serial(`a grant with the webhook ${String(url)} is refused`, async (t) => {
     api().reply(200, { ...GRANT, incoming_webhook: { ...GRANT.incoming_webhook, url } });
     t.is((await authorize()).outcome, 'refused');
@@ -77,7 +110,11 @@ for (const url of ['http://hooks.slack.com/services/T/B/x', 'https://hooks.slack
 }
 
 test.serial('an error that could be the secret or the code sent back is not repeated', async (t) => {
-  for (const body of [{ ok: false, error: 's3cret/+&' }, { ok: false, error: 's3cret' }, { ok: false, error: 'code.1' }]) {
+  for (const body of [
+    { ok: false, error: 's3cret/+&' },
+    { ok: false, error: 's3cret' },
+    { ok: false, error: 'code.1' },
+  ]) {
     api().reply(200, body);
     t.notRegex(JSON.stringify(await authorize()), /s3cret|code\.1/);
   }

@@ -4,7 +4,13 @@ import { createSecretBox } from '../../../models/secret-box.ts';
 import { buildSlackLink } from '../../../notifications/slack/connect-link.ts';
 
 const box = createSecretBox([{ id: 'k1', key: randomBytes(32) }]);
-const OPTIONS = { code: 'C0de', expiresAtSeconds: 1_700_003_600, clientId: '123.456', publicUrl: 'https://spotcheck.example', seal: box.seal };
+const OPTIONS = {
+  code: 'C0de',
+  expiresAtSeconds: 1_700_003_600,
+  clientId: '123.456',
+  publicUrl: 'https://spotcheck.example',
+  seal: box.seal,
+};
 
 test('the link asks Slack for an incoming webhook and to come back to us', (t) => {
   const link = new URL(buildSlackLink(OPTIONS));

@@ -6,7 +6,9 @@ import { renderSlackMessage } from '../../../notifications/slack/message.ts';
 
 test('the message in the documentation is what becomes of the event in it two minutes later', async (t) => {
   const page = await readFile(new URL('../../../docs/deliveries.md', import.meta.url), 'utf8');
-  const examples = [...page.matchAll(/^```json\n([^`]*)^```/gm)].map(([, json = '']) => JSON.parse(json) as Record<string, unknown>);
+  const examples = [...page.matchAll(/^```json\n([^`]*)^```/gm)].map(
+    ([, json = '']) => JSON.parse(json) as Record<string, unknown>,
+  );
   const event = examples.find((example) => example['event'] === 'monitor.down') as unknown as MonitorMessage;
   const shown = examples.find((example) => Array.isArray(example['blocks']));
   t.deepEqual(shown, { ...renderSlackMessage(buildAlert(event, (event.event_at + 120) * 1000)) });

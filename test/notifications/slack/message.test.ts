@@ -1,5 +1,5 @@
-import * as fc from 'fast-check';
 import test from 'ava';
+import * as fc from 'fast-check';
 import type { ChatMessage, ChatTone } from '../../../core/chat/message.ts';
 import { renderSlackMessage, type SlackMessage } from '../../../notifications/slack/message.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -8,17 +8,26 @@ const MESSAGE: ChatMessage = {
   tone: 'bad',
   title: 'Down: Shop',
   text: 'HTTP 503 instead of 2xx',
-  facts: [{ label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' }, { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 2 minutes' }],
+  facts: [
+    { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
+    { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 2 minutes' },
+  ],
   link: { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' },
 };
 
 type Run = { type: 'text' | 'link'; text: string; url?: string; style?: object };
 
 /** The elements of all rich text, of which Slack reads nothing but what each of them says of itself. */
-const runsOf = ({ blocks }: SlackMessage): Run[] => blocks.flatMap((block) => (block.type === 'rich_text' ? block.elements.flatMap(({ elements }): readonly Run[] => elements) : []));
+const runsOf = ({ blocks }: SlackMessage): Run[] =>
+  blocks.flatMap((block) =>
+    block.type === 'rich_text' ? block.elements.flatMap(({ elements }): readonly Run[] => elements) : [],
+  );
 
 test('state and name are the header, then reason, facts and link, with styles of their own and no markup', (t) => {
-  const section = (...elements: object[]) => ({ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] });
+  const section = (...elements: object[]) => ({
+    type: 'rich_text',
+    elements: [{ type: 'rich_text_section', elements }],
+  });
   t.deepEqual(renderSlackMessage(MESSAGE) as unknown, {
     text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx',
     blocks: [
@@ -41,17 +50,43 @@ test('state and name are the header, then reason, facts and link, with styles of
 
 test('what is not there takes no block: Slack refuses empty ones', (t) => {
   const { blocks, text } = renderSlackMessage({ ...MESSAGE, text: '', facts: [], link: null });
-  t.deepEqual(blocks.map(({ type }) => type), ['header']);
+  t.deepEqual(
+    blocks.map(({ type }) => type),
+    ['header'],
+  );
   t.is(text, '\u{1F534} Down: Shop');
 });
 
-const INJECTIONS = ['<!channel>', '<!here|here>', '<@U123>', '<https://evil.example|Spotcheck>', '@channel', '@here', '@Everyone', '&lt;!channel&gt;', '*bold* _it_ `code` ~x~', '|', '>'];
+const INJECTIONS = [
+  '<!channel>',
+  '<!here|here>',
+  '<@U123>',
+  '<https://evil.example|Spotcheck>',
+  '@channel',
+  '@here',
+  '@Everyone',
+  '&lt;!channel&gt;',
+  '*bold* _it_ `code` ~x~',
+  '|',
+  '>',
+];
 
 test('no name, reason, fact or label mentions anybody, makes a link or is taken for markup: each appears as it is', (t) => {
   for (const text of INJECTIONS) {
-    const message = renderSlackMessage({ ...MESSAGE, title: text, text, facts: [{ label: text, value: text }], link: { label: text, url: 'https://spotcheck.example/monitors/mon_1' } });
+    const message = renderSlackMessage({
+      ...MESSAGE,
+      title: text,
+      text,
+      facts: [{ label: text, value: text }],
+      link: { label: text, url: 'https://spotcheck.example/monitors/mon_1' },
+    });
     const [header] = message.blocks;
-    t.true(header?.type === 'header' && header.text.type === 'plain_text' && !/[<>]|@(channel|here|everyone)/i.test(header.text.text), JSON.stringify(header));
+    t.true(
+      header?.type === 'header' &&
+        header.text.type === 'plain_text' &&
+        !/[<>]|@(channel|here|everyone)/i.test(header.text.text),
+      JSON.stringify(header),
+    );
     t.deepEqual(runsOf(message) as unknown, [
       { type: 'text', text },
       { type: 'text', text: `${text}: `, style: { bold: true } },
@@ -61,7 +96,15 @@ test('no name, reason, fact or label mentions anybody, makes a link or is taken 
     // The notification: no markup, and nothing that begins a mention or a link.
     t.false(message.mrkdwn);
     t.notRegex(message.text, /[<>]|&(?!amp;|lt;|gt;)|@(channel|here|everyone)/i);
-    t.is(message.text.replaceAll('\u2060', '').split('\n')[1]?.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'), text);
+    t.is(
+      message.text
+        .replaceAll('\u2060', '')
+        .split('\n')[1]
+        ?.replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&amp;', '&'),
+      text,
+    );
   }
 });
 
@@ -72,7 +115,10 @@ test('every block is one that Slack reads no markup in', (t) => {
 });
 
 const TONES: readonly ChatTone[] = ['bad', 'warning', 'good', 'unclear', 'neutral'];
-const foreign = fc.oneof(fc.string({ unit: anyCharacter, maxLength: 5000 }).map((text) => text.toWellFormed()), fc.string({ unit: fc.constantFrom('&', '<', '>', '@here', '\u{1F600}', 'é', '\n'), maxLength: 3000 }));
+const foreign = fc.oneof(
+  fc.string({ unit: anyCharacter, maxLength: 5000 }).map((text) => text.toWellFormed()),
+  fc.string({ unit: fc.constantFrom('&', '<', '>', '@here', '\u{1F600}', 'é', '\n'), maxLength: 3000 }),
+);
 
 test('whatever the texts, each part stays within what Slack takes, is no half of an entity, and is not empty', (t) => {
   const arbitrary = fc.record({
@@ -95,7 +141,13 @@ test('whatever the texts, each part stays within what Slack takes, is no half of
         !/&(?!amp;|lt;|gt;)/.test(rendered.text) &&
         rendered.text.length <= 3000 &&
         runs.join('').length <= 4500 &&
-        rendered.blocks.every((block) => block.type === 'header' || block.elements.every(({ elements }) => elements.length > 0 && elements.reduce((sum, { text }) => sum + text.length, 0) <= 3000))
+        rendered.blocks.every(
+          (block) =>
+            block.type === 'header' ||
+            block.elements.every(
+              ({ elements }) => elements.length > 0 && elements.reduce((sum, { text }) => sum + text.length, 0) <= 3000,
+            ),
+        )
       );
     }),
     { numRuns: 300 },

@@ -15,9 +15,15 @@ test('a state opens until its very last millisecond, and never after', (t) => {
 
 test('what we did not seal as a state is foreign: other keys, other purposes, any change, any rubbish', (t) => {
   const others = [
-    sealState({ code: 'C0de', expiresAtSeconds: EXPIRES_AT_SECONDS }, createSecretBox([{ id: 'k1', key: randomBytes(32) }]).seal),
+    sealState(
+      { code: 'C0de', expiresAtSeconds: EXPIRES_AT_SECONDS },
+      createSecretBox([{ id: 'k1', key: randomBytes(32) }]).seal,
+    ),
     box.seal('{"code":"C0de","expires_at":1700003600}', 'channel:nch_1:url'),
-    ...Array.from({ length: state.length - 1 }, (_, at) => `${state.slice(0, at)}${state[at] === 'A' ? 'B' : 'A'}${state.slice(at + 1)}`),
+    ...Array.from(
+      { length: state.length - 1 },
+      (_, at) => `${state.slice(0, at)}${state[at] === 'A' ? 'B' : 'A'}${state.slice(at + 1)}`,
+    ),
     state.slice(0, -4),
     '',
     'v1.k1.',

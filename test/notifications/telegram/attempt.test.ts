@@ -26,11 +26,26 @@ test.serial('a message goes to sendMessage of the bot as JSON, and its answer is
       return true;
     })
     .matchHeader('content-type', 'application/json')
-    .reply(200, { ok: true, result: { message_id: 5, date: 1, chat: { id: 42, type: 'private' }, text: 'Down: Shop' } });
+    .reply(200, {
+      ok: true,
+      result: { message_id: 5, date: 1, chat: { id: 42, type: 'private' }, text: 'Down: Shop' },
+    });
   const attempt = await attemptTelegram('42', MESSAGE, sending());
-  t.like(attempt, { outcome: 'delivered', statusCode: 200, error: null, retryAfterMs: null, channelProblem: null, movedTo: null });
+  t.like(attempt, {
+    outcome: 'delivered',
+    statusCode: 200,
+    error: null,
+    retryAfterMs: null,
+    channelProblem: null,
+    movedTo: null,
+  });
   t.true(attempt.response?.startsWith('{"ok":true,"result":{"message_id":5'));
-  t.deepEqual(body, { chat_id: 42, text: '🔴 <b>Down: Shop</b>\nConnection refused', parse_mode: 'HTML', link_preview_options: { is_disabled: true } });
+  t.deepEqual(body, {
+    chat_id: 42,
+    text: '🔴 <b>Down: Shop</b>\nConnection refused',
+    parse_mode: 'HTML',
+    link_preview_options: { is_disabled: true },
+  });
 });
 
 const LOST: readonly [status: number, description: string][] = [
@@ -61,8 +76,17 @@ test.serial('a message that Telegram finds wrong has failed, and its chat is non
 
 test.serial('429 is retried after what it asks for, an hour at most', async (t) => {
   refuse(429, { error_code: 429, description: 'Too Many Requests: retry after 37', parameters: { retry_after: 37 } });
-  t.like(await attemptTelegram('42', MESSAGE, sending()), { outcome: 'retry', statusCode: 429, retryAfterMs: 37_000, channelProblem: null });
-  refuse(429, { error_code: 429, description: 'Too Many Requests: retry after 99999', parameters: { retry_after: 99_999 } });
+  t.like(await attemptTelegram('42', MESSAGE, sending()), {
+    outcome: 'retry',
+    statusCode: 429,
+    retryAfterMs: 37_000,
+    channelProblem: null,
+  });
+  refuse(429, {
+    error_code: 429,
+    description: 'Too Many Requests: retry after 99999',
+    parameters: { retry_after: 99_999 },
+  });
   t.is((await attemptTelegram('42', MESSAGE, sending())).retryAfterMs, 3_600_000);
 });
 
@@ -72,27 +96,62 @@ for (const [status, answer] of [
   [403, '<html>the proxy says no</html>'],
   [200, 'not the Bot API'],
 ] as const) {
-  test.serial(`${status} with ${typeof answer === 'string' ? 'something that is not the Bot API' : 'its error'} is retried, and says nothing of the chat`, async (t) => {
-    nock('https://api.telegram.org').post(PATH).reply(status, answer);
-    t.like(await attemptTelegram('42', MESSAGE, sending()), { outcome: 'retry', statusCode: status, channelProblem: null });
-  });
+  test.serial(
+    `${status} with ${typeof answer === 'string' ? 'something that is not the Bot API' : 'its error'} is ` +
+      'retried, and says nothing of the chat',
+    async (t) => {
+      nock('https://api.telegram.org').post(PATH).reply(status, answer);
+      t.like(await attemptTelegram('42', MESSAGE, sending()), {
+        outcome: 'retry',
+        statusCode: status,
+        channelProblem: null,
+      });
+    },
+  );
 }
 
-test.serial('a bot that Telegram does not know is the operator\'s to mend: retried', async (t) => {
+test.serial("a bot that Telegram does not know is the operator's to mend: retried", async (t) => {
   refuse(401, { error_code: 401, description: 'Unauthorized' });
-  t.like(await attemptTelegram('42', MESSAGE, sending()), { outcome: 'retry', statusCode: 401, error: "Telegram does not know this installation's bot: it answered 401", channelProblem: null });
+  t.like(await attemptTelegram('42', MESSAGE, sending()), {
+    outcome: 'retry',
+    statusCode: 401,
+    error: "Telegram does not know this installation's bot: it answered 401",
+    channelProblem: null,
+  });
 });
 
 test.serial('a chat that has become another is followed in the same attempt', async (t) => {
-  refuse(400, { error_code: 400, description: 'Bad Request: group chat was upgraded to a supergroup chat', parameters: { migrate_to_chat_id: -1_001_234_567_890 } });
-  nock('https://api.telegram.org').post(PATH, { chat_id: -1_001_234_567_890, text: /Down/, parse_mode: 'HTML', link_preview_options: { is_disabled: true } }).reply(200, { ok: true, result: {} });
-  t.like(await attemptTelegram('-5', MESSAGE, sending()), { outcome: 'delivered', statusCode: 200, movedTo: '-1001234567890', channelProblem: null });
+  refuse(400, {
+    error_code: 400,
+    description: 'Bad Request: group chat was upgraded to a supergroup chat',
+    parameters: { migrate_to_chat_id: -1_001_234_567_890 },
+  });
+  nock('https://api.telegram.org')
+    .post(PATH, {
+      chat_id: -1_001_234_567_890,
+      text: /Down/,
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+    })
+    .reply(200, { ok: true, result: {} });
+  t.like(await attemptTelegram('-5', MESSAGE, sending()), {
+    outcome: 'delivered',
+    statusCode: 200,
+    movedTo: '-1001234567890',
+    channelProblem: null,
+  });
 });
 
 test.serial('a server that quotes the address it was asked at does not give the token away', async (t) => {
   refuse(400, { error_code: 400, description: `Bad Request: no method at /bot${TOKEN}/x` });
   const refused = await attemptTelegram('42', MESSAGE, sending());
-  nock('https://api.telegram.org').post(PATH).reply(502, `upstream https://api.telegram.org${PATH} and ${encodeURIComponent(TOKEN)} and AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw failed`);
+  nock('https://api.telegram.org')
+    .post(PATH)
+    .reply(
+      502,
+      `upstream https://api.telegram.org${PATH} and ${encodeURIComponent(TOKEN)} and ` +
+        'AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw failed',
+    );
   const failed = await attemptTelegram('42', MESSAGE, sending());
   const all = JSON.stringify([refused, failed]);
   t.false(all.includes('AAHdqTcv'), all);
@@ -101,9 +160,17 @@ test.serial('a server that quotes the address it was asked at does not give the 
 
 test('a server that is away, closes, or stays silent is retried after the deadline, on real sockets', async (t) => {
   const away = await unusedPort(t);
-  t.like(await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${away}`)), { outcome: 'retry', statusCode: null, error: 'Connection refused', response: null });
+  t.like(await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${away}`)), {
+    outcome: 'retry',
+    statusCode: null,
+    error: 'Connection refused',
+    response: null,
+  });
   const { port: closing } = await startHttpServer(t, (request) => void request.socket.destroy());
-  t.like(await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${closing}`)), { outcome: 'retry', error: 'The connection was closed without an answer' });
+  t.like(await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${closing}`)), {
+    outcome: 'retry',
+    error: 'The connection was closed without an answer',
+  });
   const { port: silent } = await startHttpServer(t, () => undefined);
   const attempt = await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${silent}`, 300));
   t.like(attempt, { outcome: 'retry', error: 'Timed out while waiting for the answer' });
@@ -119,11 +186,17 @@ test('a chat of a whole Bot API gets the message as people see it, and only such
 });
 
 function refuse(status: number, refusal: object): void {
-  nock('https://api.telegram.org').post(PATH).reply(status, { ok: false, ...refusal });
+  nock('https://api.telegram.org')
+    .post(PATH)
+    .reply(status, { ok: false, ...refusal });
 }
 
 function sending(apiUrl = 'https://api.telegram.org', deadlineMs = 3000) {
-  return { bot: { token: TOKEN, apiUrl, http: createHttpClient({ allowPrivateNetwork: true }) }, deadlineMs, now: Date.now };
+  return {
+    bot: { token: TOKEN, apiUrl, http: createHttpClient({ allowPrivateNetwork: true }) },
+    deadlineMs,
+    now: Date.now,
+  };
 }
 
 async function unusedPort(t: ExecutionContext): Promise<number> {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { buildTelegramLinks } from '../../../notifications/telegram/connect-link.ts';
 
-test('the links open the installation\'s own bot with the code', (t) => {
+test("the links open the installation's own bot with the code", (t) => {
   t.deepEqual(buildTelegramLinks('C0de_-', 'acme_alerts_bot'), {
     deepLink: 'https://t.me/acme_alerts_bot?start=C0de_-',
     groupDeepLink: 'https://t.me/acme_alerts_bot?startgroup=C0de_-',
@@ -12,6 +12,6 @@ test('without a bot the links name the placeholder', (t) => {
   t.is(buildTelegramLinks('C0de', null).deepLink, 'https://t.me/spotcheck_bot?start=C0de');
 });
 
-test('a bot\'s name that was configured with its @ makes the same links', (t) => {
+test("a bot's name that was configured with its @ makes the same links", (t) => {
   t.deepEqual(buildTelegramLinks('code', '@our_bot'), buildTelegramLinks('code', 'our_bot'));
 });

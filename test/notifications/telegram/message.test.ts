@@ -5,45 +5,82 @@ import { renderTelegramMessage } from '../../../notifications/telegram/message.t
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { stripHtml } from '../../helpers/telegram-server.ts';
 
-const PLAIN: ChatMessage = { tone: 'bad', title: 'Down: Shop', text: 'Connection refused', facts: [{ label: 'Seen from', value: 'hanoi' }], link: { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' } };
+const PLAIN: ChatMessage = {
+  tone: 'bad',
+  title: 'Down: Shop',
+  text: 'Connection refused',
+  facts: [{ label: 'Seen from', value: 'hanoi' }],
+  link: { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' },
+};
 
 test('a message is HTML without a preview of its link: title, reason, facts, link', (t) => {
   t.deepEqual(renderTelegramMessage('-1001234567890', PLAIN), {
     chat_id: -1_001_234_567_890,
-    text: '🔴 <b>Down: Shop</b>\nConnection refused\n\nSeen from: hanoi\n\n<a href="https://spotcheck.example/monitors/mon_1">Open the monitor</a>',
+    text:
+      '🔴 <b>Down: Shop</b>\nConnection refused\n\nSeen from: hanoi\n\n<a ' +
+      'href="https://spotcheck.example/monitors/mon_1">Open the monitor</a>',
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   });
 });
 
 test('what is not there leaves no empty lines', (t) => {
-  t.is(renderTelegramMessage('1', { tone: 'good', title: 'Up', text: null, facts: [], link: null }).text, '🟢 <b>Up</b>');
+  t.is(
+    renderTelegramMessage('1', { tone: 'good', title: 'Up', text: null, facts: [], link: null }).text,
+    '🟢 <b>Up</b>',
+  );
 });
 
 test('markup in names and reasons is shown, not obeyed', (t) => {
-  const { text } = renderTelegramMessage('1', { ...PLAIN, title: 'Down: <b>R&D</b>', text: '<a href="https://evil.example">click</a>' });
-  t.true(text.startsWith('🔴 <b>Down: &lt;b&gt;R&amp;D&lt;/b&gt;</b>\n&lt;a href="https://evil.example"&gt;click&lt;/a&gt;'));
+  const { text } = renderTelegramMessage('1', {
+    ...PLAIN,
+    title: 'Down: <b>R&D</b>',
+    text: '<a href="https://evil.example">click</a>',
+  });
+  t.true(
+    text.startsWith('🔴 <b>Down: &lt;b&gt;R&amp;D&lt;/b&gt;</b>\n&lt;a href="https://evil.example"&gt;click&lt;/a&gt;'),
+  );
   t.true(stripHtml(text)?.includes('Down: <b>R&D</b>'));
 });
 
 test('foreign text can mention nobody and offer no command', (t) => {
-  const { text } = renderTelegramMessage('1', { ...PLAIN, title: '@channel (/stop) a@b.example https://x.example/a', text: null, facts: [], link: null });
+  const { text } = renderTelegramMessage('1', {
+    ...PLAIN,
+    title: '@channel (/stop) a@b.example https://x.example/a',
+    text: null,
+    facts: [],
+    link: null,
+  });
   t.is(text, '🔴 <b>@\u2060channel (/\u2060stop) a@b.example https://x.example/a</b>');
 });
 
 test('a link cannot break out of its attribute', (t) => {
-  const { text } = renderTelegramMessage('1', { ...PLAIN, link: { label: 'Open', url: 'https://x.example/?a="><b>&b=1' } });
+  const { text } = renderTelegramMessage('1', {
+    ...PLAIN,
+    link: { label: 'Open', url: 'https://x.example/?a="><b>&b=1' },
+  });
   t.true(text.endsWith('<a href="https://x.example/?a=&quot;&gt;&lt;b&gt;&amp;b=1">Open</a>'));
 });
 
-test('whatever is in it, a message is well-formed and within Telegram\'s 4,096 characters, tags and entities counted', (t) => {
-  const anyText = fc.oneof(fc.string({ unit: anyCharacter, maxLength: 3000 }), fc.string({ unit: fc.constantFrom('&', '<', '"', '\u{1F600}', '@', 'x'), minLength: 400, maxLength: 3000 }));
+test("whatever is in it, a message is well-formed and within Telegram's 4,096 characters, tags and entities counted", (t) => {
+  const anyText = fc.oneof(
+    fc.string({ unit: anyCharacter, maxLength: 3000 }),
+    fc.string({ unit: fc.constantFrom('&', '<', '"', '\u{1F600}', '@', 'x'), minLength: 400, maxLength: 3000 }),
+  );
   const message = fc.record({
     tone: fc.constantFrom('bad', 'warning', 'good', 'unclear', 'neutral'),
     title: anyText,
     text: fc.option(anyText),
     facts: fc.array(fc.record({ label: fc.constant('x'.repeat(60)), value: anyText }), { maxLength: 6 }),
-    link: fc.option(fc.record({ label: fc.constant('Open'), url: fc.oneof(fc.webUrl({ withQueryParameters: true }), fc.string({ unit: fc.constantFrom('&', '"', '<'), maxLength: 2000 })) })),
+    link: fc.option(
+      fc.record({
+        label: fc.constant('Open'),
+        url: fc.oneof(
+          fc.webUrl({ withQueryParameters: true }),
+          fc.string({ unit: fc.constantFrom('&', '"', '<'), maxLength: 2000 }),
+        ),
+      }),
+    ),
   });
   fc.assert(
     fc.property(message, (one) => {

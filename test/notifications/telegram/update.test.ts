@@ -26,37 +26,58 @@ const messages: readonly [text: string, update: ChatUpdate][] = [
 ];
 for (const [text, update] of messages) {
   test(`the message "${text.slice(0, 40)}" is ${update.kind}`, (t) => {
-    t.deepEqual(readUpdate({ update_id: 7, message: { message_id: 1, date: 1, chat: ADA, text } }, 'spotcheck_bot'), { id: 7, update });
+    t.deepEqual(readUpdate({ update_id: 7, message: { message_id: 1, date: 1, chat: ADA, text } }, 'spotcheck_bot'), {
+      id: 7,
+      update,
+    });
   });
 }
 
-test('while the bot\'s name is not configured, a command to any name counts', (t) => {
+test("while the bot's name is not configured, a command to any name counts", (t) => {
   t.is(readUpdate({ update_id: 7, message: { chat: ADA, text: '/stop@whoever' } }, null).update.kind, 'stop');
 });
 
 for (const status of ['kicked', 'left']) {
   test(`a bot that is ${status} has left the chat`, (t) => {
-    t.deepEqual(readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null).update, { kind: 'removed', chatId: '-1001234567890' });
+    t.deepEqual(
+      readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null).update,
+      { kind: 'removed', chatId: '-1001234567890' },
+    );
   });
 }
 
 test('a bot that is restricted has left the chat where it says that it is no member', (t) => {
-  const kindOf = (isMember: boolean) => readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status: 'restricted', is_member: isMember } } }, null).update.kind;
+  const kindOf = (isMember: boolean) =>
+    readUpdate(
+      { update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status: 'restricted', is_member: isMember } } },
+      null,
+    ).update.kind;
   t.deepEqual([kindOf(false), kindOf(true)], ['removed', 'other']);
 });
 
 test('a bot that joined, or was given rights, changes nothing', (t) => {
   for (const status of ['member', 'administrator', 'restricted']) {
-    t.deepEqual(readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null), { id: 8, update: { kind: 'other' } });
+    t.deepEqual(readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null), {
+      id: 8,
+      update: { kind: 'other' },
+    });
   }
 });
 
 test('a group that has become a supergroup is followed', (t) => {
-  t.deepEqual(readUpdate({ update_id: 9, message: { chat: { id: -5, type: 'group' }, migrate_to_chat_id: GROUP.id } }, null).update, { kind: 'moved', chatId: '-5', to: '-1001234567890' });
+  t.deepEqual(
+    readUpdate({ update_id: 9, message: { chat: { id: -5, type: 'group' }, migrate_to_chat_id: GROUP.id } }, null)
+      .update,
+    { kind: 'moved', chatId: '-5', to: '-1001234567890' },
+  );
 });
 
 test('whatever else Telegram sends is passed over with its id, and what is no update has none', (t) => {
   t.deepEqual(readUpdate({ update_id: 10, poll: { id: '1' } }, null), { id: 10, update: { kind: 'other' } });
-  t.deepEqual(readUpdate({ update_id: 11, message: { chat: 'nobody', text: 5 } }, null), { id: 11, update: { kind: 'other' } });
-  for (const nonsense of [null, 7, 'x', [], {}, { update_id: 'seven' }, undefined]) t.deepEqual(readUpdate(nonsense, null), { id: null, update: { kind: 'other' } });
+  t.deepEqual(readUpdate({ update_id: 11, message: { chat: 'nobody', text: 5 } }, null), {
+    id: 11,
+    update: { kind: 'other' },
+  });
+  for (const nonsense of [null, 7, 'x', [], {}, { update_id: 'seven' }, undefined])
+    t.deepEqual(readUpdate(nonsense, null), { id: null, update: { kind: 'other' } });
 });

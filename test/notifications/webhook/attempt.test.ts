@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verify } from '@octokit/webhooks-methods';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { buildTestMessage } from '../../../core/envelope.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
@@ -39,7 +38,11 @@ test('a delivery is a signed POST of its envelope that independent verifiers acc
   const [{ request, body } = { request: undefined, body: '' }] = received;
   t.is(request?.method, 'POST');
   t.is(request?.url, '/hook?team=ops');
-  t.like(request?.headers, { 'content-type': 'application/json', 'x-service-event': 'monitor.up', 'x-service-delivery': 'dlv_1' });
+  t.like(request?.headers, {
+    'content-type': 'application/json',
+    'x-service-event': 'monitor.up',
+    'x-service-delivery': 'dlv_1',
+  });
   await assertVerified(t, { headers: request?.headers ?? {}, body });
   const envelope = JSON.parse(body);
   t.like(envelope, { ...MESSAGE, delivery_id: 'dlv_1' });
@@ -65,10 +68,19 @@ test('a retry has the same id, and its own moment and signatures', async (t) => 
 });
 
 const STATUSES: readonly [number, 'delivered' | 'retry' | 'failed'][] = [
-  [200, 'delivered'], [204, 'delivered'], [299, 'delivered'],
-  [301, 'failed'], [304, 'failed'], [307, 'failed'],
-  [400, 'failed'], [404, 'failed'], [410, 'failed'], [429, 'failed'],
-  [500, 'retry'], [503, 'retry'], [599, 'retry'],
+  [200, 'delivered'],
+  [204, 'delivered'],
+  [299, 'delivered'],
+  [301, 'failed'],
+  [304, 'failed'],
+  [307, 'failed'],
+  [400, 'failed'],
+  [404, 'failed'],
+  [410, 'failed'],
+  [429, 'failed'],
+  [500, 'retry'],
+  [503, 'retry'],
+  [599, 'retry'],
 ];
 for (const [status, outcome] of STATUSES) {
   test(`an answer ${status} is ${outcome}`, async (t) => {
@@ -112,11 +124,20 @@ test('the deadline spans the body: a 200 that dribbles on and on is no success',
 
 test('a 404 is final even if its body never ends', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.writeHead(404).write('wait for it'));
-  t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), { outcome: 'failed', statusCode: 404, error: 'The endpoint answered 404', response: 'wait for it' });
+  t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), {
+    outcome: 'failed',
+    statusCode: 404,
+    error: 'The endpoint answered 404',
+    response: 'wait for it',
+  });
 });
 
 test('a body that breaks off leaves the status to decide, and is kept as far as it came', async (t) => {
-  for (const [status, outcome] of [[200, 'delivered'], [410, 'failed'], [503, 'retry']] as const) {
+  for (const [status, outcome] of [
+    [200, 'delivered'],
+    [410, 'failed'],
+    [503, 'retry'],
+  ] as const) {
     const { port } = await receive(t, (_request, response) => {
       response.writeHead(status, { 'Content-Length': 100 });
       response.write('short', () => response.destroy());
@@ -127,7 +148,10 @@ test('a body that breaks off leaves the status to decide, and is kept as far as 
 
 test('a 200 that lies of its content coding is a success, and its body kept as it came', async (t) => {
   for (const coding of ['gzip', 'zstd', 'br', 'deflate']) {
-    const { port } = await receive(t, (_request, response) => void response.writeHead(200, { 'Content-Encoding': coding }).end('plain'));
+    const { port } = await receive(
+      t,
+      (_request, response) => void response.writeHead(200, { 'Content-Encoding': coding }).end('plain'),
+    );
     t.like(await attempt(t, port), { outcome: 'delivered', statusCode: 200, response: 'plain' });
   }
 });
@@ -147,20 +171,38 @@ test('of a huge answer the first kilobyte is kept and the connection closed', as
 });
 
 test('what is kept of an answer is printable', async (t) => {
-  const { port } = await receive(t, (_request, response) => void response.end(Buffer.from([0x6f, 0x6b, 0x00, 0x1b, 0x0a, 0xff])));
+  const { port } = await receive(
+    t,
+    (_request, response) => void response.end(Buffer.from([0x6f, 0x6b, 0x00, 0x1b, 0x0a, 0xff])),
+  );
   t.is((await attempt(t, port)).response, 'ok\uFFFD\uFFFD\n\uFFFD');
 });
 
-test('an answer that quotes the address or a secret is kept without them, even where they stand at the end of what is kept', async (t) => {
-  const previousSecret = generateSigningSecret(randomBytes);
-  const { port } = await receive(t, (request, response) => {
-    const cut = 'x'.repeat(1024 - 10);
-    response.writeHead(404).end(`Cannot POST ${request.url}; token=k%C3%A9y-of-the-customer, kéy-of-the-customer; ${SECRET} ${previousSecret} ${cut}${request.url}`);
-  });
-  const { response } = await attempt(t, port, { delivery: { url: `https://127.0.0.1:${port}/in/s3cret-path?token=k%C3%A9y-of-the-customer`, previousSecret } });
-  t.true(response?.startsWith('Cannot POST [secret]; token=[secret], [secret]; [secret] [secret] xxx'), response ?? '');
-  for (const secret of ['s3cret', 'customer', SECRET.slice(6), previousSecret.slice(6)]) t.false(response?.includes(secret));
-});
+test(
+  'an answer that quotes the address or a secret is kept without them, even where they stand at the end of what is ' +
+    'kept',
+  async (t) => {
+    const previousSecret = generateSigningSecret(randomBytes);
+    const { port } = await receive(t, (request, response) => {
+      const cut = 'x'.repeat(1024 - 10);
+      response
+        .writeHead(404)
+        .end(
+          `Cannot POST ${request.url}; token=k%C3%A9y-of-the-customer, kéy-of-the-customer; ${SECRET} ` +
+            `${previousSecret} ${cut}${request.url}`,
+        );
+    });
+    const { response } = await attempt(t, port, {
+      delivery: { url: `https://127.0.0.1:${port}/in/s3cret-path?token=k%C3%A9y-of-the-customer`, previousSecret },
+    });
+    t.true(
+      response?.startsWith('Cannot POST [secret]; token=[secret], [secret]; [secret] [secret] xxx'),
+      response ?? '',
+    );
+    for (const secret of ['s3cret', 'customer', SECRET.slice(6), previousSecret.slice(6)])
+      t.false(response?.includes(secret));
+  },
+);
 
 test('an answer is kept as it is where the address holds no secret', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end('a/b and /'));
@@ -200,7 +242,10 @@ test('a receiver that hangs up during the handshake is retried', async (t) => {
 });
 
 test('a name that does not resolve is retried', async (t) => {
-  t.like(await attempt(t, 443, { delivery: { url: 'https://nowhere.invalid/hook' } }), { outcome: 'retry', statusCode: null });
+  t.like(await attempt(t, 443, { delivery: { url: 'https://nowhere.invalid/hook' } }), {
+    outcome: 'retry',
+    statusCode: null,
+  });
 });
 
 const BAD_CERTIFICATES = {
@@ -226,14 +271,21 @@ test('a private address is refused by the guard, for good and before any connect
   const { port, connections } = await receive(t, (_request, response) => void response.end());
   const http = createHttpClient({ allowPrivateNetwork: false });
   for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
-    t.is((await attempt(t, port, { delivery: { url: `https://${host}:${port}/` }, sending: { http } })).outcome, 'failed', host);
+    t.is(
+      (await attempt(t, port, { delivery: { url: `https://${host}:${port}/` }, sending: { http } })).outcome,
+      'failed',
+      host,
+    );
   }
   t.is(connections(), 0);
 });
 
 test('a URL that is not https is never asked', async (t) => {
   const { port, connections } = await startHttpServer(t, (_request, response) => void response.end());
-  t.like(await attempt(t, port, { delivery: { url: `http://127.0.0.1:${port}/` } }), { outcome: 'failed', error: 'The URL must be an https URL, not http' });
+  t.like(await attempt(t, port, { delivery: { url: `http://127.0.0.1:${port}/` } }), {
+    outcome: 'failed',
+    error: 'The URL must be an https URL, not http',
+  });
   t.is(connections(), 0);
 });
 
@@ -276,7 +328,10 @@ type Overrides = { delivery?: Partial<WebhookDelivery>; sending?: Partial<Webhoo
 
 async function attempt(t: ExecutionContext, port: number, { delivery, sending }: Overrides = {}) {
   const url = `https://127.0.0.1:${port}/hook?team=ops`;
-  return await attemptWebhook({ url, signingSecret: SECRET, deliveryId: 'dlv_1', attempt: 1, message: MESSAGE, ...delivery }, { ...sendingOf(t), ...sending });
+  return await attemptWebhook(
+    { url, signingSecret: SECRET, deliveryId: 'dlv_1', attempt: 1, message: MESSAGE, ...delivery },
+    { ...sendingOf(t), ...sending },
+  );
 }
 
 function sendingOf(t: ExecutionContext): WebhookSending {
@@ -289,7 +344,10 @@ function receive(t: ExecutionContext, listener: RequestListener) {
   return startHttpServer(t, listener, keys);
 }
 
-async function assertVerified(t: ExecutionContext, { headers, body }: { headers: IncomingHttpHeaders; body: string }): Promise<void> {
+async function assertVerified(
+  t: ExecutionContext,
+  { headers, body }: { headers: IncomingHttpHeaders; body: string },
+): Promise<void> {
   t.true(await verify(SECRET, body, String(headers['x-service-signature'])));
   t.notThrows(() => new Webhook(SECRET).verify(body, headers as Record<string, string>));
 }

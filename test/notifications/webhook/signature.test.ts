@@ -28,7 +28,10 @@ test('the headers name the event, the delivery and the moment of sending', (t) =
 
 test('a body, key and signature computed elsewhere agree', (t) => {
   // printf '{"version":"1"}' | openssl dgst -sha256 -hmac 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
-  const headers = signDelivery({ ...DELIVERY, body: Buffer.from('{"version":"1"}') }, 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=');
+  const headers = signDelivery(
+    { ...DELIVERY, body: Buffer.from('{"version":"1"}') },
+    'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+  );
   t.is(headers['X-Service-Signature'], 'sha256=48a430bcbca2002668fd119d8119b1b269781bb946c197a4dd47c44a162aa469');
 });
 
@@ -47,21 +50,25 @@ test('independent verifiers accept every body, and refuse it with one byte chang
   );
 });
 
-test('for a day after a change an independent verifier accepts a delivery with the new secret and with the one before, and with no other', async (t) => {
-  const [previous, other] = [generateSigningSecret(randomBytes), generateSigningSecret(randomBytes)];
-  const text = '{"event":"monitor.down"}';
-  const headers = signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET, previous);
-  t.notThrows(() => new Webhook(SECRET).verify(text, headers));
-  t.notThrows(() => new Webhook(previous).verify(text, headers));
-  t.throws(() => new Webhook(other).verify(text, headers));
-  t.true(await verify(SECRET, text, headers['X-Service-Signature'] ?? ''));
-  t.true(await verify(previous, text, headers['X-Service-Signature-Previous'] ?? ''));
-  t.false(await verify(previous, text, headers['X-Service-Signature'] ?? ''));
-  t.regex(headers['webhook-signature'] ?? '', /^v1,\S{44} v1,\S{44}$/);
-  t.false('X-Service-Signature-Previous' in signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET));
-});
+test(
+  'for a day after a change an independent verifier accepts a delivery with the new secret and with the one ' +
+    'before, and with no other',
+  async (t) => {
+    const [previous, other] = [generateSigningSecret(randomBytes), generateSigningSecret(randomBytes)];
+    const text = '{"event":"monitor.down"}';
+    const headers = signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET, previous);
+    t.notThrows(() => new Webhook(SECRET).verify(text, headers));
+    t.notThrows(() => new Webhook(previous).verify(text, headers));
+    t.throws(() => new Webhook(other).verify(text, headers));
+    t.true(await verify(SECRET, text, headers['X-Service-Signature'] ?? ''));
+    t.true(await verify(previous, text, headers['X-Service-Signature-Previous'] ?? ''));
+    t.false(await verify(previous, text, headers['X-Service-Signature'] ?? ''));
+    t.regex(headers['webhook-signature'] ?? '', /^v1,\S{44} v1,\S{44}$/);
+    t.false('X-Service-Signature-Previous' in signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET));
+  },
+);
 
-test('the timestamp is no part of the service\'s own signature, and part of the standard one', (t) => {
+test("the timestamp is no part of the service's own signature, and part of the standard one", (t) => {
   const body = Buffer.from('{}');
   const first = signDelivery({ ...DELIVERY, body }, SECRET);
   const later = signDelivery({ ...DELIVERY, body, sentAtSeconds: DELIVERY.sentAtSeconds + 5 }, SECRET);

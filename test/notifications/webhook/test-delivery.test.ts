@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verify } from '@octokit/webhooks-methods';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/agent.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
@@ -51,13 +50,32 @@ test('silence fails at the deadline and says so', async (t) => {
 
 test('a certificate that nobody trusts fails and says so', async (t) => {
   const untrusted = await (await TestAuthority.create()).issue({ hosts: ['127.0.0.1'] });
-  t.regex((await tryReceiver(t, (_request, response) => void response.end(), { keyPair: untrusted })) ?? '', /^test delivery failed: .*certificate/);
+  t.regex(
+    (await tryReceiver(t, (_request, response) => void response.end(), { keyPair: untrusted })) ?? '',
+    /^test delivery failed: .*certificate/,
+  );
 });
 
-async function tryReceiver(t: ExecutionContext, listener: RequestListener, { deadlineMs = 5000, keyPair = keys } = {}): Promise<string | null> {
+async function tryReceiver(
+  t: ExecutionContext,
+  listener: RequestListener,
+  { deadlineMs = 5000, keyPair = keys } = {},
+): Promise<string | null> {
   const { port } = await startHttpServer(t, listener, keyPair);
   const agent = createWebhookAgent();
   t.teardown(() => agent.destroy());
-  const webhook = { url: `https://127.0.0.1:${port}/`, signingSecret: SECRET, deliveryId: 'dlv_test', publicUrl: 'https://spotcheck.example' };
-  return (await sendTestDelivery(webhook, { http: createHttpClient({ allowPrivateNetwork: true }), agent, deadlineMs, now: Date.now })).error;
+  const webhook = {
+    url: `https://127.0.0.1:${port}/`,
+    signingSecret: SECRET,
+    deliveryId: 'dlv_test',
+    publicUrl: 'https://spotcheck.example',
+  };
+  return (
+    await sendTestDelivery(webhook, {
+      http: createHttpClient({ allowPrivateNetwork: true }),
+      agent,
+      deadlineMs,
+      now: Date.now,
+    })
+  ).error;
 }

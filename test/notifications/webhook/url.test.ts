@@ -1,7 +1,12 @@
 import test from 'ava';
 import { findUrlProblem } from '../../../notifications/webhook/url.ts';
 
-for (const good of ['https://hooks.example/in', 'https://hooks.example:8443/', 'HTTPS://127.0.0.1:9/?key=1#x', 'https://[2001:db8::1]/']) {
+for (const good of [
+  'https://hooks.example/in',
+  'https://hooks.example:8443/',
+  'HTTPS://127.0.0.1:9/?key=1#x',
+  'https://[2001:db8::1]/',
+]) {
   test(`${good} can be a webhook's URL`, (t) => {
     t.is(findUrlProblem(good), null);
   });

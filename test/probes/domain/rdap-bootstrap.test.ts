@@ -5,14 +5,28 @@ test('the snapshot knows the services of more than a thousand top-level domains'
   const services = readSnapshot();
   t.like(services, { com: 'https://rdap.verisign.com/com/v1/', org: 'https://rdap.publicinterestregistry.org/rdap/' });
   t.true(Object.keys(services).length > 1000);
-  t.true(Object.entries(services).every(([tld, address]) => /^[a-z0-9-]+$/.test(tld) && /^https?:\/\/.*\/$/.test(address)));
+  t.true(
+    Object.entries(services).every(([tld, address]) => /^[a-z0-9-]+$/.test(tld) && /^https?:\/\/.*\/$/.test(address)),
+  );
   t.is(services['de'], undefined);
 });
 
 const DOCUMENTS: readonly [what: string, text: string, services: object | null][] = [
-  ['https goes before http', '{"services":[[["COM","net"],["http://a.example/x","https://b.example/x"]]]}', { com: 'https://b.example/x/', net: 'https://b.example/x/' }],
-  ['http where there is no other', '{"services":[[["kg"],["http://rdap.cctld.kg/"]]],"version":"1.0"}', { kg: 'http://rdap.cctld.kg/' }],
-  ['addresses that are none are left out', '{"services":[[["a"],["ftp://a.example/"]],[["b"],["https://b.example/"],"more"]]}', { b: 'https://b.example/' }],
+  [
+    'https goes before http',
+    '{"services":[[["COM","net"],["http://a.example/x","https://b.example/x"]]]}',
+    { com: 'https://b.example/x/', net: 'https://b.example/x/' },
+  ],
+  [
+    'http where there is no other',
+    '{"services":[[["kg"],["http://rdap.cctld.kg/"]]],"version":"1.0"}',
+    { kg: 'http://rdap.cctld.kg/' },
+  ],
+  [
+    'addresses that are none are left out',
+    '{"services":[[["a"],["ftp://a.example/"]],[["b"],["https://b.example/"],"more"]]}',
+    { b: 'https://b.example/' },
+  ],
   ['an empty list is no registry', '{"services":[]}', null],
   ['another document is no registry', '{"hello":"world"}', null],
   ['no JSON is no registry', '<html>', null],

@@ -3,9 +3,23 @@ import { findRegistrableDomain as findAtWrite } from '../../../api/registrable-d
 import { findRegistrableDomain } from '../../../probes/domain/registrable-domain.ts';
 
 const HOSTS: readonly [host: string, domain: string | null][] = [
-  ['example.com', 'example.com'], ['www.shop.Example.COM.', 'example.com'], ['www.bbc.co.uk', 'bbc.co.uk'], ['a.b.kawasaki.jp', 'a.b.kawasaki.jp'], ['city.kawasaki.jp', 'city.kawasaki.jp'],
-  ['bücher.de', 'xn--bcher-kva.de'], ['www.xn--bcher-kva.de', 'xn--bcher-kva.de'], ['shop.github.io', 'github.io'], ['host.nowhere', 'host.nowhere'],
-  ['co.uk', null], ['com', null], ['foo.ck', null], ['localhost', null], ['127.0.0.1', null], ['::1', null], ['[::1]', null], ['', null],
+  ['example.com', 'example.com'],
+  ['www.shop.Example.COM.', 'example.com'],
+  ['www.bbc.co.uk', 'bbc.co.uk'],
+  ['a.b.kawasaki.jp', 'a.b.kawasaki.jp'],
+  ['city.kawasaki.jp', 'city.kawasaki.jp'],
+  ['bücher.de', 'xn--bcher-kva.de'],
+  ['www.xn--bcher-kva.de', 'xn--bcher-kva.de'],
+  ['shop.github.io', 'github.io'],
+  ['host.nowhere', 'host.nowhere'],
+  ['co.uk', null],
+  ['com', null],
+  ['foo.ck', null],
+  ['localhost', null],
+  ['127.0.0.1', null],
+  ['::1', null],
+  ['[::1]', null],
+  ['', null],
 ];
 for (const [host, domain] of HOSTS) {
   test(`${JSON.stringify(host)} ${domain === null ? 'has no registrable domain' : `belongs to ${domain}`}`, (t) => {

@@ -12,7 +12,11 @@ const probe = createHttpProbe({ allowPrivateNetwork: true });
 test('a redirect from https to http is refused when the check carries a secret, and followed when it does not', async (t) => {
   const plain = await startHttpServer(t, (_, response) => response.end());
   const keys = await authority.issue({ hosts: HOSTS });
-  const secure = await startHttpServer(t, (_, response) => response.writeHead(302, { Location: `http://127.0.0.1:${plain.port}/` }).end(), keys);
+  const secure = await startHttpServer(
+    t,
+    (_, response) => response.writeHead(302, { Location: `http://127.0.0.1:${plain.port}/` }).end(),
+    keys,
+  );
   const target = `https://127.0.0.1:${secure.port}/`;
 
   const refused = await probe(httpTarget({ target, secrets: { secretHeaders: { 'X-Key': 'hidden' } } }));
@@ -26,15 +30,25 @@ test('a redirect from https to http is refused when the check carries a secret, 
 test('a redirect to another port leaves the secrets behind', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS });
   const secure = await startHttpServer(t, (request, response) => response.end(String(request.headers['x-key'])), keys);
-  const plain = await startHttpServer(t, (_, response) => response.writeHead(301, { Location: `https://127.0.0.1:${secure.port}/` }).end());
-  const observation = await probe(httpTarget({
-    target: `http://127.0.0.1:${plain.port}/`, secrets: { secretHeaders: { 'X-Key': 'hidden' } }, bodyMatch: 'x',
-  }));
+  const plain = await startHttpServer(t, (_, response) =>
+    response.writeHead(301, { Location: `https://127.0.0.1:${secure.port}/` }).end(),
+  );
+  const observation = await probe(
+    httpTarget({
+      target: `http://127.0.0.1:${plain.port}/`,
+      secrets: { secretHeaders: { 'X-Key': 'hidden' } },
+      bodyMatch: 'x',
+    }),
+  );
   t.like(observation, { outcome: 'answered', body: 'undefined' });
 });
 
 test('of two certificates on the way the one that expires first is reported', async (t) => {
-  const last = await startHttpServer(t, (_, response) => response.end(), await authority.issue({ hosts: HOSTS, validForDays: 60 }));
+  const last = await startHttpServer(
+    t,
+    (_, response) => response.end(),
+    await authority.issue({ hosts: HOSTS, validForDays: 60 }),
+  );
   const first = await startHttpServer(
     t,
     (_, response) => response.writeHead(302, { Location: `https://127.0.0.1:${last.port}/` }).end(),

@@ -9,8 +9,23 @@ function keepsSecrets(first: string, to: string): boolean {
   return carriesSecrets(followRedirect({ hop, status: 307, to: new URL(to) }, hop.url));
 }
 
-const HOME = ['https://example.com/x', 'https://EXAMPLE.com:443/', 'https://www.example.com/', 'https://a.b.example.com/'];
-const ABROAD = ['https://example.com:8443/', 'https://www.example.com:444/', 'http://example.com:80/', 'https://example.org/', 'https://notexample.com/', 'https://example.com.evil.org/', 'https://com/', 'https://93.184.216.34/', 'https://example.com./'];
+const HOME = [
+  'https://example.com/x',
+  'https://EXAMPLE.com:443/',
+  'https://www.example.com/',
+  'https://a.b.example.com/',
+];
+const ABROAD = [
+  'https://example.com:8443/',
+  'https://www.example.com:444/',
+  'http://example.com:80/',
+  'https://example.org/',
+  'https://notexample.com/',
+  'https://example.com.evil.org/',
+  'https://com/',
+  'https://93.184.216.34/',
+  'https://example.com./',
+];
 
 for (const to of HOME) {
   test(`secrets for https://example.com go to ${to}`, (t) => t.true(keepsSecrets('https://example.com/', to)));
@@ -39,20 +54,31 @@ test('another port is another server, but for https after http, each at its own 
 
 test('a check whose credentials were withheld sends none', (t) => {
   for (const type of ['bearer', 'basic'] as const) {
-    const hop = buildFirstHop(httpTarget({ target: 'https://example.com/', checkSpec: { request: { auth: { type } } } }));
+    const hop = buildFirstHop(
+      httpTarget({ target: 'https://example.com/', checkSpec: { request: { auth: { type } } } }),
+    );
     t.false(hop?.headers.has('authorization'));
   }
 });
 
 test('only the five redirecting statuses with a usable location point somewhere', (t) => {
   const from = new URL('https://example.com/a');
-  for (const status of [301, 302, 303, 307, 308]) t.is(redirectTarget({ status, location: '/b' }, from)?.href, 'https://example.com/b');
-  for (const status of [200, 201, 300, 304, 305, 306, 309, 404]) t.is(redirectTarget({ status, location: '/b' }, from), null);
+  for (const status of [301, 302, 303, 307, 308])
+    t.is(redirectTarget({ status, location: '/b' }, from)?.href, 'https://example.com/b');
+  for (const status of [200, 201, 300, 304, 305, 306, 309, 404])
+    t.is(redirectTarget({ status, location: '/b' }, from), null);
   t.is(redirectTarget({ status: 301, location: '//other.example/c' }, from)?.href, 'https://other.example/c');
 });
 
 test("a Content-Type among the headers, plain or secret and in any case, wins over the body's contentType", (t) => {
-  const typeOf = (request: object, secretHeaders = {}) => buildFirstHop(httpTarget({ target: 'https://example.com/', checkSpec: { request: { body: 'x', contentType: 'text/plain', ...request } }, secrets: { secretHeaders } }))?.headers.get('content-type')?.value;
+  const typeOf = (request: object, secretHeaders = {}) =>
+    buildFirstHop(
+      httpTarget({
+        target: 'https://example.com/',
+        checkSpec: { request: { body: 'x', contentType: 'text/plain', ...request } },
+        secrets: { secretHeaders },
+      }),
+    )?.headers.get('content-type')?.value;
   t.is(typeOf({}), 'text/plain');
   t.is(typeOf({ headers: { 'content-TYPE': 'application/xml' } }), 'application/xml');
   t.is(typeOf({}, { 'Content-Type': 'application/json' }), 'application/json');

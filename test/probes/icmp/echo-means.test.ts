@@ -8,9 +8,11 @@ test('the gap is 200 ms where there is time', (t) => {
 });
 
 test('the last request always has half the deadline left for its reply', (t) => {
-  fc.assert(fc.property(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10_000 }), (count, deadlineMs) => {
-    const lastAtMs = (count - 1) * gapMs({ count, deadlineMs });
-    return lastAtMs <= deadlineMs / 2;
-  }));
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10_000 }), (count, deadlineMs) => {
+      const lastAtMs = (count - 1) * gapMs({ count, deadlineMs });
+      return lastAtMs <= deadlineMs / 2;
+    }),
+  );
   t.pass();
 });

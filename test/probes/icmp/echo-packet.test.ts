@@ -8,7 +8,10 @@ const word = fc.integer({ min: 0, max: 0xffff });
 const family = fc.constantFrom(4 as const, 6 as const);
 const request = fc.record({ identifier: word, sequence: word, token });
 
-/** RFC 1071 by arithmetic instead of folding: the sum modulo 65,535, complemented; a sum that is not 0 never leaves the remainder 0. */
+/**
+ * RFC 1071 by arithmetic instead of folding: the sum modulo 65,535, complemented; a sum that is not 0 never leaves the
+ * remainder 0.
+ */
 function checksumByRemainder(bytes: Uint8Array): number {
   let sum = 0n;
   for (const [at, byte] of bytes.entries()) sum += BigInt(byte) << (at % 2 === 0 ? 8n : 0n);
@@ -21,7 +24,9 @@ test('the checksum of the example in RFC 1071 is the complement of its sum', (t)
 });
 
 test('the checksum of any bytes, an odd number too, is the one by remainder', (t) => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => internetChecksum(bytes) === checksumByRemainder(bytes)));
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2000 }), (bytes) => internetChecksum(bytes) === checksumByRemainder(bytes)),
+  );
   t.pass();
 });
 
@@ -31,7 +36,11 @@ test('a request of the largest size with every bit set does not overflow the sum
 });
 
 test('a request is laid out as RFC 792 and RFC 4443 have it', (t) => {
-  const { packet } = buildEchoRequest(4, { identifier: 0x1234, sequence: 0x1_0007, token: new Uint8Array(TOKEN_BYTES).fill(0xab) });
+  const { packet } = buildEchoRequest(4, {
+    identifier: 0x1234,
+    sequence: 0x1_0007,
+    token: new Uint8Array(TOKEN_BYTES).fill(0xab),
+  });
   t.is(packet.length, 64);
   t.is(packet.toString('hex', 0, 2), '0800');
   t.is(packet.toString('hex', 4, 8), '12340007');
@@ -60,7 +69,9 @@ test('a reply whose identifier the kernel has set still bears the key', (t) => {
 
 test('requests that differ in sequence or token have different keys', (t) => {
   const fields = { identifier: 1, sequence: 2, token: new Uint8Array(TOKEN_BYTES) };
-  const keys = [fields, { ...fields, sequence: 3 }, { ...fields, token: new Uint8Array(TOKEN_BYTES).fill(1) }].map((each) => buildEchoRequest(4, each).key);
+  const keys = [fields, { ...fields, sequence: 3 }, { ...fields, token: new Uint8Array(TOKEN_BYTES).fill(1) }].map(
+    (each) => buildEchoRequest(4, each).key,
+  );
   t.is(new Set(keys).size, 3);
 });
 
@@ -79,12 +90,17 @@ test('a reply with any one bit flipped is not taken for the answer', (t) => {
 test('requests, other messages, cut ones and noise are no replies', (t) => {
   const { packet } = buildEchoRequest(4, { identifier: 1, sequence: 1, token: new Uint8Array(TOKEN_BYTES) });
   t.is(readEchoReply(4, packet), null);
-  t.is(readEchoReply(6, buildEchoRequest(6, { identifier: 1, sequence: 1, token: new Uint8Array(TOKEN_BYTES) }).packet), null);
+  t.is(
+    readEchoReply(6, buildEchoRequest(6, { identifier: 1, sequence: 1, token: new Uint8Array(TOKEN_BYTES) }).packet),
+    null,
+  );
   t.is(readEchoReply(4, echoReplyTo(packet).subarray(0, 23)), null);
   t.is(readEchoReply(6, Buffer.alloc(0)), null);
   t.is(readEchoReply(4, Buffer.of(0x4f)), null);
-  fc.assert(fc.property(family, fc.uint8Array({ maxLength: 200 }), (version, noise) => {
-    const key = readEchoReply(version, Buffer.from(noise));
-    return key === null || noise.length >= 24;
-  }));
+  fc.assert(
+    fc.property(family, fc.uint8Array({ maxLength: 200 }), (version, noise) => {
+      const key = readEchoReply(version, Buffer.from(noise));
+      return key === null || noise.length >= 24;
+    }),
+  );
 });

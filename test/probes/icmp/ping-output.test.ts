@@ -57,7 +57,11 @@ for (const [what, [text, sent, roundTripsMs]] of Object.entries(SHAPES)) {
   });
 }
 
-for (const text of ['', 'PING 127.0.0.1 (127.0.0.1): 56 data bytes\n', 'PING a (192.0.2.1)\n--- a ping statistics ---\n0 packets transmitted, 0 received\n']) {
+for (const text of [
+  '',
+  'PING 127.0.0.1 (127.0.0.1): 56 data bytes\n',
+  'PING a (192.0.2.1)\n--- a ping statistics ---\n0 packets transmitted, 0 received\n',
+]) {
   test(`a ping that sent nothing measured nothing: ${JSON.stringify(text)}`, (t) => {
     t.is(readPingOutput(text), null);
   });

@@ -1,24 +1,31 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { EchoMeans } from '../../../probes/icmp/echo-means.ts';
 import { openPingProgram } from '../../../probes/icmp/ping-program.ts';
 import { until } from '../../helpers/until.ts';
 
 const ANSWERS = `printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'`;
-/** What a real ping does when it is interrupted. The sleep is beside the shell, which hears the signal at once so, and takes it along. */
+/**
+ * What a real ping does when it is interrupted. The sleep is beside the shell, which hears the signal at once so, and
+ * takes it along.
+ */
 const WAITS_IN_SILENCE = `trap 'kill $!; wait $!; echo "3 packets transmitted, 0 received"; exit 1' INT\nsleep 10 >/dev/null 2>&1 &\nwait`;
 
-/** A program in the system's place: it answers for loopback, as the trial at the start asks it, and does as told for any other address. */
+/**
+ * A program in the system's place: it answers for loopback, as the trial at the start asks it, and does as told for any
+ * other address.
+ */
 async function startProgram(t: ExecutionContext, otherwise: (directory: string) => string) {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ping-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const path = join(directory, 'ping');
   const log = join(directory, 'log');
   await writeFile(log, '');
-  const script = `#!/bin/sh\nprintf '%s\\n' "$*" >> '${log}'\ncase "$*" in *' 127.0.0.1')\n${ANSWERS};;\n*)\n${otherwise(directory)};;\nesac\n`;
+  const script =
+    `#!/bin/sh\nprintf '%s\\n' "$*" >> '${log}'\ncase "$*" in *' ` +
+    `127.0.0.1')\n${ANSWERS};;\n*)\n${otherwise(directory)};;\nesac\n`;
   await writeFile(path, script, { mode: 0o755 });
   const linesOf = async () => (await readFile(log, 'utf8')).trim().split('\n');
   return { directory, path, linesOf };
@@ -40,7 +47,11 @@ test('a program that is missing, or that may not send, is no means', async (t) =
 test('count, gap and address go to the program, and its figures come back', async (t) => {
   const { path, linesOf } = await startProgram(t, () => ANSWERS);
   const means = await open(t, path);
-  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 5000 }), { outcome: 'measured', sent: 1, roundTripsMs: [0.08] });
+  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 5000 }), {
+    outcome: 'measured',
+    sent: 1,
+    roundTripsMs: [0.08],
+  });
   t.is((await linesOf()).at(-1), '-n -c 3 -i 0.2 192.0.2.1');
 });
 
@@ -55,7 +66,11 @@ test('a program that waits in vain is interrupted at the deadline and tells what
   const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
   const means = await open(t, path);
   const startedAtMs = performance.now();
-  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1500 }), { outcome: 'measured', sent: 3, roundTripsMs: [] });
+  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1500 }), {
+    outcome: 'measured',
+    sent: 3,
+    roundTripsMs: [],
+  });
   t.true(performance.now() - startedAtMs >= 1499);
 });
 
@@ -66,9 +81,14 @@ test('a program that cannot send says nothing of the target', async (t) => {
 });
 
 test('of many rounds at once 32 programs run, and the others wait', async (t) => {
-  const { directory, path, linesOf } = await startProgram(t, (place) => `until [ -e '${place}/go' ]; do sleep 0.05; done\n${ANSWERS}`);
+  const { directory, path, linesOf } = await startProgram(
+    t,
+    (place) => `until [ -e '${place}/go' ]; do sleep 0.05; done\n${ANSWERS}`,
+  );
   const means = await open(t, path);
-  const rounds = Array.from({ length: 40 }, () => means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 60_000 }));
+  const rounds = Array.from({ length: 40 }, () =>
+    means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 60_000 }),
+  );
   const running = async () => (await linesOf()).filter((line) => line.endsWith('192.0.2.1')).length;
   await until(async () => (await running()) >= 32);
   t.is(await running(), 32);

@@ -1,11 +1,9 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { EchoOutcome, EchoRound } from '../../../probes/icmp/echo-means.ts';
 import { EchoSocket } from '../../../probes/icmp/echo-socket.ts';
 import { measureOverSocket } from '../../../probes/icmp/socket-round.ts';
 import { echoReplyTo } from '../../helpers/echo-reply.ts';
-import { startEchoTarget } from '../../helpers/echo-target.ts';
-import type { EchoAnswer } from '../../helpers/echo-target.ts';
+import { startEchoTarget, type EchoAnswer } from '../../helpers/echo-target.ts';
 
 /** A deadline that only silence reaches, and one for silence; in milliseconds. */
 const AMPLE_MS = 10_000;
@@ -17,7 +15,8 @@ async function startTarget(t: ExecutionContext, answer: (request: Buffer, index:
   let closing: Promise<void> | null = null;
   const close = () => (closing ??= echoSocket.close());
   t.teardown(close);
-  const measure = (round: Pick<EchoRound, 'count' | 'deadlineMs'> & Partial<EchoRound>) => measureOverSocket(echoSocket, { address, ...round });
+  const measure = (round: Pick<EchoRound, 'count' | 'deadlineMs'> & Partial<EchoRound>) =>
+    measureOverSocket(echoSocket, { address, ...round });
   return { measure, requests, close };
 }
 
@@ -31,10 +30,20 @@ test('all replies end a round before its deadline, each with its own round trip'
   const { measure, requests } = await startTarget(t, answerAll);
   const outcome = await measure({ count: 3, deadlineMs: AMPLE_MS });
   t.is(repliesIn(outcome), '3 of 3');
-  t.true(outcome.outcome === 'measured' && outcome.roundTripsMs.every((ms) => ms > 0 && ms < 2000), JSON.stringify(outcome));
-  t.is(new Set(requests.map((request) => request.toString('hex', 8, 24))).size, 3, 'each request has a token of its own');
+  t.true(
+    outcome.outcome === 'measured' && outcome.roundTripsMs.every((ms) => ms > 0 && ms < 2000),
+    JSON.stringify(outcome),
+  );
+  t.is(
+    new Set(requests.map((request) => request.toString('hex', 8, 24))).size,
+    3,
+    'each request has a token of its own',
+  );
   const sequences = requests.map((request) => request.readUInt16BE(6));
-  t.deepEqual(sequences, [0, 1, 2].map((step) => (sequences[0] ?? 0) + step));
+  t.deepEqual(
+    sequences,
+    [0, 1, 2].map((step) => (sequences[0] ?? 0) + step),
+  );
 });
 
 test('requests go out one after the other, five a second', async (t) => {
@@ -46,7 +55,10 @@ test('requests go out one after the other, five a second', async (t) => {
   const startedAtMs = performance.now();
   t.is(repliesIn(await measure({ count: 4, deadlineMs: AMPLE_MS })), '4 of 4');
   const delaysMs = arrivals.map((at) => at - startedAtMs);
-  t.true(delaysMs.every((delayMs, index) => delayMs >= index * 200 - 5), `a gap of 200 ms each: ${delaysMs.join(', ')}`);
+  t.true(
+    delaysMs.every((delayMs, index) => delayMs >= index * 200 - 5),
+    `a gap of 200 ms each: ${delaysMs.join(', ')}`,
+  );
 });
 
 test('lost replies are lost, and the round lasts until its deadline', async (t) => {
@@ -57,7 +69,7 @@ test('lost replies are lost, and the round lasts until its deadline', async (t) 
 });
 
 const NO_REPLIES: Record<string, (request: Buffer) => EchoAnswer[]> = {
-  'nothing': () => [],
+  nothing: () => [],
   'a reply from another address': (request) => [{ message: echoReplyTo(request), isStranger: true }],
   'the request itself, as a mirror gives it': (request) => [{ message: request }],
   'a reply whose last byte was changed on the way': (request) => {
@@ -83,7 +95,9 @@ for (const [what, answer] of Object.entries(NO_REPLIES)) {
 }
 
 test('a duplicate counts once and stands for no other request', async (t) => {
-  const { measure } = await startTarget(t, (request, index) => (index === 0 ? [...answerAll(request), ...answerAll(request)] : []));
+  const { measure } = await startTarget(t, (request, index) =>
+    index === 0 ? [...answerAll(request), ...answerAll(request)] : [],
+  );
   t.is(repliesIn(await measure({ count: 2, deadlineMs: SHORT_MS })), '1 of 2');
 });
 
@@ -107,7 +121,9 @@ test('rounds to one target at the same time keep to their own replies', async (t
 test('a request that cannot be sent fails the round with what the kernel said', async (t) => {
   const { measure } = await startTarget(t, answerAll);
   t.deepEqual(await measure({ address: '255.255.255.255', count: 4, deadlineMs: AMPLE_MS }), {
-    outcome: 'failed', cause: 'unsupported', reason: 'The target is a broadcast address, which stands for no single host',
+    outcome: 'failed',
+    cause: 'unsupported',
+    reason: 'The target is a broadcast address, which stands for no single host',
   });
 });
 

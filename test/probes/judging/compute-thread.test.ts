@@ -4,24 +4,31 @@ import { ComputeThread } from '../../../probes/judging/compute-thread.ts';
 type Order = 'echo' | 'exit' | 'throw';
 
 /** A thread that does what it is told to. */
-const ENTRY = new URL(`data:text/javascript,${encodeURIComponent(`
+const ENTRY = new URL(
+  `data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ order, text }) => {
     if (order === 'exit') process.exit(1);
     if (order === 'throw') return parentPort.postMessage({ outcome: 'threw', message: 'Thrown', spentMs: 1 });
     parentPort.postMessage({ outcome: 'done', result: text + ' ' + Object.keys(process.env).length, spentMs: 1 });
   });
-`)}`);
+`)}`,
+);
 
 function openThread(t: { teardown: (end: () => Promise<void>) => void }) {
   const thread = new ComputeThread<{ order: Order; text: string }, string>(ENTRY);
   t.teardown(() => thread.close());
-  return async (order: Order, text = '') => (await thread.run({ order, text }, { account: 'a', size: text.length, takesLong: false }))?.result ?? null;
+  return async (order: Order, text = '') =>
+    (await thread.run({ order, text }, { account: 'a', size: text.length, takesLong: false }))?.result ?? null;
 }
 
 test('tasks are done one after the other, by a thread that sees nothing of the environment', async (t) => {
   const run = openThread(t);
-  t.deepEqual(await Promise.all(['one', 'two', 'three'].map((text) => run('echo', text))), ['one 0', 'two 0', 'three 0']);
+  t.deepEqual(await Promise.all(['one', 'two', 'three'].map((text) => run('echo', text))), [
+    'one 0',
+    'two 0',
+    'three 0',
+  ]);
 });
 
 test('a thread that is lost costs its task, and those behind it go to another', async (t) => {
@@ -54,5 +61,8 @@ test('a thread that is closed starts no other: what it was at, what waits and wh
   await run('one');
   const under = ['two', 'three', 'four', 'five', 'six', 'seven'].map(run);
   await thread.close();
-  t.deepEqual(await Promise.all([...under, run('later')]), Array.from({ length: 7 }, () => null));
+  t.deepEqual(
+    await Promise.all([...under, run('later')]),
+    Array.from({ length: 7 }, () => null),
+  );
 });

@@ -3,13 +3,17 @@ import { FairQueue } from '../../../probes/judging/fair-queue.ts';
 
 function lineAt(limits: { mostJobs?: number; mostCharacters?: number } = {}) {
   const clock = { ms: 0 };
-  return { clock, queue: new FairQueue<string>({ mostJobs: 10, mostCharacters: 1000, ...limits, now: () => clock.ms }) };
+  return {
+    clock,
+    queue: new FairQueue<string>({ mostJobs: 10, mostCharacters: 1000, ...limits, now: () => clock.ms }),
+  };
 }
 
 test('the account that has used the least comes first, and jobs of one account in their order', (t) => {
   const { queue } = lineAt();
   queue.charge('heavy', 50);
-  for (const job of ['h1', 'h2', 'l1', 'l2']) queue.add(job, { account: job.startsWith('h') ? 'heavy' : 'light', size: 1, takesLong: false });
+  for (const job of ['h1', 'h2', 'l1', 'l2'])
+    queue.add(job, { account: job.startsWith('h') ? 'heavy' : 'light', size: 1, takesLong: false });
   t.is(queue.take(), 'l1');
   queue.charge('light', 5);
   t.is(queue.take(), 'l2');
@@ -30,7 +34,12 @@ test('what was used counts half after ten seconds', (t) => {
 test('where too many wait, or too much, the newest job of who has used the most goes', (t) => {
   const { queue } = lineAt({ mostJobs: 3 });
   queue.charge('heavy', 50);
-  t.deepEqual(['h1', 'h2', 'l1'].flatMap((job) => queue.add(job, { account: job.startsWith('h') ? 'heavy' : 'light', size: 1, takesLong: false })), []);
+  t.deepEqual(
+    ['h1', 'h2', 'l1'].flatMap((job) =>
+      queue.add(job, { account: job.startsWith('h') ? 'heavy' : 'light', size: 1, takesLong: false }),
+    ),
+    [],
+  );
   t.deepEqual(queue.add('l2', { account: 'light', size: 1, takesLong: false }), ['h2']);
   t.deepEqual(queue.add('h3', { account: 'heavy', size: 1, takesLong: false }), ['h3']);
   const { queue: narrow } = lineAt({ mostCharacters: 100 });
@@ -42,19 +51,23 @@ test('where too many wait, or too much, the newest job of who has used the most 
   t.deepEqual(narrow.add('l2', { account: 'light', size: 100, takesLong: false }), []);
 });
 
-test('who is known to take long and has waited while others computed for long enough is overdue, however much time has passed', (t) => {
-  const { clock, queue } = lineAt({ mostCharacters: 1100 });
-  queue.add('short', { account: 'a', size: 100, takesLong: false });
-  queue.add('first', { account: 'a', size: 100, takesLong: true });
-  clock.ms = 3_600_000;
-  t.deepEqual(queue.takeOverdue(1000), []);
-  queue.charge('b', 600);
-  queue.add('second', { account: 'a', size: 100, takesLong: true });
-  queue.charge('b', 400);
-  t.deepEqual(queue.takeOverdue(1000), ['first']);
-  t.deepEqual(queue.add('third', { account: 'c', size: 900, takesLong: false }), []);
-  t.deepEqual([queue.take(), queue.take(), queue.take()], ['short', 'third', 'second']);
-});
+test(
+  'who is known to take long and has waited while others computed for long enough is overdue, however much time ' +
+    'has passed',
+  (t) => {
+    const { clock, queue } = lineAt({ mostCharacters: 1100 });
+    queue.add('short', { account: 'a', size: 100, takesLong: false });
+    queue.add('first', { account: 'a', size: 100, takesLong: true });
+    clock.ms = 3_600_000;
+    t.deepEqual(queue.takeOverdue(1000), []);
+    queue.charge('b', 600);
+    queue.add('second', { account: 'a', size: 100, takesLong: true });
+    queue.charge('b', 400);
+    t.deepEqual(queue.takeOverdue(1000), ['first']);
+    t.deepEqual(queue.add('third', { account: 'c', size: 900, takesLong: false }), []);
+    t.deepEqual([queue.take(), queue.take(), queue.take()], ['short', 'third', 'second']);
+  },
+);
 
 test('of one account what is known to take long comes last, and goes first where too many wait', (t) => {
   const { queue } = lineAt({ mostJobs: 2 });

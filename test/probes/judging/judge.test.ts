@@ -9,13 +9,24 @@ import { httpTarget } from '../../helpers/check-target.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';
 
 const ANSWER: HttpAnswered = {
-  type: 'http', outcome: 'answered', startedAt: 1_800_000_000_000, latencyMs: 120,
+  type: 'http',
+  outcome: 'answered',
+  startedAt: 1_800_000_000_000,
+  latencyMs: 120,
   phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
-  certificate: null, status: 200, headers: {}, body: null, bodyTruncated: false, bodyStart: null, hadSecrets: false,
+  certificate: null,
+  status: 200,
+  headers: {},
+  body: null,
+  bodyTruncated: false,
+  bodyStart: null,
+  hadSecrets: false,
 };
 
 /** A page as servers send them. */
-const PAGE = `<html><body>${'<p class="line">Orders and carts, prices in euro: 12.50 each</p>\n'.repeat(3000)}<b id="version">v4.12.7</b></body></html>`;
+const PAGE =
+  `<html><body>${'<p class="line">Orders and carts, prices in euro: 12.50 each</p>\n'.repeat(3000)}<b ` +
+  'id="version">v4.12.7</b></body></html>';
 const HONEST: Assertion[] = [
   { source: 'text_body', op: 'matches', value: String.raw`id="version">v\d+\.\d+\.\d+<` },
   { source: 'text_body', op: 'not_contains', value: 'Internal Server Error' },
@@ -27,11 +38,21 @@ test.after.always(() => close());
 
 type Given = { body?: string; account?: string; check?: string | null; by?: Judge } & Partial<CheckTarget>;
 
-function judgeAnswer(assertions: Assertion[], { body = HOSTILE_BODY, account = 'ten_1', check = null, by = judge, ...target }: Given = {}): Promise<Judged> {
-  return by({ target: httpTarget({ target: 'http://127.0.0.1/', ...target, checkSpec: { assertions } }), observation: { ...ANSWER, body }, account, check });
+function judgeAnswer(
+  assertions: Assertion[],
+  { body = HOSTILE_BODY, account = 'ten_1', check = null, by = judge, ...target }: Given = {},
+): Promise<Judged> {
+  return by({
+    target: httpTarget({ target: 'http://127.0.0.1/', ...target, checkSpec: { assertions } }),
+    observation: { ...ANSWER, body },
+    account,
+    check,
+  });
 }
 
-/** The most processor time that the event loop spends between two turns while something is under way, in milliseconds. */
+/**
+ * The most processor time that the event loop spends between two turns while something is under way, in milliseconds.
+ */
 async function longestHold(work: Promise<unknown>): Promise<number> {
   const progress = { isDone: false };
   void work.finally(() => (progress.isDone = true));
@@ -45,50 +66,98 @@ async function longestHold(work: Promise<unknown>): Promise<number> {
   return longest;
 }
 
-test('fifty patterns that take long are no vote: the sentence names the one that the budget was over at, and what helps', async (t) => {
-  const judging = judgeAnswer(HOSTILE_ASSERTIONS);
-  t.true((await longestHold(judging)) < 100);
-  const { judgement, isOverBudget, conditions } = await judging;
-  t.true(isOverBudget);
-  t.like(judgement, { verdict: 'none', cause: null });
-  t.regex(judgement.reason ?? '', /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{3\d\d\}\[cd\]": simplify the pattern, or use fewer$/);
-  t.is(conditions.length, 50);
-});
+test(
+  'fifty patterns that take long are no vote: the sentence names the one that the budget was over at, and what ' +
+    'helps',
+  async (t) => {
+    const judging = judgeAnswer(HOSTILE_ASSERTIONS);
+    t.true((await longestHold(judging)) < 100);
+    const { judgement, isOverBudget, conditions } = await judging;
+    t.true(isOverBudget);
+    t.like(judgement, { verdict: 'none', cause: null });
+    t.regex(
+      judgement.reason ?? '',
+      /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{3\d\d\}\[cd\]": simplify the pattern, or use fewer$/,
+    );
+    t.is(conditions.length, 50);
+  },
+);
 
 test('a megabyte of lists is no vote for paths that ask for all of it', async (t) => {
   const body = `[[]${',[]'.repeat(340_000)}]`;
-  const judging = judgeAnswer(Array.from({ length: 10 }, () => ({ source: 'json_body', op: 'exists', path: '$' })), { body });
+  const judging = judgeAnswer(
+    Array.from({ length: 10 }, () => ({ source: 'json_body', op: 'exists', path: '$' })),
+    { body },
+  );
   t.true((await longestHold(judging)) < 100);
-  t.regex((await judging).judgement.reason ?? '', /were over at json_body "\$" exists: narrow the path or ask for a smaller document, or use fewer$/);
+  t.regex(
+    (await judging).judgement.reason ?? '',
+    /were over at json_body "\$" exists: narrow the path or ask for a smaller document, or use fewer$/,
+  );
 });
 
 test('a text that is made to be found late, fifty times, stays within the budget as well', async (t) => {
   const body = 'a'.repeat(1024 * 1024);
-  const judging = judgeAnswer(Array.from({ length: 50 }, (_, index) => ({ source: 'text_body', op: 'not_contains', value: `${'a'.repeat(900 + index)}b` })), { body });
+  const judging = judgeAnswer(
+    Array.from({ length: 50 }, (_, index) => ({
+      source: 'text_body',
+      op: 'not_contains',
+      value: `${'a'.repeat(900 + index)}b`,
+    })),
+    { body },
+  );
   t.true((await longestHold(judging)) < 100);
-  t.regex((await judging).judgement.reason ?? '', /were over at text_body not_contains "a+\.\.\.": ask for a smaller answer, or use fewer$/);
+  t.regex(
+    (await judging).judgement.reason ?? '',
+    /were over at text_body not_contains "a+\.\.\.": ask for a smaller answer, or use fewer$/,
+  );
 });
 
 test('a large page with several patterns is judged, as often as it is checked', async (t) => {
-  for (let checks = 0; checks < 20; checks += 1) t.deepEqual((await judgeAnswer(HONEST, { body: PAGE, check: 'honest' })).judgement, { verdict: 'up', cause: null, reason: null });
-  t.like((await judgeAnswer([...HONEST, { source: 'text_body', op: 'contains', value: 'nowhere' }], { body: PAGE })).judgement, { verdict: 'down', cause: 'assert_text_body_contains' });
+  for (let checks = 0; checks < 20; checks += 1)
+    t.deepEqual((await judgeAnswer(HONEST, { body: PAGE, check: 'honest' })).judgement, {
+      verdict: 'up',
+      cause: null,
+      reason: null,
+    });
+  t.like(
+    (await judgeAnswer([...HONEST, { source: 'text_body', op: 'contains', value: 'nowhere' }], { body: PAGE }))
+      .judgement,
+    { verdict: 'down', cause: 'assert_text_body_contains' },
+  );
 });
 
 test('what failed before the budget was over decides', async (t) => {
   const [first] = HOSTILE_ASSERTIONS;
   if (first === undefined) return t.fail();
-  t.like((await judgeAnswer([{ source: 'text_body', op: 'contains', value: 'nowhere' }, first])).judgement, { verdict: 'down', cause: 'assert_text_body_contains' });
+  t.like((await judgeAnswer([{ source: 'text_body', op: 'contains', value: 'nowhere' }, first])).judgement, {
+    verdict: 'down',
+    cause: 'assert_text_body_contains',
+  });
   t.like((await judgeAnswer([first], { bodyMatch: 'nowhere' })).judgement, { verdict: 'down', cause: 'body_mismatch' });
   t.like((await judgeAnswer([first], { expectedStatus: '5xx' })).judgement, { verdict: 'down', cause: 'status_200' });
-  t.like((await judgeAnswer([first, { source: 'response_time', op: 'lt', value: '1' }])).judgement, { verdict: 'none' });
+  t.like((await judgeAnswer([first, { source: 'response_time', op: 'lt', value: '1' }])).judgement, {
+    verdict: 'none',
+  });
 });
 
 test('a preview shows what was judged before the budget was over, and goes on after a condition that failed', async (t) => {
   const [first] = HOSTILE_ASSERTIONS;
   if (first === undefined) return t.fail();
-  const { judgement, conditions } = await judgeAnswer([{ source: 'header', op: 'exists', name: 'X-Gone' }, { source: 'text_body', op: 'contains', value: 'ab' }, first, ...HOSTILE_ASSERTIONS], { isShown: true });
+  const { judgement, conditions } = await judgeAnswer(
+    [
+      { source: 'header', op: 'exists', name: 'X-Gone' },
+      { source: 'text_body', op: 'contains', value: 'ab' },
+      first,
+      ...HOSTILE_ASSERTIONS,
+    ],
+    { isShown: true },
+  );
   t.like(judgement, { verdict: 'down', cause: 'assert_header_exists' });
-  t.deepEqual(conditions.slice(0, 3).map(({ outcome }) => outcome), ['missing', 'holds', 'unjudged']);
+  t.deepEqual(
+    conditions.slice(0, 3).map(({ outcome }) => outcome),
+    ['missing', 'holds', 'unjudged'],
+  );
   t.regex(conditions[2]?.reason ?? '', /were over at text_body matches/);
 });
 
@@ -96,8 +165,14 @@ test('who was over budget is not judged again so soon, unless the monitor has ch
   const { judge: by, close: end } = openJudge();
   t.teardown(() => end());
   t.true((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).isOverBudget);
-  t.regex((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).judgement.reason ?? '', /^Not judged again so soon\. The 50 ms of computing .* simplify the pattern, or use fewer$/);
-  t.like((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by, expectedStatus: '404' })).judgement, { verdict: 'down', cause: 'status_200' });
+  t.regex(
+    (await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).judgement.reason ?? '',
+    /^Not judged again so soon\. The 50 ms of computing .* simplify the pattern, or use fewer$/,
+  );
+  t.like((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by, expectedStatus: '404' })).judgement, {
+    verdict: 'down',
+    cause: 'status_200',
+  });
   t.like((await judgeAnswer(HONEST, { body: PAGE, check: '7 2', by })).judgement, { verdict: 'up' });
   t.like((await judgeAnswer(HONEST, { body: PAGE, check: '8 1', by })).judgement, { verdict: 'up' });
 });
@@ -106,24 +181,66 @@ test('fifty hostile monitors of one account do not keep the checks of another fr
   const { judge: by, close: end } = openJudge();
   t.teardown(() => end());
   let judged = 0;
-  const hostile = Array.from({ length: 50 }, (_, index) => judgeAnswer(HOSTILE_ASSERTIONS, { account: 'ten_bad', check: `bad ${index}`, by }).finally(() => (judged += 1)));
-  const honest = Array.from({ length: 10 }, (_, index) => judgeAnswer(HONEST, { body: PAGE, account: 'ten_good', check: `good ${index}`, by }));
-  for (const { judgement } of await Promise.all(honest)) t.deepEqual(judgement, { verdict: 'up', cause: null, reason: null });
+  const hostile = Array.from({ length: 50 }, (_, index) =>
+    judgeAnswer(HOSTILE_ASSERTIONS, { account: 'ten_bad', check: `bad ${index}`, by }).finally(() => (judged += 1)),
+  );
+  const honest = Array.from({ length: 10 }, (_, index) =>
+    judgeAnswer(HONEST, { body: PAGE, account: 'ten_good', check: `good ${index}`, by }),
+  );
+  for (const { judgement } of await Promise.all(honest))
+    t.deepEqual(judgement, { verdict: 'up', cause: null, reason: null });
   t.true(judged < 25, `${judged} of the other account's checks came first`);
-  for (const { judgement } of await Promise.all(hostile)) t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The 50 ms of computing that a check has were over at/);
+  for (const { judgement } of await Promise.all(hostile))
+    t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The 50 ms of computing that a check has were over at/);
 });
 
 test('an answer over udp and records of DNS have the same budget', async (t) => {
-  const udp: Observation = { type: 'udp', startedAt: 1, dnsMs: null, outcome: 'replied', latencyMs: 1, reply: HOSTILE_BODY, replyBytes: HOSTILE_BODY };
-  const target = httpTarget({ type: 'udp', target: '127.0.0.1:9', checkSpec: { transport: { expect: 'a[ab]{300}[cd]', expectMode: 'regex' } } });
-  t.like((await judge({ target, observation: udp, account: 'ten_1', check: null })).judgement, {
-    verdict: 'none', reason: 'The 50 ms of computing that a check has were over at the expected answer "a[ab]{300}[cd]": simplify the pattern',
+  const udp: Observation = {
+    type: 'udp',
+    startedAt: 1,
+    dnsMs: null,
+    outcome: 'replied',
+    latencyMs: 1,
+    reply: HOSTILE_BODY,
+    replyBytes: HOSTILE_BODY,
+  };
+  const target = httpTarget({
+    type: 'udp',
+    target: '127.0.0.1:9',
+    checkSpec: { transport: { expect: 'a[ab]{300}[cd]', expectMode: 'regex' } },
   });
-  const answers = { A: { outcome: 'records', records: Array.from({ length: 3900 }, (_, index) => `192.0.${index >> 8}.${index & 255}`) } } as const;
-  const dns: Observation = { type: 'dns', startedAt: 1, latencyMs: 1, ownResolversWork: true, outcome: 'asked', server: null, answers, opinions: [1, 2, 3, 4].map((resolver) => ({ resolver: `192.0.2.${resolver}`, answers })) };
+  t.like((await judge({ target, observation: udp, account: 'ten_1', check: null })).judgement, {
+    verdict: 'none',
+    reason:
+      'The 50 ms of computing that a check has were over at the expected answer "a[ab]{300}[cd]": simplify the pattern',
+  });
+  const answers = {
+    A: {
+      outcome: 'records',
+      records: Array.from({ length: 3900 }, (_, index) => `192.0.${index >> 8}.${index & 255}`),
+    },
+  } as const;
+  const dns: Observation = {
+    type: 'dns',
+    startedAt: 1,
+    latencyMs: 1,
+    ownResolversWork: true,
+    outcome: 'asked',
+    server: null,
+    answers,
+    opinions: [1, 2, 3, 4].map((resolver) => ({ resolver: `192.0.2.${resolver}`, answers })),
+  };
   const expected = Array.from({ length: 50 }, (_, index) => `10.0.0.${index}`);
   const records = Array.from({ length: 50 }, () => ({ type: 'A', mode: 'equals', expected }) as const);
-  const judging = judge({ target: httpTarget({ type: 'dns', target: 'a.example', checkSpec: { dns: { records } } }), observation: dns, account: 'ten_1', check: null });
+  const judging = judge({
+    target: httpTarget({ type: 'dns', target: 'a.example', checkSpec: { dns: { records } } }),
+    observation: dns,
+    account: 'ten_1',
+    check: null,
+  });
   t.true((await longestHold(judging)) < 100);
-  t.like((await judging).judgement, { verdict: 'none', reason: 'The 50 ms of computing that a check has were over at its records: expect fewer of them' });
+  t.like((await judging).judgement, {
+    verdict: 'none',
+    reason: 'The 50 ms of computing that a check has were over at its records: expect fewer of them',
+  });
 });

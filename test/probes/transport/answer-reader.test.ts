@@ -6,15 +6,24 @@ const BYTE = Uint8Array.of(0x78);
 test('a byte-order mark is part of the answer, in one piece and in several', (t) => {
   const bytes = Buffer.from('\uFEFFSSH-2.0');
   for (const pieces of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
-    const reader = new TcpAnswerReader({ expect: '^\uFEFFSSH', expectMode: 'regex' }, (pattern, text) => new RegExp(pattern).test(text));
+    const reader = new TcpAnswerReader({ expect: '^\uFEFFSSH', expectMode: 'regex' }, (pattern, text) =>
+      new RegExp(pattern).test(text),
+    );
     for (const piece of pieces) reader.add(piece);
-    t.deepEqual(reader.collected(), { text: '\uFEFFSSH-2.0', bytes: bytes.toString('latin1'), byteLength: bytes.length });
+    t.deepEqual(reader.collected(), {
+      text: '\uFEFFSSH-2.0',
+      bytes: bytes.toString('latin1'),
+      byteLength: bytes.length,
+    });
   }
 });
 
 test('bytes that are expected in hex end the wait as soon as they have come, split over pieces', (t) => {
   const reader = new TcpAnswerReader({ expect: 'c3ff', payloadEncoding: 'hex' }, () => false);
-  t.deepEqual([[0x61], [0xc3], [0xff]].map((piece) => reader.add(Uint8Array.from(piece))), [false, false, true]);
+  t.deepEqual(
+    [[0x61], [0xc3], [0xff]].map((piece) => reader.add(Uint8Array.from(piece))),
+    [false, false, true],
+  );
 });
 
 test('an answer in single bytes is searched through twice its greatest length at the most, and collected whole', (t) => {

@@ -15,18 +15,22 @@ const recordOf = (no: number, nameLength: number): VendorDocumentRecord => ({
   retryAtMs: null,
 });
 
-test('documents are remembered by their bytes: what was stored longest ago goes, and one that is larger than all room is not kept', (t) => {
-  const memory = createDocumentMemory({ most: 100, mostBytes: 10_000 });
-  for (let no = 0; no < 50; no += 1) {
-    memory.set(recordOf(no, 1000));
-    t.true(memory.bytes() <= 10_000);
-  }
-  t.is(memory.get('https://status.example/0'), undefined);
-  t.is(memory.get('https://status.example/49')?.url, 'https://status.example/49');
-  memory.set(recordOf(50, 20_000));
-  t.is(memory.get('https://status.example/50'), undefined);
-  t.is(memory.bytes(), 0);
-});
+test(
+  'documents are remembered by their bytes: what was stored longest ago goes, and one that is larger than all room ' +
+    'is not kept',
+  (t) => {
+    const memory = createDocumentMemory({ most: 100, mostBytes: 10_000 });
+    for (let no = 0; no < 50; no += 1) {
+      memory.set(recordOf(no, 1000));
+      t.true(memory.bytes() <= 10_000);
+    }
+    t.is(memory.get('https://status.example/0'), undefined);
+    t.is(memory.get('https://status.example/49')?.url, 'https://status.example/49');
+    memory.set(recordOf(50, 20_000));
+    t.is(memory.get('https://status.example/50'), undefined);
+    t.is(memory.bytes(), 0);
+  },
+);
 
 test('a document that is stored again counts once, and there are only so many', (t) => {
   const memory = createDocumentMemory({ most: 3, mostBytes: 100_000 });
@@ -34,5 +38,8 @@ test('a document that is stored again counts once, and there are only so many', 
   const once = memory.bytes();
   t.true(once < 2000);
   for (let no = 2; no < 6; no += 1) memory.set(recordOf(no, 10));
-  t.deepEqual([1, 2, 3, 4, 5].map((no) => memory.get(`https://status.example/${no}`) !== undefined), [false, false, true, true, true]);
+  t.deepEqual(
+    [1, 2, 3, 4, 5].map((no) => memory.get(`https://status.example/${no}`) !== undefined),
+    [false, false, true, true, true],
+  );
 });

@@ -1,7 +1,6 @@
 import test from 'ava';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/vendor/document.ts';
-import { findVendorPage } from '../../../core/vendor/page.ts';
-import type { VendorPage } from '../../../core/vendor/page.ts';
+import { findVendorPage, type VendorPage } from '../../../core/vendor/page.ts';
 import { createVendorPageReader } from '../../../probes/vendors/page-reader.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
@@ -25,7 +24,10 @@ function memoryStore(): VendorDocumentStore & { records: Map<string, VendorDocum
   };
 }
 
-function readerOf({ store = memoryStore(), allowPrivateNetwork = true }: { store?: VendorDocumentStore; allowPrivateNetwork?: boolean } = {}) {
+function readerOf({
+  store = memoryStore(),
+  allowPrivateNetwork = true,
+}: { store?: VendorDocumentStore; allowPrivateNetwork?: boolean } = {}) {
   const clock = { ms: Date.now() };
   return { clock, read: createVendorPageReader({ store, allowPrivateNetwork, now: () => clock.ms }) };
 }
@@ -47,8 +49,14 @@ test('a hundred who want a page at once make one request', async (t) => {
 test('two processes that want a page at once make one request', async (t) => {
   const server = await startStatusPage(t);
   const store = memoryStore();
-  const readings = await Promise.all([readerOf({ store }).read(pageAt(server.url), []), readerOf({ store }).read(pageAt(server.url), [])]);
-  t.deepEqual(readings.map(({ outcome }) => outcome), ['read', 'read']);
+  const readings = await Promise.all([
+    readerOf({ store }).read(pageAt(server.url), []),
+    readerOf({ store }).read(pageAt(server.url), []),
+  ]);
+  t.deepEqual(
+    readings.map(({ outcome }) => outcome),
+    ['read', 'read'],
+  );
   t.is(server.requests.length, 1);
 });
 
@@ -61,7 +69,10 @@ test('a page is asked again when it is due, with what it said of its content, an
   t.is(server.requests.length, 1);
   clock.ms += 1;
   const second = await read(pageAt(server.url), []);
-  t.deepEqual(server.requests.map(({ answered }) => answered), [200, 304]);
+  t.deepEqual(
+    server.requests.map(({ answered }) => answered),
+    [200, 304],
+  );
   t.true(first.outcome === 'read' && second.outcome === 'read');
   if (first.outcome === 'read' && second.outcome === 'read') t.deepEqual(second.snapshot, first.snapshot);
 
@@ -82,7 +93,10 @@ test('one or two failed looks are bridged by what the page said before, the thir
     outcomes.push((await read(pageAt(server.url), [])).outcome);
   }
   t.deepEqual(outcomes, ['read', 'read', 'failed']);
-  t.like(await read(pageAt(server.url), []), { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page answers HTTP 502' } });
+  t.like(await read(pageAt(server.url), []), {
+    outcome: 'failed',
+    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 502' },
+  });
   server.instead = null;
   clock.ms += 5000;
   t.is((await read(pageAt(server.url), [])).outcome, 'read');
@@ -101,7 +115,10 @@ test('a server that sends us away is left alone until then, an hour at most', as
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   server.instead = { status: 429, headers: { 'Retry-After': '120' } };
-  t.like(await read(pageAt(server.url), []), { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page answers HTTP 429' } });
+  t.like(await read(pageAt(server.url), []), {
+    outcome: 'failed',
+    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 429' },
+  });
   clock.ms += 119_000;
   await read(pageAt(server.url), []);
   t.is(server.requests.length, 1);
@@ -114,12 +131,32 @@ test('a server that sends us away is left alone until then, an hour at most', as
   t.is((await read(pageAt(server.url), [])).outcome, 'read');
 });
 
-const OTHERS: [what: string, instead: { status: number; headers?: Record<string, string>; body?: string }, kind: string, reason: RegExp][] = [
-  ['a page of another form', { status: 200, body: '{"ok":true}' }, 'not_a_status_page', /cannot be understood: its JSON is of another form/],
+const OTHERS: [
+  what: string,
+  instead: { status: number; headers?: Record<string, string>; body?: string },
+  kind: string,
+  reason: RegExp,
+][] = [
+  [
+    'a page of another form',
+    { status: 200, body: '{"ok":true}' },
+    'not_a_status_page',
+    /cannot be understood: its JSON is of another form/,
+  ],
   ['a site without such a page', { status: 404, body: 'no' }, 'not_a_status_page', /answers HTTP 404/],
   ['a site that wants a log-in', { status: 403 }, 'unreachable', /answers HTTP 403/],
-  ['a page of more than 5 MiB', { status: 200, body: ' '.repeat(5 * 1024 * 1024 + 1) }, 'not_a_status_page', /more than 5 MiB/],
-  ['a redirect in a circle', { status: 302, headers: { Location: '/api/v2/summary.json' } }, 'unreachable', /more than 5 times/],
+  [
+    'a page of more than 5 MiB',
+    { status: 200, body: ' '.repeat(5 * 1024 * 1024 + 1) },
+    'not_a_status_page',
+    /more than 5 MiB/,
+  ],
+  [
+    'a redirect in a circle',
+    { status: 302, headers: { Location: '/api/v2/summary.json' } },
+    'unreachable',
+    /more than 5 times/,
+  ],
   ['an empty answer to a first request', { status: 304 }, 'not_a_status_page', /HTTP 304 to a first request/],
 ];
 for (const [what, instead, kind, reason] of OTHERS) {
@@ -136,7 +173,10 @@ for (const [what, instead, kind, reason] of OTHERS) {
 
 test('a page that moved is followed', async (t) => {
   const server = await startStatusPage(t);
-  const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(301, { Location: `${server.url}/api/v2/summary.json` }).end());
+  const { port } = await startHttpServer(
+    t,
+    (_request, response) => void response.writeHead(301, { Location: `${server.url}/api/v2/summary.json` }).end(),
+  );
   t.is((await readerOf().read(pageAt(`http://127.0.0.1:${port}`), [])).outcome, 'read');
 });
 
@@ -149,5 +189,8 @@ test('the guard keeps pages off private networks', async (t) => {
 
 test('nobody listening is unreachable', async (t) => {
   const reading = await readerOf().read(pageAt('http://127.0.0.1:9'), []);
-  t.like(reading, { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page could not be read: Connection refused' } });
+  t.like(reading, {
+    outcome: 'failed',
+    failure: { kind: 'unreachable', reason: 'The status page could not be read: Connection refused' },
+  });
 });

@@ -6,9 +6,9 @@ import { createAgent, deleteAgent, touchAgent, type Agent } from '../../../model
 import { createChannel } from '../../../models/channels.ts';
 import { holdDoorOpen } from '../../../models/ping-door.ts';
 import { createTenant } from '../../../models/tenants.ts';
-import { startAgentWatch } from '../../../workers/processes/agents.ts';
-import { watchAgents } from '../../../workers/agents/watch.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { watchAgents } from '../../../workers/agents/watch.ts';
+import { startAgentWatch } from '../../../workers/processes/agents.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -22,7 +22,10 @@ const ROUND = 3;
 
 type Told = { event: string; name: string; at: number; eventAt: number };
 
-/** Agents at second 0 of a time that the test makes up; check-ins, the door and the rounds of the watch come when the test says so. */
+/**
+ * Agents at second 0 of a time that the test makes up; check-ins, the door and the rounds of the watch come when the
+ * test says so.
+ */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
   // A whole second, as check-ins are kept.
@@ -34,7 +37,8 @@ async function stage(t: ExecutionContext) {
     heldAt = second;
     await holdDoorOpen(runtime.database, () => at(second));
   };
-  const watch = (second: number) => watchAgents({ ...runtime, now: () => at(second), announce: (deliveries) => void enqueued.push(...deliveries) });
+  const watch = (second: number) =>
+    watchAgents({ ...runtime, now: () => at(second), announce: (deliveries) => void enqueued.push(...deliveries) });
   await reopen(0);
   return {
     runtime,
@@ -42,7 +46,8 @@ async function stage(t: ExecutionContext) {
     watch,
     reopen,
     enqueued,
-    checkIn: (second: number, ...agents: Agent[]) => Promise.all(agents.map((agent) => touchAgent(runtime.database, agent.no, at(second)))),
+    checkIn: (second: number, ...agents: Agent[]) =>
+      Promise.all(agents.map((agent) => touchAgent(runtime.database, agent.no, at(second)))),
     /** Holds the door open and looks at the agents, each as often as it is done in earnest. */
     async live(to: number) {
       for (let second = Math.ceil(heldAt); second <= to; second += 1) {
@@ -51,7 +56,9 @@ async function stage(t: ExecutionContext) {
       }
     },
     async told(): Promise<Told[]> {
-      const { rows } = await runtime.database.pool.query<{ message: AgentMessage; created_at: number }>(`SELECT message, created_at FROM deliveries WHERE event LIKE 'agent.%' ORDER BY created_at, id`);
+      const { rows } = await runtime.database.pool.query<{ message: AgentMessage; created_at: number }>(
+        `SELECT message, created_at FROM deliveries WHERE event LIKE 'agent.%' ORDER BY created_at, id`,
+      );
       return rows.map(({ message, created_at }) => ({
         event: message.event,
         name: message.agent.name,
@@ -63,96 +70,156 @@ async function stage(t: ExecutionContext) {
 }
 
 function addOwn(runtime: TestRuntime, name: string, tenantId = runtime.tenantId): Promise<Agent> {
-  return createAgent(runtime.database, { id: runtime.newId('agt'), tenantId, name, region: 'hanoi', tokenFingerprint: randomBytes(32), nowMs: runtime.now() });
+  return createAgent(runtime.database, {
+    id: runtime.newId('agt'),
+    tenantId,
+    name,
+    region: 'hanoi',
+    tokenFingerprint: randomBytes(32),
+    nowMs: runtime.now(),
+  });
 }
 
-type ChannelOptions = { tenantId?: string; type?: ChannelType; allMonitors?: boolean; status?: 'connected' | 'pending' };
+type ChannelOptions = {
+  tenantId?: string;
+  type?: ChannelType;
+  allMonitors?: boolean;
+  status?: 'connected' | 'pending';
+};
 
-async function addChannel(runtime: TestRuntime, { tenantId = runtime.tenantId, type = 'webhook', allMonitors = true, status = 'connected' }: ChannelOptions = {}): Promise<string> {
+async function addChannel(
+  runtime: TestRuntime,
+  { tenantId = runtime.tenantId, type = 'webhook', allMonitors = true, status = 'connected' }: ChannelOptions = {},
+): Promise<string> {
   const id = runtime.newId('nch');
   const webhook = { url: 'https://hooks.example/in', signingSecret: 'whsec_c2VjcmV0' };
-  await createChannel(runtime.database, { id, tenantId, type, name: id, status, allMonitors, monitorIds: [], ...(type === 'webhook' && { webhook }), nowMs: runtime.now() });
+  await createChannel(runtime.database, {
+    id,
+    tenantId,
+    type,
+    name: id,
+    status,
+    allMonitors,
+    monitorIds: [],
+    ...(type === 'webhook' && { webhook }),
+    nowMs: runtime.now(),
+  });
   return id;
 }
 
 async function offlineAgents({ database }: TestRuntime): Promise<string[]> {
-  return (await database.pool.query<{ name: string }>('SELECT name FROM agents WHERE offline_at IS NOT NULL ORDER BY name')).rows.map(({ name }) => name);
+  return (
+    await database.pool.query<{ name: string }>('SELECT name FROM agents WHERE offline_at IS NOT NULL ORDER BY name')
+  ).rows.map(({ name }) => name);
 }
 
 // One after the other: each test has connections of its own, and all at once they are more than a server takes.
-test.serial('an agent that stops checking in is told offline within ten seconds of its 90 s, once, and online once it is back', async (t) => {
-  const { runtime, checkIn, live, told, enqueued } = await stage(t);
-  const agent = await addOwn(runtime, 'home-lab');
-  await addChannel(runtime);
-  for (let second = 0; second <= 30; second += 15) await checkIn(second, agent);
-  await live(600);
-  await checkIn(600, agent);
-  await live(612);
-  const events = await told();
-  t.deepEqual(events.map(({ event, name, eventAt }) => [event, name, eventAt]), [['agent.offline', 'home-lab', 120], ['agent.online', 'home-lab', 600]]);
-  t.true(events[0]!.at >= 120 && events[0]!.at < 130, `told at ${events[0]!.at}`);
-  t.true(events[1]!.at < 610);
-  t.is(enqueued.length, 2);
-  t.deepEqual(await offlineAgents(runtime), []);
-});
+test.serial(
+  'an agent that stops checking in is told offline within ten seconds of its 90 s, once, and online once it is back',
+  async (t) => {
+    const { runtime, checkIn, live, told, enqueued } = await stage(t);
+    const agent = await addOwn(runtime, 'home-lab');
+    await addChannel(runtime);
+    for (let second = 0; second <= 30; second += 15) await checkIn(second, agent);
+    await live(600);
+    await checkIn(600, agent);
+    await live(612);
+    const events = await told();
+    t.deepEqual(
+      events.map(({ event, name, eventAt }) => [event, name, eventAt]),
+      [
+        ['agent.offline', 'home-lab', 120],
+        ['agent.online', 'home-lab', 600],
+      ],
+    );
+    t.true(events[0]!.at >= 120 && events[0]!.at < 130, `told at ${events[0]!.at}`);
+    t.true(events[1]!.at < 610);
+    t.is(enqueued.length, 2);
+    t.deepEqual(await offlineAgents(runtime), []);
+  },
+);
 
-test.serial('the event names the agent and no monitor, says when it was last seen and where it is in the console', async (t) => {
-  const { runtime, at, checkIn, live } = await stage(t);
-  const agent = await addOwn(runtime, 'home-lab');
-  const channelId = await addChannel(runtime);
-  await checkIn(5, agent);
-  await live(105);
-  const { rows } = await runtime.database.pool.query('SELECT channel_id, tenant_id, monitor_id, event, outcome, message FROM deliveries');
-  t.is(rows.length, 1);
-  const lastSeenAt = at(5) / SECOND;
-  t.deepEqual(rows[0], {
-    channel_id: channelId,
-    tenant_id: runtime.tenantId,
-    monitor_id: null,
-    event: 'agent.offline',
-    outcome: 'pending',
-    message: {
-      version: '1',
+test.serial(
+  'the event names the agent and no monitor, says when it was last seen and where it is in the console',
+  async (t) => {
+    const { runtime, at, checkIn, live } = await stage(t);
+    const agent = await addOwn(runtime, 'home-lab');
+    const channelId = await addChannel(runtime);
+    await checkIn(5, agent);
+    await live(105);
+    const { rows } = await runtime.database.pool.query(
+      'SELECT channel_id, tenant_id, monitor_id, event, outcome, message FROM deliveries',
+    );
+    t.is(rows.length, 1);
+    const lastSeenAt = at(5) / SECOND;
+    t.deepEqual(rows[0], {
+      channel_id: channelId,
+      tenant_id: runtime.tenantId,
+      monitor_id: null,
       event: 'agent.offline',
-      event_at: lastSeenAt + 90,
-      monitor: null,
-      agent: { id: agent.id, name: 'home-lab', region: 'hanoi' },
-      state: 'offline',
-      reason: 'The agent home-lab has not checked in for 90 s; until it does, its monitors are decided without it',
-      detail: { sources_down: [], incident_id: null, last_seen_at: lastSeenAt },
-      url: `http://localhost:3000/agents/${agent.id}`,
-    },
-  });
-});
+      outcome: 'pending',
+      message: {
+        version: '1',
+        event: 'agent.offline',
+        event_at: lastSeenAt + 90,
+        monitor: null,
+        agent: { id: agent.id, name: 'home-lab', region: 'hanoi' },
+        state: 'offline',
+        reason: 'The agent home-lab has not checked in for 90 s; until it does, its monitors are decided without it',
+        detail: { sources_down: [], incident_id: null, last_seen_at: lastSeenAt },
+        url: `http://localhost:3000/agents/${agent.id}`,
+      },
+    });
+  },
+);
 
-test.serial('an agent that never checked in, one that was revoked and one that was deleted are told nothing of', async (t) => {
-  const { runtime, checkIn, live, told } = await stage(t);
-  const [, revoked, deleted] = [await addOwn(runtime, 'never'), await addOwn(runtime, 'revoked'), await addOwn(runtime, 'deleted')];
-  await addChannel(runtime);
-  await checkIn(1, revoked, deleted);
-  await live(30);
-  await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
-  await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id });
-  await live(300);
-  t.deepEqual(await told(), []);
-  t.deepEqual(await offlineAgents(runtime), []);
-});
+test.serial(
+  'an agent that never checked in, one that was revoked and one that was deleted are told nothing of',
+  async (t) => {
+    const { runtime, checkIn, live, told } = await stage(t);
+    const [, revoked, deleted] = [
+      await addOwn(runtime, 'never'),
+      await addOwn(runtime, 'revoked'),
+      await addOwn(runtime, 'deleted'),
+    ];
+    await addChannel(runtime);
+    await checkIn(1, revoked, deleted);
+    await live(30);
+    await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
+    await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id });
+    await live(300);
+    t.deepEqual(await told(), []);
+    t.deepEqual(await offlineAgents(runtime), []);
+  },
+);
 
-test.serial('all enabled webhooks of the owner hear of it whatever monitors they are for, and nobody else', async (t) => {
-  const { runtime, checkIn, live } = await stage(t);
-  const other = runtime.newId('ten');
-  await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: runtime.now() });
-  const [mine, theirs] = [await addOwn(runtime, 'mine'), await addOwn(runtime, 'theirs', other)];
-  const expected = [[await addChannel(runtime), 'mine'], [await addChannel(runtime, { allMonitors: false }), 'mine'], [await addChannel(runtime, { tenantId: other }), 'theirs']];
-  await addChannel(runtime, { type: 'telegram' });
-  await addChannel(runtime, { status: 'pending' });
-  const disabled = await addChannel(runtime);
-  await runtime.database.pool.query('UPDATE channels SET enabled = false WHERE id = $1', [disabled]);
-  await checkIn(0, mine, theirs);
-  await live(105);
-  const { rows } = await runtime.database.pool.query<{ channel_id: string; message: AgentMessage }>('SELECT channel_id, message FROM deliveries');
-  t.deepEqual(rows.map(({ channel_id, message }) => [channel_id, message.agent.name]).toSorted(), expected.toSorted());
-});
+test.serial(
+  'all enabled webhooks of the owner hear of it whatever monitors they are for, and nobody else',
+  async (t) => {
+    const { runtime, checkIn, live } = await stage(t);
+    const other = runtime.newId('ten');
+    await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: runtime.now() });
+    const [mine, theirs] = [await addOwn(runtime, 'mine'), await addOwn(runtime, 'theirs', other)];
+    const expected = [
+      [await addChannel(runtime), 'mine'],
+      [await addChannel(runtime, { allMonitors: false }), 'mine'],
+      [await addChannel(runtime, { tenantId: other }), 'theirs'],
+    ];
+    await addChannel(runtime, { type: 'telegram' });
+    await addChannel(runtime, { status: 'pending' });
+    const disabled = await addChannel(runtime);
+    await runtime.database.pool.query('UPDATE channels SET enabled = false WHERE id = $1', [disabled]);
+    await checkIn(0, mine, theirs);
+    await live(105);
+    const { rows } = await runtime.database.pool.query<{ channel_id: string; message: AgentMessage }>(
+      'SELECT channel_id, message FROM deliveries',
+    );
+    t.deepEqual(
+      rows.map(({ channel_id, message }) => [channel_id, message.agent.name]).toSorted(),
+      expected.toSorted(),
+    );
+  },
+);
 
 test.serial('a shared agent goes offline and comes back like any other, and nobody is told', async (t) => {
   const { runtime, checkIn, live, told, watch } = await stage(t);
@@ -181,7 +248,10 @@ test.serial('while no web process listens nobody goes offline, and afterwards ev
   await live(689);
   t.deepEqual(await told(), []);
   await live(700);
-  t.deepEqual((await told()).map(({ event, name, eventAt }) => [event, name, eventAt]), [['agent.offline', 'gone', 690]]);
+  t.deepEqual(
+    (await told()).map(({ event, name, eventAt }) => [event, name, eventAt]),
+    [['agent.offline', 'gone', 690]],
+  );
 });
 
 test.serial('an agent that is offline stays so through an absence of ours, without another word', async (t) => {
@@ -195,25 +265,37 @@ test.serial('an agent that is offline stays so through an absence of ours, witho
   t.is((await told()).length, 1);
   await checkIn(700, agent);
   await live(710);
-  t.deepEqual((await told()).map(({ event }) => event), ['agent.offline', 'agent.online']);
+  t.deepEqual(
+    (await told()).map(({ event }) => event),
+    ['agent.offline', 'agent.online'],
+  );
 });
 
-test.serial('when most agents fall silent together they are held back for 60 s, and only who is still silent then is told', async (t) => {
-  const { runtime, checkIn, live, told } = await stage(t);
-  const agents = await Promise.all(['a', 'b', 'c', 'd'].map((name) => addOwn(runtime, name)));
-  await addChannel(runtime);
-  await checkIn(20, agents[0]!, agents[1]!, agents[2]!);
-  for (let second = 20; second <= 300; second += 15) {
-    await checkIn(second, agents[3]!);
-    if (second === 140) await checkIn(second, agents[1]!);
-    await live(second);
-    if (second > 140) await checkIn(second, agents[1]!);
-  }
-  const events = await told();
-  t.deepEqual(events.map(({ event, name, eventAt }) => [event, name, eventAt]).toSorted(), [['agent.offline', 'a', 110], ['agent.offline', 'c', 110]]);
-  t.true(events.every(({ at }) => at >= 170 && at < 180), JSON.stringify(events));
-  t.is(runtime.logLines.filter(({ msg }) => msg === 'agents.silence_held').length, 1);
-});
+test.serial(
+  'when most agents fall silent together they are held back for 60 s, and only who is still silent then is told',
+  async (t) => {
+    const { runtime, checkIn, live, told } = await stage(t);
+    const agents = await Promise.all(['a', 'b', 'c', 'd'].map((name) => addOwn(runtime, name)));
+    await addChannel(runtime);
+    await checkIn(20, agents[0]!, agents[1]!, agents[2]!);
+    for (let second = 20; second <= 300; second += 15) {
+      await checkIn(second, agents[3]!);
+      if (second === 140) await checkIn(second, agents[1]!);
+      await live(second);
+      if (second > 140) await checkIn(second, agents[1]!);
+    }
+    const events = await told();
+    t.deepEqual(events.map(({ event, name, eventAt }) => [event, name, eventAt]).toSorted(), [
+      ['agent.offline', 'a', 110],
+      ['agent.offline', 'c', 110],
+    ]);
+    t.true(
+      events.every(({ at }) => at >= 170 && at < 180),
+      JSON.stringify(events),
+    );
+    t.is(runtime.logLines.filter(({ msg }) => msg === 'agents.silence_held').length, 1);
+  },
+);
 
 test.serial('four watches at once tell each agent once', async (t) => {
   const { runtime, checkIn, live, watch, told, reopen } = await stage(t);
@@ -222,12 +304,18 @@ test.serial('four watches at once tell each agent once', async (t) => {
   await checkIn(0, ...agents);
   for (let second = 2; second <= 152; second += 2) await reopen(second);
   const rounds = await Promise.all(Array.from({ length: 4 }, () => watch(152)));
-  t.is(rounds.reduce((total, { offline }) => total + offline, 0), 20);
+  t.is(
+    rounds.reduce((total, { offline }) => total + offline, 0),
+    20,
+  );
   t.is(new Set((await told()).map(({ name }) => name)).size, 20);
   t.is((await told()).length, 20);
   await checkIn(153, ...agents);
   const back = await Promise.all(Array.from({ length: 4 }, () => watch(153)));
-  t.is(back.reduce((total, { online }) => total + online, 0), 20);
+  t.is(
+    back.reduce((total, { online }) => total + online, 0),
+    20,
+  );
   await live(154);
   t.is((await told()).length, 40);
 });
@@ -242,39 +330,57 @@ test.serial('a check-in that comes between the look and the mark wins', async (t
   await client.query('BEGIN');
   await client.query('UPDATE agents SET last_seen_at = $2 WHERE no = $1', [agent.no, at(92) / SECOND]);
   const round = watch(92);
-  await until(async () => (await runtime.database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)).rowCount);
+  await until(
+    async () =>
+      (
+        await runtime.database.pool.query(
+          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        )
+      ).rowCount,
+  );
   await client.query('COMMIT');
   client.release();
   t.like(await round, { offline: 0 });
   t.deepEqual(await told(), []);
 });
 
-test.serial('a change is logged and counted, and the process that watches adds the jobs of its deliveries', async (t) => {
-  const { runtime, at, checkIn, reopen } = await stage(t);
-  const agent = await addOwn(runtime, 'home-lab');
-  await addChannel(runtime);
-  await checkIn(0, agent);
-  for (let second = 2; second <= 92; second += 2) await reopen(second);
-  const counted: [string, number][] = [];
-  const metrics = { ...runtime.metrics, agentsChanged: (to: 'offline' | 'online', count: number) => void counted.push([to, count]) };
-  const enqueued: DueAttempt[] = [];
-  const queues: TestRuntime['queues'] = {
-    ...runtime.queues,
-    async enqueueAttempts(attempts) {
-      await runtime.queues.enqueueAttempts(attempts);
-      enqueued.push(...attempts);
-    },
-  };
-  const process = startAgentWatch({ ...runtime, metrics, queues, now: () => at(92) });
-  await until(() => counted.length > 0);
-  await process.stop();
-  t.deepEqual(counted, [['offline', 1]]);
-  const line = runtime.logLines.find(({ msg }) => msg === 'agent.offline');
-  t.like(line, { agent_id: agent.id, tenant_id: runtime.tenantId, last_seen_at: at(0) / SECOND });
-  const { rows } = await runtime.database.pool.query<{ id: string }>(`SELECT id FROM deliveries WHERE event = 'agent.offline'`);
-  t.deepEqual(enqueued.map(({ deliveryId }) => deliveryId), rows.map(({ id }) => id));
-  t.is(enqueued.length, 1);
-});
+test.serial(
+  'a change is logged and counted, and the process that watches adds the jobs of its deliveries',
+  async (t) => {
+    const { runtime, at, checkIn, reopen } = await stage(t);
+    const agent = await addOwn(runtime, 'home-lab');
+    await addChannel(runtime);
+    await checkIn(0, agent);
+    for (let second = 2; second <= 92; second += 2) await reopen(second);
+    const counted: [string, number][] = [];
+    const metrics = {
+      ...runtime.metrics,
+      agentsChanged: (to: 'offline' | 'online', count: number) => void counted.push([to, count]),
+    };
+    const enqueued: DueAttempt[] = [];
+    const queues: TestRuntime['queues'] = {
+      ...runtime.queues,
+      async enqueueAttempts(attempts) {
+        await runtime.queues.enqueueAttempts(attempts);
+        enqueued.push(...attempts);
+      },
+    };
+    const process = startAgentWatch({ ...runtime, metrics, queues, now: () => at(92) });
+    await until(() => counted.length > 0);
+    await process.stop();
+    t.deepEqual(counted, [['offline', 1]]);
+    const line = runtime.logLines.find(({ msg }) => msg === 'agent.offline');
+    t.like(line, { agent_id: agent.id, tenant_id: runtime.tenantId, last_seen_at: at(0) / SECOND });
+    const { rows } = await runtime.database.pool.query<{ id: string }>(
+      `SELECT id FROM deliveries WHERE event = 'agent.offline'`,
+    );
+    t.deepEqual(
+      enqueued.map(({ deliveryId }) => deliveryId),
+      rows.map(({ id }) => id),
+    );
+    t.is(enqueued.length, 1);
+  },
+);
 
 test.serial('a web process whose clock is ahead makes nobody offline who checks in with another', async (t) => {
   const { runtime, at, checkIn, watch } = await stage(t);

@@ -8,24 +8,50 @@ import { startTarget } from '../../helpers/target.ts';
 import { until } from '../../helpers/until.ts';
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: an agent that leaves out a check for want of time is noted as behind, one that is in time is not`, async (t) => {
-    const runtime = await openTestRuntime(t, backend);
-    const target = await startTarget(t);
-    const [late, punctual] = [await runtime.addAgent('late'), await runtime.addAgent('punctual')];
-    await runtime.addMonitor([late, punctual], { target: target.url('/') });
-    const startedAtMs = runtime.now();
-    const jobs: Job[] = [];
-    for (const { agent, lateMs } of [{ agent: late, lateMs: 50_000 }, { agent: punctual, lateMs: 0 }]) {
-      const data = { agentNo: agent.no, intervalSeconds: 60, phase: 0 };
-      jobs.push(await runtime.queues.checkQueue(agent.region ?? '').add('tick', data, { jobId: `repeat:tick:${startedAtMs - lateMs - EARLY_MS}` }));
-      const process = await startCheck(runtime, { region: agent.region ?? '', version: '0.1.0', allowPrivateNetwork: true });
-      t.teardown(process.stop);
-    }
-    await until(async () => (await Promise.all(jobs.map((job) => job.isCompleted()))).every(Boolean));
+  test(
+    `${backend.name}: an agent that leaves out a check for want of time is noted as behind, one that is in time is ` +
+      'not',
+    async (t) => {
+      const runtime = await openTestRuntime(t, backend);
+      const target = await startTarget(t);
+      const [late, punctual] = [await runtime.addAgent('late'), await runtime.addAgent('punctual')];
+      await runtime.addMonitor([late, punctual], { target: target.url('/') });
+      const startedAtMs = runtime.now();
+      const jobs: Job[] = [];
+      for (const { agent, lateMs } of [
+        { agent: late, lateMs: 50_000 },
+        { agent: punctual, lateMs: 0 },
+      ]) {
+        const data = { agentNo: agent.no, intervalSeconds: 60, phase: 0 };
+        jobs.push(
+          await runtime.queues
+            .checkQueue(agent.region ?? '')
+            .add('tick', data, { jobId: `repeat:tick:${startedAtMs - lateMs - EARLY_MS}` }),
+        );
+        const process = await startCheck(runtime, {
+          region: agent.region ?? '',
+          version: '0.1.0',
+          allowPrivateNetwork: true,
+        });
+        t.teardown(process.stop);
+      }
+      await until(async () => (await Promise.all(jobs.map((job) => job.isCompleted()))).every(Boolean));
 
-    const { rows } = await runtime.database.pool.query<{ region: string; behind_at: number | null }>(`SELECT region, behind_at FROM agents WHERE kind = 'first_party' ORDER BY region`);
-    t.deepEqual(rows.map(({ region, behind_at }) => [region, behind_at !== null && behind_at >= startedAtMs]), [['late', true], ['punctual', false]]);
-    t.deepEqual(runtime.logLines.filter(({ msg }) => msg === 'checks.behind').map(({ region }) => region), ['late']);
-    t.is(target.hits('/'), 1);
-  });
+      const { rows } = await runtime.database.pool.query<{ region: string; behind_at: number | null }>(
+        `SELECT region, behind_at FROM agents WHERE kind = 'first_party' ORDER BY region`,
+      );
+      t.deepEqual(
+        rows.map(({ region, behind_at }) => [region, behind_at !== null && behind_at >= startedAtMs]),
+        [
+          ['late', true],
+          ['punctual', false],
+        ],
+      );
+      t.deepEqual(
+        runtime.logLines.filter(({ msg }) => msg === 'checks.behind').map(({ region }) => region),
+        ['late'],
+      );
+      t.is(target.hits('/'), 1);
+    },
+  );
 }

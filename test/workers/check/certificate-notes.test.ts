@@ -13,7 +13,17 @@ const TARGET = 'https://shop.example/';
 function checkOf(monitorNo: number, given: { target?: string; warnDays?: number } = {}): DueCheck {
   const { target = TARGET, warnDays = 30 } = given;
   const checkSpec = warnDays > 0 ? { domain: { warnDays } } : {};
-  return { monitorNo, monitorId: `mon_${monitorNo}`, tenantId: 'ten_1', name: 'Shop', checksVersion: 1, target: httpTarget({ target, checkSpec }), isUp: true, badVote: null, hasItsSecrets: true };
+  return {
+    monitorNo,
+    monitorId: `mon_${monitorNo}`,
+    tenantId: 'ten_1',
+    name: 'Shop',
+    checksVersion: 1,
+    target: httpTarget({ target, checkSpec }),
+    isUp: true,
+    badVote: null,
+    hasItsSecrets: true,
+  };
 }
 
 function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answered'): HttpObservation {
@@ -24,12 +34,28 @@ function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answ
     phases: { dnsMs: null, connectMs: 1, tlsMs: 1, firstByteMs: 1, downloadMs: null },
     certificate: validTo === null ? null : { subject: 'shop.example', issuer: 'Authority', validFrom: 0, validTo },
   } as const;
-  if (outcome === 'failed') return { ...measured, outcome, cause: 'cert_expired', reason: 'The certificate has expired' };
-  return { ...measured, outcome, status: 200, headers: {}, body: null, bodyTruncated: false, bodyStart: null, hadSecrets: false };
+  if (outcome === 'failed')
+    return { ...measured, outcome, cause: 'cert_expired', reason: 'The certificate has expired' };
+  return {
+    ...measured,
+    outcome,
+    status: 200,
+    headers: {},
+    body: null,
+    bodyTruncated: false,
+    bodyStart: null,
+    hadSecrets: false,
+  };
 }
 
 /** Notes that keep what they are told to store, in a store that can be away. */
-function openNotes(): { notes: CertificateNotes; stored: SeenCertificate[][]; failures: unknown[]; store: { isAway: boolean }; clock: { nowMs: number } } {
+function openNotes(): {
+  notes: CertificateNotes;
+  stored: SeenCertificate[][];
+  failures: unknown[];
+  store: { isAway: boolean };
+  clock: { nowMs: number };
+} {
   const stored: SeenCertificate[][] = [];
   const failures: unknown[] = [];
   const store = { isAway: false };
@@ -46,11 +72,16 @@ function openNotes(): { notes: CertificateNotes; stored: SeenCertificate[][]; fa
 test('ten thousand checks that show what they showed before cost one statement in all', async (t) => {
   const { notes, stored } = openNotes();
   for (let round = 0; round < 100; round += 1) {
-    for (let no = 1; no <= 100; no += 1) notes.note({ check: checkOf(no), agentNo: 7, observation: observed(1_800_000_000) });
+    for (let no = 1; no <= 100; no += 1)
+      notes.note({ check: checkOf(no), agentNo: 7, observation: observed(1_800_000_000) });
   }
   await notes.close();
-  t.deepEqual(stored.map((batch) => batch.length), [100]);
-  for (let no = 1; no <= 100; no += 1) notes.note({ check: checkOf(no), agentNo: 7, observation: observed(1_800_000_000) });
+  t.deepEqual(
+    stored.map((batch) => batch.length),
+    [100],
+  );
+  for (let no = 1; no <= 100; no += 1)
+    notes.note({ check: checkOf(no), agentNo: 7, observation: observed(1_800_000_000) });
   await notes.close();
   t.is(stored.length, 1);
 });
@@ -71,20 +102,37 @@ test('a new certificate, another target and another source are noted', async (t)
   await until(() => stored.length === 1);
   notes.note({ check: checkOf(1), agentNo: 7, observation: observed(2) });
   await notes.close();
-  notes.note({ check: checkOf(1, { target: 'https://other.example/' }), agentNo: 7, observation: observed(2, 'failed') });
+  notes.note({
+    check: checkOf(1, { target: 'https://other.example/' }),
+    agentNo: 7,
+    observation: observed(2, 'failed'),
+  });
   notes.note({ check: checkOf(1, { target: 'https://other.example/' }), agentNo: 8, observation: observed(2) });
   await notes.close();
-  t.deepEqual(stored.flat().map(({ agentNo, target, expiresAt }) => [agentNo, target, expiresAt]), [
-    [7, TARGET, 1], [7, TARGET, 2], [7, 'https://other.example/', 2], [8, 'https://other.example/', 2],
-  ]);
+  t.deepEqual(
+    stored.flat().map(({ agentNo, target, expiresAt }) => [agentNo, target, expiresAt]),
+    [
+      [7, TARGET, 1],
+      [7, TARGET, 2],
+      [7, 'https://other.example/', 2],
+      [8, 'https://other.example/', 2],
+    ],
+  );
 });
 
 test('a certificate without a subject goes by the host of its monitor', async (t) => {
   const { notes, stored } = openNotes();
   const observation = observed(1);
-  notes.note({ check: checkOf(1), agentNo: 7, observation: { ...observation, certificate: { subject: '', issuer: 'Authority', validFrom: 0, validTo: 1 } } });
+  notes.note({
+    check: checkOf(1),
+    agentNo: 7,
+    observation: { ...observation, certificate: { subject: '', issuer: 'Authority', validFrom: 0, validTo: 1 } },
+  });
   await notes.close();
-  t.deepEqual(stored.flat().map(({ name }) => name), ['shop.example']);
+  t.deepEqual(
+    stored.flat().map(({ name }) => name),
+    ['shop.example'],
+  );
 });
 
 test('a certificate is noted whether or not somebody wants to be warned of it, and nothing where there is none', async (t) => {
@@ -94,7 +142,10 @@ test('a certificate is noted whether or not somebody wants to be warned of it, a
   notes.note({ check: checkOf(3), agentNo: 7, observation: observed(null) });
   notes.note({ check: checkOf(4), agentNo: 7, observation: null });
   await notes.close();
-  t.deepEqual(stored.flat().map(({ monitorNo }) => monitorNo), [1]);
+  t.deepEqual(
+    stored.flat().map(({ monitorNo }) => monitorNo),
+    [1],
+  );
 });
 
 test('what could not be stored is tried again with the next check', async (t) => {
@@ -116,13 +167,27 @@ async function seenBy(t: ExecutionContext) {
   return { runtime, near, far, monitor };
 }
 
-test('of the certificates that the sources see the one that expires first counts, and a gone monitor\'s costs the others nothing', async (t) => {
-  const { runtime, near, far, monitor } = await seenBy(t);
-  const seen = { monitorNo: monitor.no, agentNo: near.no, target: TARGET, name: 'shop.example', expiresAt: 200 };
-  await storeCertificates(runtime.database, [{ ...seen, monitorNo: 999_999 }, seen, { ...seen, agentNo: far.no, expiresAt: 100, name: 'old.example' }]);
-  t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [{ monitorNo: monitor.no, name: 'old.example', expiresAt: 100 }]);
-  await storeCertificates(runtime.database, [{ ...seen, agentNo: far.no, expiresAt: 300 }]);
-  t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [{ monitorNo: monitor.no, name: 'shop.example', expiresAt: 200 }]);
-  await storeCertificates(runtime.database, [{ ...seen, target: 'https://before.example/', expiresAt: 1 }]);
-  t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [{ monitorNo: monitor.no, name: 'shop.example', expiresAt: 300 }]);
-});
+test(
+  "of the certificates that the sources see the one that expires first counts, and a gone monitor's costs the " +
+    'others nothing',
+  async (t) => {
+    const { runtime, near, far, monitor } = await seenBy(t);
+    const seen = { monitorNo: monitor.no, agentNo: near.no, target: TARGET, name: 'shop.example', expiresAt: 200 };
+    await storeCertificates(runtime.database, [
+      { ...seen, monitorNo: 999_999 },
+      seen,
+      { ...seen, agentNo: far.no, expiresAt: 100, name: 'old.example' },
+    ]);
+    t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [
+      { monitorNo: monitor.no, name: 'old.example', expiresAt: 100 },
+    ]);
+    await storeCertificates(runtime.database, [{ ...seen, agentNo: far.no, expiresAt: 300 }]);
+    t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [
+      { monitorNo: monitor.no, name: 'shop.example', expiresAt: 200 },
+    ]);
+    await storeCertificates(runtime.database, [{ ...seen, target: 'https://before.example/', expiresAt: 1 }]);
+    t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [
+      { monitorNo: monitor.no, name: 'shop.example', expiresAt: 300 },
+    ]);
+  },
+);

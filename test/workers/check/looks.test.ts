@@ -21,38 +21,66 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
   const agent = await runtime.addAgent('local');
   const regions = await runtime.listRegions();
   const taken = (nowMs = runtime.now()) => takeLooks(runtime.database, { agentNo: agent.no, nowMs, limit: 10 });
-  return { runtime, agent, regions, taken, key: (id: string) => ({ tenantId: runtime.tenantId, id, nowMs: runtime.now() }) };
+  return {
+    runtime,
+    agent,
+    regions,
+    taken,
+    key: (id: string) => ({ tenantId: runtime.tenantId, id, nowMs: runtime.now() }),
+  };
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a monitor that is checked once an hour is looked at as soon as it is made, resumed or pointed elsewhere, or somebody asks for it`, async (t) => {
-    const { runtime, agent, regions, key } = await openWatched(t, backend);
-    const target = await startTarget(t);
-    const processes = [await startEvaluate(runtime), await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true })];
-    t.teardown(() => Promise.all(processes.map((process) => process.stop())));
-    const { id } = await runtime.addMonitor([agent], { ...RARELY, target: target.url('/first'), downAfterFailures: 1 });
-    const tell = async () => runtime.queues.applyScheduleChange(runtime.scheduleChanges.at(-1) ?? t.fail(), regions);
-    const isIn = (state: string) => until(async () => (await findMonitor(runtime.database, key(id)))?.monitor.state === state);
+  test(
+    `${backend.name}: a monitor that is checked once an hour is looked at as soon as it is made, resumed or ` +
+      'pointed elsewhere, or somebody asks for it',
+    async (t) => {
+      const { runtime, agent, regions, key } = await openWatched(t, backend);
+      const target = await startTarget(t);
+      const processes = [
+        await startEvaluate(runtime),
+        await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true }),
+      ];
+      t.teardown(() => Promise.all(processes.map((process) => process.stop())));
+      const { id } = await runtime.addMonitor([agent], {
+        ...RARELY,
+        target: target.url('/first'),
+        downAfterFailures: 1,
+      });
+      const tell = async () => runtime.queues.applyScheduleChange(runtime.scheduleChanges.at(-1) ?? t.fail(), regions);
+      const isIn = (state: string) =>
+        until(async () => (await findMonitor(runtime.database, key(id)))?.monitor.state === state);
 
-    await tell();
-    await isIn('up');
-    t.is(target.hits('/first'), 1);
-    runtime.scheduleChanges.push((await pauseMonitor(runtime.database, key(id)))!.schedule, (await resumeMonitor(runtime.database, key(id)))!.schedule);
-    await tell();
-    await isIn('up');
-    t.is(target.hits('/first'), 2);
-    target.health.status = 500;
-    const patched = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({ settings: { ...monitor, target: target.url('/second') }, secrets, agentIds }));
-    runtime.scheduleChanges.push(patched!.schedule);
-    await tell();
-    await isIn('down');
-    t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
-    target.health.status = 200;
-    const asked = await requestCheck(runtime.database, key(id));
-    await runtime.queues.applyScheduleChange({ ...noScheduleChange(), looks: asked!.sources.map(({ agentNo }) => agentNo) }, regions);
-    await isIn('up');
-    t.is(target.hits('/second'), 2);
-  });
+      await tell();
+      await isIn('up');
+      t.is(target.hits('/first'), 1);
+      runtime.scheduleChanges.push(
+        (await pauseMonitor(runtime.database, key(id)))!.schedule,
+        (await resumeMonitor(runtime.database, key(id)))!.schedule,
+      );
+      await tell();
+      await isIn('up');
+      t.is(target.hits('/first'), 2);
+      target.health.status = 500;
+      const patched = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
+        settings: { ...monitor, target: target.url('/second') },
+        secrets,
+        agentIds,
+      }));
+      runtime.scheduleChanges.push(patched!.schedule);
+      await tell();
+      await isIn('down');
+      t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
+      target.health.status = 200;
+      const asked = await requestCheck(runtime.database, key(id));
+      await runtime.queues.applyScheduleChange(
+        { ...noScheduleChange(), looks: asked!.sources.map(({ agentNo }) => agentNo) },
+        regions,
+      );
+      await isIn('up');
+      t.is(target.hits('/second'), 2);
+    },
+  );
 }
 
 test('a look is taken once, by one of two that ask at once, and not before its moment', async (t) => {
@@ -70,7 +98,11 @@ test('a monitor whose next tick is near waits for it, and so do those of which n
   t.deepEqual(runtime.scheduleChanges.at(-1)?.looks, []);
   const { id } = await runtime.addMonitor([agent], RARELY);
   t.is((await taken()).length, 1);
-  const renamed = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({ settings: { ...monitor, name: 'Renamed' }, secrets, agentIds }));
+  const renamed = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
+    settings: { ...monitor, name: 'Renamed' },
+    secrets,
+    agentIds,
+  }));
   t.deepEqual(renamed?.schedule.looks, []);
 });
 
@@ -87,5 +119,8 @@ test('looks that were never told are told again by reconcile', async (t) => {
   t.deepEqual(await listForgottenLooks(runtime.database, runtime.now() - 5000), [agent.no]);
   await reconcile(runtime);
   const jobs = await runtime.queues.checkQueue('local').getJobs(['delayed', 'waiting']);
-  t.deepEqual(jobs.flatMap(({ data }) => ('looks' in data ? [data] : [])), [{ agentNo: agent.no, looks: true }]);
+  t.deepEqual(
+    jobs.flatMap(({ data }) => ('looks' in data ? [data] : [])),
+    [{ agentNo: agent.no, looks: true }],
+  );
 });

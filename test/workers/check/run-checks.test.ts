@@ -1,8 +1,8 @@
 import test from 'ava';
 import type { Observation } from '../../../core/observation.ts';
 import type { DueCheck } from '../../../models/checks.ts';
-import type { ResultPayload } from '../../../queues/payloads.ts';
 import { openJudge } from '../../../probes/judging/judge.ts';
+import type { ResultPayload } from '../../../queues/payloads.ts';
 import { createGate } from '../../../workers/check/gate.ts';
 import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
 import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
@@ -40,7 +40,17 @@ const TIMED_OUT: Observation = {
 };
 
 function dueCheck(monitorNo: number): DueCheck {
-  return { monitorNo, monitorId: `mon_${monitorNo}`, tenantId: 'ten_1', name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, badVote: null, hasItsSecrets: true };
+  return {
+    monitorNo,
+    monitorId: `mon_${monitorNo}`,
+    tenantId: 'ten_1',
+    name: `Monitor ${monitorNo}`,
+    checksVersion: 3,
+    target: httpTarget({ target: 'http://127.0.0.1:9/' }),
+    isUp: true,
+    badVote: null,
+    hasItsSecrets: true,
+  };
 }
 
 /** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
@@ -56,7 +66,14 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
     selfCheck: null,
     gate: createGate({ width: 10, perTurn: 10 }),
-    batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 100, pause: () => Promise.resolve() }),
+    batcher: createResultBatcher({
+      submit: (results) => Promise.resolve(void submitted.push([...results])),
+      maxDelayMs: 5,
+      urgentDelayMs: 5,
+      urgentGapMs: 0,
+      maxResults: 100,
+      pause: () => Promise.resolve(),
+    }),
     now: () => nowMs,
     waitUntil(atMs) {
       nowMs = Math.max(nowMs, atMs);
@@ -78,7 +95,14 @@ test('every monitor of the phase is probed at its own moment inside it, and the 
   t.is(new Set(dues).size, 3);
   t.true(dues.every((due) => due >= 0 && due < 250));
   t.true(completed.every(({ latenessMs }) => latenessMs >= 0));
-  t.like(submitted[0]?.[0], { agentNo: 2, checksVersion: 3, verdict: 'up', cause: null, httpStatus: 200, latencyMs: 12 });
+  t.like(submitted[0]?.[0], {
+    agentNo: 2,
+    checksVersion: 3,
+    verdict: 'up',
+    cause: null,
+    httpStatus: 200,
+    latencyMs: 12,
+  });
 });
 
 test('a probe that crashes is no vote, is told, and costs the others nothing', async (t) => {
@@ -111,9 +135,15 @@ test('the answer goes along with a failure that can be the first of its source, 
   const votes = [null, 'degraded', 'down'] as const;
   const listDueChecks = () => Promise.resolve(votes.map((badVote, index) => ({ ...dueCheck(index + 1), badVote })));
   const answersTo = async (status: number) => {
-    const { check, submitted } = checkerAt(PHASE_MS - 300, { listDueChecks, probe: () => Promise.resolve(answered(status)) });
+    const { check, submitted } = checkerAt(PHASE_MS - 300, {
+      listDueChecks,
+      probe: () => Promise.resolve(answered(status)),
+    });
     await check(PLACE, PHASE_MS);
-    return submitted.flat().toSorted((a, b) => a.monitorNo - b.monitorNo).map(({ answer }) => answer?.status ?? null);
+    return submitted
+      .flat()
+      .toSorted((a, b) => a.monitorNo - b.monitorNo)
+      .map(({ answer }) => answer?.status ?? null);
   };
   t.deepEqual(await answersTo(503), [503, 503, null]);
   t.deepEqual(await answersTo(200), [null, null, null]);
@@ -127,7 +157,9 @@ test('a monitor whose secrets cannot be read is no vote and is not probed; those
 });
 
 test('a tick that comes when the next one is nearer is dropped without a probe', async (t) => {
-  const { check, submitted } = checkerAt(PHASE_MS + 45_000, { probe: () => Promise.reject(new Error('must not be probed')) });
+  const { check, submitted } = checkerAt(PHASE_MS + 45_000, {
+    probe: () => Promise.reject(new Error('must not be probed')),
+  });
   t.like(await check(PLACE, PHASE_MS), { checks: 0, dropped: 3 });
   t.deepEqual(submitted, []);
 });
@@ -137,13 +169,24 @@ test('a tick that runs again after a crash measures the same due times, so that 
   const second = checkerAt(PHASE_MS + 700);
   await first.check(PLACE, PHASE_MS);
   await second.check(PLACE, PHASE_MS);
-  const dues = (submitted: ResultPayload[][]) => submitted.flat().map(({ monitorNo, dueAtMs }) => [monitorNo, dueAtMs]).toSorted();
+  const dues = (submitted: ResultPayload[][]) =>
+    submitted
+      .flat()
+      .map(({ monitorNo, dueAtMs }) => [monitorNo, dueAtMs])
+      .toSorted();
   t.deepEqual(dues(first.submitted), dues(second.submitted));
 });
 
 test('a full batch leaves at once and a lonely result after the delay', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 2, pause: () => Promise.resolve() });
+  const batcher = createResultBatcher({
+    submit: (results) => Promise.resolve(void sizes.push(results.length)),
+    maxDelayMs: 5,
+    urgentDelayMs: 5,
+    urgentGapMs: 0,
+    maxResults: 2,
+    pause: () => Promise.resolve(),
+  });
   const result = { monitorNo: 1 } as ResultPayload;
   await Promise.all([batcher.add(result, false), batcher.add(result, false), batcher.add(result, false)]);
   t.deepEqual(sizes, [2, 1]);
@@ -151,7 +194,14 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
 
 test('a result that may be news takes its batch along at once, where others would wait for company', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, urgentGapMs: 0, maxResults: 10, pause: () => Promise.resolve() });
+  const batcher = createResultBatcher({
+    submit: (results) => Promise.resolve(void sizes.push(results.length)),
+    maxDelayMs: 3_600_000,
+    urgentDelayMs: 1,
+    urgentGapMs: 0,
+    maxResults: 10,
+    pause: () => Promise.resolve(),
+  });
   const good = batcher.add({ monitorNo: 1 } as ResultPayload, false);
   await batcher.add({ monitorNo: 2 } as ResultPayload, true);
   await good;
@@ -160,7 +210,14 @@ test('a result that may be news takes its batch along at once, where others woul
 
 test('urgent batches keep their distance: the first leaves at once, what comes on its heels leaves together', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, urgentGapMs: 100, maxResults: 10, pause: () => Promise.resolve() });
+  const batcher = createResultBatcher({
+    submit: (results) => Promise.resolve(void sizes.push(results.length)),
+    maxDelayMs: 3_600_000,
+    urgentDelayMs: 1,
+    urgentGapMs: 100,
+    maxResults: 10,
+    pause: () => Promise.resolve(),
+  });
   const startedAt = performance.now();
   await batcher.add({ monitorNo: 1 } as ResultPayload, true);
   const second = batcher.add({ monitorNo: 2 } as ResultPayload, true);
@@ -203,31 +260,56 @@ test('a batch that the queue refuses is offered again until it takes it', async 
 });
 
 test('a timeout while this process stood still is no vote', async (t) => {
-  const { check, completed } = checkerAt(PHASE_MS - 300, { probe: () => Promise.resolve(TIMED_OUT), watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 } }) });
+  const { check, completed } = checkerAt(PHASE_MS - 300, {
+    probe: () => Promise.resolve(TIMED_OUT),
+    watchStalls: async (work) => ({
+      result: await work(),
+      ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 },
+    }),
+  });
   await check(PLACE, PHASE_MS);
-  t.deepEqual(completed.map(({ result }) => result.verdict), ['none', 'none', 'none']);
+  t.deepEqual(
+    completed.map(({ result }) => result.verdict),
+    ['none', 'none', 'none'],
+  );
   t.regex(completed[0]?.result.reason ?? '', /held up itself/);
 });
 
-test('a phase that waits for its turn keeps its one place in the line, and is then checked for its newest tick, however late that is', async (t) => {
-  const begun = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const probe = async () => {
-    begun.resolve();
-    await release.promise;
-    return answered(200);
-  };
-  const { check, submitted } = checkerAt(PHASE_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
-  const first = check(PLACE, PHASE_MS);
-  await begun.promise;
-  const other = check({ ...PLACE, phase: 1 }, PHASE_MS + 250);
-  const second = check(PLACE, PHASE_MS + 60_000);
-  t.like(await check(PLACE, PHASE_MS + 120_000), { checks: 0, dropped: 0 });
-  t.like(await check(PLACE, PHASE_MS + 180_000), { checks: 0, dropped: 0 });
-  release.resolve();
-  t.like(await first, { checks: 3, dropped: 0 });
-  t.like(await other, { checks: 3, dropped: 0 });
-  t.like(await second, { checks: 3, dropped: 6 });
-  const ticks = submitted.flat().map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - PHASE_MS) / 60_000)]);
-  t.deepEqual(ticks, [[1, 0], [2, 0], [3, 0], [1, 0], [2, 0], [3, 0], [1, 3], [2, 3], [3, 3]]);
-});
+test(
+  'a phase that waits for its turn keeps its one place in the line, and is then checked for its newest tick, ' +
+    'however late that is',
+  async (t) => {
+    const begun = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const probe = async () => {
+      begun.resolve();
+      await release.promise;
+      return answered(200);
+    };
+    const { check, submitted } = checkerAt(PHASE_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
+    const first = check(PLACE, PHASE_MS);
+    await begun.promise;
+    const other = check({ ...PLACE, phase: 1 }, PHASE_MS + 250);
+    const second = check(PLACE, PHASE_MS + 60_000);
+    t.like(await check(PLACE, PHASE_MS + 120_000), { checks: 0, dropped: 0 });
+    t.like(await check(PLACE, PHASE_MS + 180_000), { checks: 0, dropped: 0 });
+    release.resolve();
+    t.like(await first, { checks: 3, dropped: 0 });
+    t.like(await other, { checks: 3, dropped: 0 });
+    t.like(await second, { checks: 3, dropped: 6 });
+    const ticks = submitted
+      .flat()
+      .map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - PHASE_MS) / 60_000)]);
+    t.deepEqual(ticks, [
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ]);
+  },
+);

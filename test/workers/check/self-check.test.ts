@@ -10,13 +10,37 @@ test('a target that is gone together with our own network is unknown and never d
   const agent = await runtime.addAgent('local');
   const [target, reference] = [await startListener(t), await startListener(t)];
   const { id } = await runtime.addMonitor([agent], {
-    type: 'tcp', target: `127.0.0.1:${target.port}`, method: null, expectedStatus: null, intervalSeconds: 1, timeoutMs: 500, downAfterFailures: 1,
+    type: 'tcp',
+    target: `127.0.0.1:${target.port}`,
+    method: null,
+    expectedStatus: null,
+    intervalSeconds: 1,
+    timeoutMs: 500,
+    downAfterFailures: 1,
   });
-  const processes = [await startEvaluate(runtime), await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true, selfCheckHosts: [reference] })];
+  const processes = [
+    await startEvaluate(runtime),
+    await startCheck(runtime, {
+      region: 'local',
+      version: '0.1.0',
+      allowPrivateNetwork: true,
+      selfCheckHosts: [reference],
+    }),
+  ];
   t.teardown(() => Promise.all(processes.map((process) => process.stop())));
-  for (const change of runtime.scheduleChanges) await runtime.queues.applyScheduleChange(change, await runtime.listRegions());
-  const changes = async () => (await runtime.database.pool.query<{ to_state: string; reason: string }>('SELECT to_state, reason FROM transitions WHERE monitor_id = $1 ORDER BY sequence', [id])).rows;
-  const hasGone = (...states: string[]) => until(async () => (await changes()).map((change) => change.to_state).join() === states.join(), { timeoutMs: 20_000 });
+  for (const change of runtime.scheduleChanges)
+    await runtime.queues.applyScheduleChange(change, await runtime.listRegions());
+  const changes = async () =>
+    (
+      await runtime.database.pool.query<{ to_state: string; reason: string }>(
+        'SELECT to_state, reason FROM transitions WHERE monitor_id = $1 ORDER BY sequence',
+        [id],
+      )
+    ).rows;
+  const hasGone = (...states: string[]) =>
+    until(async () => (await changes()).map((change) => change.to_state).join() === states.join(), {
+      timeoutMs: 20_000,
+    });
   const told = (message: string) => runtime.logLines.filter((line) => line['msg'] === message).length;
   await hasGone('up');
 

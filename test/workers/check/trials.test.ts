@@ -9,55 +9,113 @@ import { openTestRuntime } from '../../helpers/runtime.ts';
 const SECRET = 'a-secret-that-is-nobodys';
 
 function targetOf(url: string, overrides: Partial<CheckTarget> = {}): CheckTarget {
-  return { type: 'http', target: url, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', bodyMatch: null, followRedirects: true, checkSpec: {}, secrets: {}, isShown: true, ...overrides };
+  return {
+    type: 'http',
+    target: url,
+    timeoutMs: 5000,
+    method: 'GET',
+    expectedStatus: '2xx',
+    bodyMatch: null,
+    followRedirects: true,
+    checkSpec: {},
+    secrets: {},
+    isShown: true,
+    ...overrides,
+  };
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a draft is probed once by its region's check process, and who waits gets what was seen; the queue knows nothing of it in clear, and forgets it`, async (t) => {
-    const runtime = await openTestRuntime(t, backend);
-    const web = runtime.open();
-    const asked: string[] = [];
-    const { port } = await startHttpServer(t, (request, response) => {
-      asked.push(String(request.headers['x-key'] ?? ''));
-      response.setHeader('Content-Type', 'application/json');
-      response.end('{"status":"starting"}');
-    });
-    const queued: string[] = [];
-    const queues = {
-      takeTrialReturn: web.queues.takeTrialReturn.bind(web.queues),
-      async enqueueTrial(...added: Parameters<typeof web.queues.enqueueTrial>) {
-        await web.queues.enqueueTrial(...added);
-        queued.push(JSON.stringify((await web.queues.checkQueue('local').getJob(`trial-${added[1].trialId}`))?.asJSON()));
-      },
-    };
-    let trials = 0;
-    const runTried = createTrialRun({ database: web.database, queues, makeTrialId: () => `${backend.name}-${(trials += 1)}`, now: Date.now });
-    const runTrial = (region: string, target: CheckTarget) => runTried(region, { tenantId: runtime.tenantId, target });
-    // Whoever asks while nobody works there gets it as soon as somebody does.
-    const first = runTrial('local', targetOf(`http://127.0.0.1:${port}/`, {
-      bodyMatch: 'status',
-      checkSpec: { assertions: [{ source: 'json_body', op: 'equals', path: '$.status', value: 'ok' }, { source: 'header', op: 'exists', name: 'X-Nothing' }] },
-    }));
-    const check = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
-    t.teardown(() => check.stop());
+  test(
+    `${backend.name}: a draft is probed once by its region's check process, and who waits gets what was seen; the ` +
+      'queue knows nothing of it in clear, and forgets it',
+    async (t) => {
+      const runtime = await openTestRuntime(t, backend);
+      const web = runtime.open();
+      const asked: string[] = [];
+      const { port } = await startHttpServer(t, (request, response) => {
+        asked.push(String(request.headers['x-key'] ?? ''));
+        response.setHeader('Content-Type', 'application/json');
+        response.end('{"status":"starting"}');
+      });
+      const queued: string[] = [];
+      const queues = {
+        takeTrialReturn: web.queues.takeTrialReturn.bind(web.queues),
+        async enqueueTrial(...added: Parameters<typeof web.queues.enqueueTrial>) {
+          await web.queues.enqueueTrial(...added);
+          queued.push(
+            JSON.stringify((await web.queues.checkQueue('local').getJob(`trial-${added[1].trialId}`))?.asJSON()),
+          );
+        },
+      };
+      let trials = 0;
+      const runTried = createTrialRun({
+        database: web.database,
+        queues,
+        makeTrialId: () => `${backend.name}-${(trials += 1)}`,
+        now: Date.now,
+      });
+      const runTrial = (region: string, target: CheckTarget) =>
+        runTried(region, { tenantId: runtime.tenantId, target });
+      // Whoever asks while nobody works there gets it as soon as somebody does.
+      const first = runTrial(
+        'local',
+        targetOf(`http://127.0.0.1:${port}/`, {
+          bodyMatch: 'status',
+          checkSpec: {
+            assertions: [
+              { source: 'json_body', op: 'equals', path: '$.status', value: 'ok' },
+              { source: 'header', op: 'exists', name: 'X-Nothing' },
+            ],
+          },
+        }),
+      );
+      const check = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
+      t.teardown(() => check.stop());
 
-    const outcome = await first;
-    t.like(outcome, { verdict: 'down', cause: 'assert_json_body_equals', httpStatus: 200, answer: { status: 200, body: '{"status":"starting"}' } });
-    t.deepEqual(outcome?.conditions.map(({ source, outcome: came }) => [source, came]), [['status', 'holds'], ['text_body', 'holds'], ['json_body', 'differs'], ['header', 'missing']]);
-    t.true((outcome?.latencyMs ?? -1) >= 0 && outcome?.phases?.connectMs !== null);
+      const outcome = await first;
+      t.like(outcome, {
+        verdict: 'down',
+        cause: 'assert_json_body_equals',
+        httpStatus: 200,
+        answer: { status: 200, body: '{"status":"starting"}' },
+      });
+      t.deepEqual(
+        outcome?.conditions.map(({ source, outcome: came }) => [source, came]),
+        [
+          ['status', 'holds'],
+          ['text_body', 'holds'],
+          ['json_body', 'differs'],
+          ['header', 'missing'],
+        ],
+      );
+      t.true((outcome?.latencyMs ?? -1) >= 0 && outcome?.phases?.connectMs !== null);
 
-    const withSecret = await runTrial('local', targetOf(`http://127.0.0.1:${port}/`, { checkSpec: { request: { secretHeaderNames: ['X-Key'] } }, secrets: { secretHeaders: { 'X-Key': SECRET } } }));
-    t.like(withSecret, { verdict: 'up', answer: { body: null, bodyWithheld: 'secrets' } });
-    t.deepEqual(asked, ['', SECRET]);
-    // A good answer is shown as well, where nothing secret may be in it.
-    const good = await runTrial('local', targetOf(`http://127.0.0.1:${port}/`));
-    t.like(good, { verdict: 'up', answer: { body: '{"status":"starting"}' } });
-    t.like(await runTrial('local', targetOf('http://127.0.0.1:1/')), { verdict: 'down', cause: 'conn_refused', conditions: [{ source: 'status', outcome: 'not_reached' }] });
+      const withSecret = await runTrial(
+        'local',
+        targetOf(`http://127.0.0.1:${port}/`, {
+          checkSpec: { request: { secretHeaderNames: ['X-Key'] } },
+          secrets: { secretHeaders: { 'X-Key': SECRET } },
+        }),
+      );
+      t.like(withSecret, { verdict: 'up', answer: { body: null, bodyWithheld: 'secrets' } });
+      t.deepEqual(asked, ['', SECRET]);
+      // A good answer is shown as well, where nothing secret may be in it.
+      const good = await runTrial('local', targetOf(`http://127.0.0.1:${port}/`));
+      t.like(good, { verdict: 'up', answer: { body: '{"status":"starting"}' } });
+      t.like(await runTrial('local', targetOf('http://127.0.0.1:1/')), {
+        verdict: 'down',
+        cause: 'conn_refused',
+        conditions: [{ source: 'status', outcome: 'not_reached' }],
+      });
 
-    t.is(queued.length, 4);
-    t.false(queued.some((job) => job.includes(SECRET) || job.includes('127.0.0.1') || job.includes('starting')));
-    t.is(await web.queues.checkQueue('local').getJobCountByTypes('completed', 'failed', 'waiting', 'active', 'delayed'), 0);
-  });
+      t.is(queued.length, 4);
+      t.false(queued.some((job) => job.includes(SECRET) || job.includes('127.0.0.1') || job.includes('starting')));
+      t.is(
+        await web.queues.checkQueue('local').getJobCountByTypes('completed', 'failed', 'waiting', 'active', 'delayed'),
+        0,
+      );
+    },
+  );
 }
 
 test('a trial is held back by the guard as a check is, is made for nobody who has gone, and is given up in time', async (t) => {
@@ -68,12 +126,23 @@ test('a trial is held back by the guard as a check is, is made for nobody who ha
     response.end();
   });
   let ahead = 0;
-  const run = (name: string, now = Date.now) => (region: string, target: CheckTarget) =>
-    createTrialRun({ database: runtime.database, queues: runtime.queues, makeTrialId: () => name, now })(region, { tenantId: runtime.tenantId, target });
-  const late = await run('late', () => Date.now() - 60_000 + (ahead += 20_000))('local', targetOf(`http://127.0.0.1:${port}/`));
+  const run =
+    (name: string, now = Date.now) =>
+    (region: string, target: CheckTarget) =>
+      createTrialRun({ database: runtime.database, queues: runtime.queues, makeTrialId: () => name, now })(region, {
+        tenantId: runtime.tenantId,
+        target,
+      });
+  const late = await run('late', () => Date.now() - 60_000 + (ahead += 20_000))(
+    'local',
+    targetOf(`http://127.0.0.1:${port}/`),
+  );
   t.is(late, null);
   const check = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: false });
   t.teardown(() => check.stop());
-  t.like(await run('guarded')('local', targetOf(`http://127.0.0.1:${port}/`)), { verdict: 'none', cause: 'blocked_target' });
+  t.like(await run('guarded')('local', targetOf(`http://127.0.0.1:${port}/`)), {
+    verdict: 'none',
+    cause: 'blocked_target',
+  });
   t.is(hits, 0);
 });

@@ -33,19 +33,47 @@ test('a failed delivery shows at its channel, one that arrives takes it away, an
   const { channelId, tenantId, note, fail } = await prepare();
   await note({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
   await fail(1, START_MS + 5000);
-  t.deepEqual(await healthOf(channelId), { failures: 2, failing_since: START_MS, failing_told_at: null, last_error: ERROR, last_error_at: START_MS + 5000 });
-  t.like(await findChannel(database, { tenantId, id: channelId }), { enabled: true, status: 'connected', lastError: { text: ERROR, at: (START_MS + 5000) / 1000 } });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 2,
+    failing_since: START_MS,
+    failing_told_at: null,
+    last_error: ERROR,
+    last_error_at: START_MS + 5000,
+  });
+  t.like(await findChannel(database, { tenantId, id: channelId }), {
+    enabled: true,
+    status: 'connected',
+    lastError: { text: ERROR, at: (START_MS + 5000) / 1000 },
+  });
   await arrive({ tenantId, channelId });
-  t.deepEqual(await healthOf(channelId), { failures: 0, failing_since: null, failing_told_at: null, last_error: null, last_error_at: null });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 0,
+    failing_since: null,
+    failing_told_at: null,
+    last_error: null,
+    last_error_at: null,
+  });
 });
 
 test('who disables a failing webhook and enables it again still reads what was wrong, until something has arrived', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(2, START_MS);
   for (const enabled of [false, true]) await updateChannel(database, { tenantId, id: channelId }, { enabled });
-  t.deepEqual(await healthOf(channelId), { failures: 2, failing_since: START_MS, failing_told_at: null, last_error: ERROR, last_error_at: START_MS });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 2,
+    failing_since: START_MS,
+    failing_told_at: null,
+    last_error: ERROR,
+    last_error_at: START_MS,
+  });
   await arrive({ tenantId, channelId });
-  t.deepEqual(await healthOf(channelId), { failures: 0, failing_since: null, failing_told_at: null, last_error: null, last_error_at: null });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 0,
+    failing_since: null,
+    failing_told_at: null,
+    last_error: null,
+    last_error_at: null,
+  });
 });
 
 test('a webhook that took one while it was being disabled is well', async (t) => {
@@ -60,21 +88,28 @@ for (const [what, lost] of [
   ['was lost', { status: 'pending', enabled: true }],
   ['was ended from inside', { status: 'connected', enabled: false }],
 ] as const) {
-  test(`what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner reads`, async (t) => {
-    const { tenantId, note, add } = await prepare();
-    const channelId = await add('telegram');
-    await database.pool.query(`UPDATE channels SET status = $2, enabled = $3, last_error = 'The reason', last_error_at = $4 WHERE id = $1`, [channelId, lost.status, lost.enabled, START_MS]);
-    const before = await healthOf(channelId);
-    await note({ channelId, error: ERROR, atMs: START_MS + 1 });
-    await arrive({ tenantId, channelId });
-    t.deepEqual(await healthOf(channelId), before);
-    t.is(before.last_error, 'The reason');
-    await updateChannel(database, { tenantId, id: channelId }, { enabled: true });
-    t.like(await healthOf(channelId), { last_error: 'The reason' });
-    await database.pool.query(`UPDATE channels SET status = 'connected' WHERE id = $1`, [channelId]);
-    await arrive({ tenantId, channelId });
-    t.like(await healthOf(channelId), { last_error: null, last_error_at: null });
-  });
+  test(
+    `what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner ` +
+      'reads',
+    async (t) => {
+      const { tenantId, note, add } = await prepare();
+      const channelId = await add('telegram');
+      await database.pool.query(
+        `UPDATE channels SET status = $2, enabled = $3, last_error = 'The reason', last_error_at = $4 WHERE id = $1`,
+        [channelId, lost.status, lost.enabled, START_MS],
+      );
+      const before = await healthOf(channelId);
+      await note({ channelId, error: ERROR, atMs: START_MS + 1 });
+      await arrive({ tenantId, channelId });
+      t.deepEqual(await healthOf(channelId), before);
+      t.is(before.last_error, 'The reason');
+      await updateChannel(database, { tenantId, id: channelId }, { enabled: true });
+      t.like(await healthOf(channelId), { last_error: 'The reason' });
+      await database.pool.query(`UPDATE channels SET status = 'connected' WHERE id = $1`, [channelId]);
+      await arrive({ tenantId, channelId });
+      t.like(await healthOf(channelId), { last_error: null, last_error_at: null });
+    },
+  );
 }
 
 test('a retry that is to come and a failure change nothing of what a delivery heals', async (t) => {
@@ -84,7 +119,7 @@ test('a retry that is to come and a failure change nothing of what a delivery he
   t.like(await healthOf(channelId), { failures: 3, last_error: ERROR });
 });
 
-test('the hundredth failure in a row is told to the owner\'s other connected chats, and to nobody else', async (t) => {
+test("the hundredth failure in a row is told to the owner's other connected chats, and to nobody else", async (t) => {
   const { channelId, tenantId, fail, add, enqueued } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await add('webhook');
@@ -96,8 +131,15 @@ test('the hundredth failure in a row is told to the owner\'s other connected cha
   t.deepEqual(await toldOf(channelId), []);
   await fail(1);
   const told = await toldOf(channelId);
-  t.deepEqual(told.map((delivery) => delivery.channel_id), chats.toSorted());
-  t.like(told[0]?.message, { event: 'channel.failing', channel: { id: channelId, name: 'Pager', type: 'webhook' }, detail: { failures: 100, last_error: ERROR } });
+  t.deepEqual(
+    told.map((delivery) => delivery.channel_id),
+    chats.toSorted(),
+  );
+  t.like(told[0]?.message, {
+    event: 'channel.failing',
+    channel: { id: channelId, name: 'Pager', type: 'webhook' },
+    detail: { failures: 100, last_error: ERROR },
+  });
   t.deepEqual(enqueued.map((due) => due.channelId).toSorted(), chats.toSorted());
   await fail(120);
   t.is((await toldOf(channelId)).length, 2);
@@ -143,12 +185,19 @@ test('failures that several processes note at once are all counted and told of o
   t.is((await toldOf(channelId)).length, 1);
 });
 
-test('two chats that fail at once tell each other without standing in each other\'s way', async (t) => {
+test("two chats that fail at once tell each other without standing in each other's way", async (t) => {
   const { tenantId, note, add } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
-  await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [tenantId, START_MS]);
+  await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [
+    tenantId,
+    START_MS,
+  ]);
   await Promise.all(chats.map((channelId) => note({ channelId, error: ERROR, atMs: START_MS })));
-  for (const channelId of chats) t.deepEqual((await toldOf(channelId)).map((delivery) => delivery.channel_id), chats.filter((id) => id !== channelId));
+  for (const channelId of chats)
+    t.deepEqual(
+      (await toldOf(channelId)).map((delivery) => delivery.channel_id),
+      chats.filter((id) => id !== channelId),
+    );
 });
 
 test('a channel that is gone by then is told of to nobody', async (t) => {
@@ -163,7 +212,10 @@ test('a failing channel can be deleted while a delivery heals it', async (t) => 
   for (let round = 0; round < 10; round += 1) {
     const { channelId, tenantId, fail } = await prepare();
     await fail(1);
-    const [deleted] = await Promise.all([deleteChannel(database, { tenantId, id: channelId }), arrive({ tenantId, channelId }).catch(() => null)]);
+    const [deleted] = await Promise.all([
+      deleteChannel(database, { tenantId, id: channelId }),
+      arrive({ tenantId, channelId }).catch(() => null),
+    ]);
     t.true(deleted);
   }
 });
@@ -182,7 +234,16 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
   const add = async (type: ChannelType, status: 'connected' | 'pending' = 'connected') => {
     const id = newId('nch');
-    await createChannel(database, { id, tenantId, type, name: 'Pager', status, allMonitors: false, monitorIds: [], nowMs: 0 });
+    await createChannel(database, {
+      id,
+      tenantId,
+      type,
+      name: 'Pager',
+      status,
+      allMonitors: false,
+      monitorIds: [],
+      nowMs: 0,
+    });
     return id;
   };
   const channelId = await add('webhook');
@@ -206,20 +267,42 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
 }
 
 /** Makes one delivery there and records what came of its attempt. */
-async function arrive({ tenantId, channelId }: { tenantId: string; channelId: string }, outcome: 'delivered' | 'retry' | 'failed' = 'delivered'): Promise<void> {
+async function arrive(
+  { tenantId, channelId }: { tenantId: string; channelId: string },
+  outcome: 'delivered' | 'retry' | 'failed' = 'delivered',
+): Promise<void> {
   const id = newId('dlv');
   const message = buildTestMessage({ nowMs: START_MS, publicUrl: 'https://spotcheck.example' });
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: null, message, createdAtMs: START_MS }]);
+  await insertDeliveries(runOn(database.pool), [
+    { id, tenantId, channelId, monitorId: null, message, createdAtMs: START_MS },
+  ]);
   await claimNextDelivery(database, channelId, { nowMs: START_MS, claimMs: 1000 });
-  await recordAttempt(database, { deliveryId: id, attempt: 1, outcome, statusCode: null, durationMs: 1, error: null, response: null, finishedAtMs: START_MS, nextAttemptAtMs: outcome === 'retry' ? START_MS + 5000 : null });
+  await recordAttempt(database, {
+    deliveryId: id,
+    attempt: 1,
+    outcome,
+    statusCode: null,
+    durationMs: 1,
+    error: null,
+    response: null,
+    finishedAtMs: START_MS,
+    nextAttemptAtMs: outcome === 'retry' ? START_MS + 5000 : null,
+  });
 }
 
 async function healthOf(channelId: string) {
-  const { rows } = await database.pool.query('SELECT failures, failing_since, failing_told_at, last_error, last_error_at FROM channels WHERE id = $1', [channelId]);
+  const { rows } = await database.pool.query(
+    'SELECT failures, failing_since, failing_told_at, last_error, last_error_at FROM channels WHERE id = $1',
+    [channelId],
+  );
   return rows[0];
 }
 
 async function toldOf(channelId: string) {
-  const { rows } = await database.pool.query(`SELECT channel_id, message FROM deliveries WHERE event = 'channel.failing' AND message -> 'channel' ->> 'id' = $1 ORDER BY channel_id`, [channelId]);
+  const { rows } = await database.pool.query(
+    `SELECT channel_id, message FROM deliveries WHERE event = 'channel.failing' AND message -> 'channel' ->> 'id' = $1
+     ORDER BY channel_id`,
+    [channelId],
+  );
   return rows;
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { until } from '../../helpers/until.ts';
 import { createChannelLanes, LANES_PER_CHANNEL, runLanes, type Claim } from '../../../workers/deliver/channel-lanes.ts';
+import { until } from '../../helpers/until.ts';
 
 type Claimed = { id: string };
 
@@ -28,9 +28,18 @@ test('a channel is asked once for each of its deliveries, where claims say what 
 
 test('a channel that hangs holds four attempts and its first caller, and delays no other channel', async (t) => {
   const answers: (() => void)[] = [];
-  const attempt = ({ id }: Claimed) => (id.startsWith('hang') ? new Promise<string>((resolve) => answers.push(() => resolve('retry'))) : Promise.resolve('delivered'));
-  const due = new Map([['nch_hang', ['hang_1', 'hang_2', 'hang_3', 'hang_4', 'hang_5']], ['nch_well', ['dlv_1', 'dlv_2']]]);
-  const lanes = createChannelLanes<Claimed>({ claim: (channelId) => Promise.resolve(claimFrom(due.get(channelId) ?? [])), attempt });
+  const attempt = ({ id }: Claimed) =>
+    id.startsWith('hang')
+      ? new Promise<string>((resolve) => answers.push(() => resolve('retry')))
+      : Promise.resolve('delivered');
+  const due = new Map([
+    ['nch_hang', ['hang_1', 'hang_2', 'hang_3', 'hang_4', 'hang_5']],
+    ['nch_well', ['dlv_1', 'dlv_2']],
+  ]);
+  const lanes = createChannelLanes<Claimed>({
+    claim: (channelId) => Promise.resolve(claimFrom(due.get(channelId) ?? [])),
+    attempt,
+  });
 
   const first = lanes.run('nch_hang');
   t.deepEqual(await lanes.run('nch_well'), { outcomes: { delivered: 2 }, isCutShort: false });
@@ -43,7 +52,10 @@ test('a channel that hangs holds four attempts and its first caller, and delays 
 });
 
 test('nothing is left behind, whenever it comes and however late claims see it', async (t) => {
-  const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), deliveries: fc.integer({ min: 1, max: 3 }) }), { minLength: 1, maxLength: 12 });
+  const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), deliveries: fc.integer({ min: 1, max: 3 }) }), {
+    minLength: 1,
+    maxLength: 12,
+  });
   const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
@@ -74,7 +86,10 @@ test('nothing is left behind, whenever it comes and however late claims see it',
         runs.push(lanes.run('nch_1'));
       }
       await Promise.all(runs);
-      t.deepEqual(attempted.map(Number).toSorted((a, b) => a - b), Array.from({ length: made }, (_, index) => index));
+      t.deepEqual(
+        attempted.map(Number).toSorted((a, b) => a - b),
+        Array.from({ length: made }, (_, index) => index),
+      );
       t.true(most <= LANES_PER_CHANNEL);
     }),
     { numRuns: 500 },
@@ -90,8 +105,11 @@ test('who comes while all lanes find nothing at once is not left behind, however
       claim: () => {
         const id = due.shift();
         // Overtaken by other claims, each believes that there is more, until four find nothing.
-        if (id !== undefined) return Promise.resolve({ claimed: { id }, hasMore: attempted.length < LANES_PER_CHANNEL });
-        return empty.length < LANES_PER_CHANNEL ? new Promise((resolve) => empty.push(() => resolve(NOTHING))) : Promise.resolve(NOTHING);
+        if (id !== undefined)
+          return Promise.resolve({ claimed: { id }, hasMore: attempted.length < LANES_PER_CHANNEL });
+        return empty.length < LANES_PER_CHANNEL
+          ? new Promise((resolve) => empty.push(() => resolve(NOTHING)))
+          : Promise.resolve(NOTHING);
       },
       attempt: ({ id }) => Promise.resolve(void attempted.push(id)).then(() => 'delivered'),
     });
@@ -105,52 +123,59 @@ test('who comes while all lanes find nothing at once is not left behind, however
   }
 });
 
-test('nothing is left behind and nothing overtaken where deliveries of a monitor wait for one another, over two processes', async (t) => {
-  const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), monitor: fc.nat(2), process: fc.nat(1) }), { minLength: 1, maxLength: 15 });
-  const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
-  await fc.assert(
-    fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
-      const outbox = createOutbox();
-      const attempted: string[] = [];
-      let [asked, underWay] = [0, 0];
-      const processes = [0, 1].map(() =>
-        createChannelLanes<Claimed & { monitor: number }>({
-          claim: async () => {
-            asked += 1;
-            const before = claimTurns[asked % claimTurns.length] ?? 0;
-            await turn(before);
-            const seen = outbox.claim();
-            await turn(claimTurns[(asked + 1) % claimTurns.length] ?? 0);
-            return seen;
-          },
-          attempt: async ({ id, monitor }) => {
-            underWay += 1;
-            attempted.push(id);
-            await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
-            outbox.release(monitor);
-            underWay -= 1;
-            await turn(2);
-            return 'delivered';
-          },
-        }),
-      );
-      const runs: Promise<unknown>[] = [];
-      for (const [index, { afterTurns, monitor, process }] of comings.entries()) {
-        await turn(afterTurns);
-        outbox.due.push({ id: `${monitor}-${String(index).padStart(2, '0')}`, monitor });
-        runs.push(processes[process]?.run('nch_1') ?? Promise.reject(new Error('no such process')));
-      }
-      await Promise.all(runs);
-      t.is(underWay, 0);
-      t.is(attempted.length, comings.length);
-      for (const monitor of ['0', '1', '2']) {
-        const own = attempted.filter((id) => id.startsWith(monitor));
-        t.deepEqual(own, own.toSorted());
-      }
-    }),
-    { numRuns: 200 },
-  );
-});
+test(
+  'nothing is left behind and nothing overtaken where deliveries of a monitor wait for one another, over two ' +
+    'processes',
+  async (t) => {
+    const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), monitor: fc.nat(2), process: fc.nat(1) }), {
+      minLength: 1,
+      maxLength: 15,
+    });
+    const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
+        const outbox = createOutbox();
+        const attempted: string[] = [];
+        let [asked, underWay] = [0, 0];
+        const processes = [0, 1].map(() =>
+          createChannelLanes<Claimed & { monitor: number }>({
+            claim: async () => {
+              asked += 1;
+              const before = claimTurns[asked % claimTurns.length] ?? 0;
+              await turn(before);
+              const seen = outbox.claim();
+              await turn(claimTurns[(asked + 1) % claimTurns.length] ?? 0);
+              return seen;
+            },
+            attempt: async ({ id, monitor }) => {
+              underWay += 1;
+              attempted.push(id);
+              await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
+              outbox.release(monitor);
+              underWay -= 1;
+              await turn(2);
+              return 'delivered';
+            },
+          }),
+        );
+        const runs: Promise<unknown>[] = [];
+        for (const [index, { afterTurns, monitor, process }] of comings.entries()) {
+          await turn(afterTurns);
+          outbox.due.push({ id: `${monitor}-${String(index).padStart(2, '0')}`, monitor });
+          runs.push(processes[process]?.run('nch_1') ?? Promise.reject(new Error('no such process')));
+        }
+        await Promise.all(runs);
+        t.is(underWay, 0);
+        t.is(attempted.length, comings.length);
+        for (const monitor of ['0', '1', '2']) {
+          const own = attempted.filter((id) => id.startsWith(monitor));
+          t.deepEqual(own, own.toSorted());
+        }
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
 
 test('a lane that has to wait goes on as soon as the attempt it waits for is over', async (t) => {
   const answers: (() => void)[] = [];
@@ -210,7 +235,9 @@ test('a stop does not wait for what another process holds, and says that there i
 
 test('a stop lets what is under way end, claims nothing more, and says that there may be more', async (t) => {
   const answers: (() => void)[] = [];
-  const { lanes, due, asked } = prepare({ attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))) });
+  const { lanes, due, asked } = prepare({
+    attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
+  });
   due.push(...Array.from({ length: 10 }, (_, index) => `dlv_${index}`));
   const run = lanes.run('nch_1');
   await until(() => answers.length === LANES_PER_CHANNEL);
@@ -223,36 +250,58 @@ test('a stop lets what is under way end, claims nothing more, and says that ther
   t.is(asked(), askedBefore);
 });
 
-test('a claim that fails ends its lane; the caller hears of it when the other lanes have ended, and the next caller begins anew', async (t) => {
-  const answers: (() => void)[] = [];
-  const claims: (() => Promise<Claim<Claimed>>)[] = [() => Promise.resolve({ claimed: { id: 'dlv_1' }, hasMore: true }), () => Promise.reject(new Error('connection lost')), () => Promise.resolve(NOTHING)];
-  const lanes = createChannelLanes<Claimed>({
-    claim: () => (claims.shift() ?? (() => Promise.resolve(NOTHING)))(),
-    attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
-  });
-  let isOver = false;
-  const run = lanes.run('nch_1').finally(() => (isOver = true));
-  await until(() => claims.length === 1);
-  t.false(isOver);
-  answers[0]?.();
-  await t.throwsAsync(run, { message: 'connection lost' });
-  t.deepEqual(await lanes.run('nch_1'), { outcomes: {}, isCutShort: false });
-});
+test(
+  'a claim that fails ends its lane; the caller hears of it when the other lanes have ended, and the next caller ' +
+    'begins anew',
+  async (t) => {
+    const answers: (() => void)[] = [];
+    const claims: (() => Promise<Claim<Claimed>>)[] = [
+      () => Promise.resolve({ claimed: { id: 'dlv_1' }, hasMore: true }),
+      () => Promise.reject(new Error('connection lost')),
+      () => Promise.resolve(NOTHING),
+    ];
+    const lanes = createChannelLanes<Claimed>({
+      claim: () => (claims.shift() ?? (() => Promise.resolve(NOTHING)))(),
+      attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
+    });
+    let isOver = false;
+    const run = lanes.run('nch_1').finally(() => (isOver = true));
+    await until(() => claims.length === 1);
+    t.false(isOver);
+    answers[0]?.();
+    await t.throwsAsync(run, { message: 'connection lost' });
+    t.deepEqual(await lanes.run('nch_1'), { outcomes: {}, isCutShort: false });
+  },
+);
 
 test('several channels are worked for at once and reported together', async (t) => {
-  const due = new Map([['nch_1', ['dlv_1', 'dlv_2']], ['nch_2', ['dlv_3']], ['nch_3', []]]);
+  const due = new Map([
+    ['nch_1', ['dlv_1', 'dlv_2']],
+    ['nch_2', ['dlv_3']],
+    ['nch_3', []],
+  ]);
   const claim = (channelId: string) => Promise.resolve(claimFrom(due.get(channelId) ?? []));
-  const lanes = createChannelLanes<Claimed>({ claim, attempt: ({ id }) => Promise.resolve(id === 'dlv_3' ? 'failed' : 'delivered') });
-  t.deepEqual(await runLanes(lanes, ['nch_1', 'nch_2', 'nch_3']), { outcomes: { delivered: 2, failed: 1 }, isCutShort: false });
+  const lanes = createChannelLanes<Claimed>({
+    claim,
+    attempt: ({ id }) => Promise.resolve(id === 'dlv_3' ? 'failed' : 'delivered'),
+  });
+  t.deepEqual(await runLanes(lanes, ['nch_1', 'nch_2', 'nch_3']), {
+    outcomes: { delivered: 2, failed: 1 },
+    isCutShort: false,
+  });
   lanes.stop();
   t.true((await runLanes(lanes, ['nch_1'])).isCutShort);
 });
 
 test('of several channels one that fails is told of after the others are done', async (t) => {
   const due = ['dlv_1'];
-  const claim = (channelId: string) => (channelId === 'nch_away' ? Promise.reject(new Error('connection lost')) : Promise.resolve(claimFrom(due)));
+  const claim = (channelId: string) =>
+    channelId === 'nch_away' ? Promise.reject(new Error('connection lost')) : Promise.resolve(claimFrom(due));
   let delivered = 0;
-  const lanes = createChannelLanes<Claimed>({ claim, attempt: () => turn(20).then(() => ((delivered += 1), 'delivered')) });
+  const lanes = createChannelLanes<Claimed>({
+    claim,
+    attempt: () => turn(20).then(() => ((delivered += 1), 'delivered')),
+  });
   await t.throwsAsync(runLanes(lanes, ['nch_away', 'nch_1']), { message: 'connection lost' });
   t.is(delivered, 1);
 });
@@ -316,7 +365,10 @@ function claimFrom(due: string[]): Claim<Claimed> {
   return id === undefined ? NOTHING : { claimed: { id }, hasMore: due.length > 0 };
 }
 
-/** Deliveries of several monitors as two or more processes share them: claimed in order, none before the attempt at its monitor's last one is over. */
+/**
+ * Deliveries of several monitors as two or more processes share them: claimed in order, none before the attempt at its
+ * monitor's last one is over.
+ */
 function createOutbox() {
   const due: { id: string; monitor: number }[] = [];
   const busy = new Set<number>();

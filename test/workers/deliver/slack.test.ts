@@ -13,8 +13,8 @@ import { generateConnectCode } from '../../../notifications/connect-code.ts';
 import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../../notifications/slack/sending.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
-import { createLossNote } from '../../../workers/deliver/channel-health.ts';
 import { createDeliverer, type DeliverOptions } from '../../../workers/deliver.ts';
+import { createLossNote } from '../../../workers/deliver/channel-health.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
 nock.disableNetConnect();
@@ -39,53 +39,67 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test.serial('an alert is sent to the channel\'s own webhook, and its record holds Slack\'s answer and not the address', async (t) => {
-  const { channelId, path } = await addChannel();
-  const id = await addDelivery(channelId);
-  nock(HOST).post(path, (body: { text: string }) => body.text.includes('Test delivery')).reply(200, 'ok');
-  const { deliver, log } = prepare();
-  t.deepEqual(await deliver(channelId), { delivered: 1 });
-  const [attempt] = await attemptsOf(id);
-  t.like(attempt, { outcome: 'delivered', status_code: 200, error: null, response: 'ok' });
-  t.false(JSON.stringify([attempt, log]).includes(path));
-});
-
-test.serial('the wait that Slack asks for counts where it is longer than the timetable\'s, and not where it is shorter', async (t) => {
-  for (const [retryAfter, leastMs, mostMs] of [['40', 40_000, 50_000], ['1', 4000, 15_000]] as const) {
+test.serial(
+  "an alert is sent to the channel's own webhook, and its record holds Slack's answer and not the address",
+  async (t) => {
     const { channelId, path } = await addChannel();
     const id = await addDelivery(channelId);
-    nock(HOST).post(path).reply(429, 'rate_limited', { 'Retry-After': retryAfter });
-    const { deliver, retries } = prepare();
-    const beforeMs = Date.now();
-    t.deepEqual(await deliver(channelId), { retry: 1 });
-    const { next_attempt_at: dueAtMs } = await deliveryOf(id);
-    t.true(dueAtMs - beforeMs >= leastMs && dueAtMs - beforeMs < mostMs, `${dueAtMs - beforeMs} ms`);
-    const quietUntilMs = (await channelOf(channelId)).quiet_until;
-    t.true(quietUntilMs - beforeMs >= Number(retryAfter) * 1000 && quietUntilMs <= dueAtMs);
-    // What else waits for the chat is looked for as soon as that is allowed.
-    t.deepEqual(new Set(retries.map((job) => job.dueAtMs)), new Set([quietUntilMs, dueAtMs]));
-    const other = await addDelivery(channelId);
-    t.deepEqual(await prepare().deliver(channelId), {});
-    t.is((await deliveryOf(other)).outcome, 'pending');
-  }
-});
+    nock(HOST)
+      .post(path, (body: { text: string }) => body.text.includes('Test delivery'))
+      .reply(200, 'ok');
+    const { deliver, log } = prepare();
+    t.deepEqual(await deliver(channelId), { delivered: 1 });
+    const [attempt] = await attemptsOf(id);
+    t.like(attempt, { outcome: 'delivered', status_code: 200, error: null, response: 'ok' });
+    t.false(JSON.stringify([attempt, log]).includes(path));
+  },
+);
 
-test.serial('a revoked webhook ends the retries, marks the channel with the reason and leaves it enabled; what waits is not sent', async (t) => {
-  const { channelId, path } = await addChannel();
-  const first = await addDelivery(channelId);
-  nock(HOST).post(path).reply(404, 'no_service');
-  t.deepEqual(await prepare().deliver(channelId), { failed: 1 });
-  t.like((await attemptsOf(first))[0], { outcome: 'failed', status_code: 404, response: 'no_service' });
-  const channel = await channelOf(channelId);
-  t.like(channel, { status: 'pending', enabled: true });
-  t.regex(channel.last_error, /^Slack takes no messages for this channel any more: the webhook was removed/);
+test.serial(
+  "the wait that Slack asks for counts where it is longer than the timetable's, and not where it is shorter",
+  async (t) => {
+    for (const [retryAfter, leastMs, mostMs] of [
+      ['40', 40_000, 50_000],
+      ['1', 4000, 15_000],
+    ] as const) {
+      const { channelId, path } = await addChannel();
+      const id = await addDelivery(channelId);
+      nock(HOST).post(path).reply(429, 'rate_limited', { 'Retry-After': retryAfter });
+      const { deliver, retries } = prepare();
+      const beforeMs = Date.now();
+      t.deepEqual(await deliver(channelId), { retry: 1 });
+      const { next_attempt_at: dueAtMs } = await deliveryOf(id);
+      t.true(dueAtMs - beforeMs >= leastMs && dueAtMs - beforeMs < mostMs, `${dueAtMs - beforeMs} ms`);
+      const quietUntilMs = (await channelOf(channelId)).quiet_until;
+      t.true(quietUntilMs - beforeMs >= Number(retryAfter) * 1000 && quietUntilMs <= dueAtMs);
+      // What else waits for the chat is looked for as soon as that is allowed.
+      t.deepEqual(new Set(retries.map((job) => job.dueAtMs)), new Set([quietUntilMs, dueAtMs]));
+      const other = await addDelivery(channelId);
+      t.deepEqual(await prepare().deliver(channelId), {});
+      t.is((await deliveryOf(other)).outcome, 'pending');
+    }
+  },
+);
 
-  const second = await addDelivery(channelId);
-  t.deepEqual(await prepare().deliver(channelId), { failed: 1 });
-  t.like((await attemptsOf(second))[0], { status_code: null, error: 'The channel is not connected' });
-});
+test.serial(
+  'a revoked webhook ends the retries, marks the channel with the reason and leaves it enabled; what waits is not sent',
+  async (t) => {
+    const { channelId, path } = await addChannel();
+    const first = await addDelivery(channelId);
+    nock(HOST).post(path).reply(404, 'no_service');
+    t.deepEqual(await prepare().deliver(channelId), { failed: 1 });
+    t.like((await attemptsOf(first))[0], { outcome: 'failed', status_code: 404, response: 'no_service' });
+    const channel = await channelOf(channelId);
+    t.like(channel, { status: 'pending', enabled: true });
+    t.regex(channel.last_error, /^Slack takes no messages for this channel any more: the webhook was removed/);
 
-test.serial('a revoked webhook is told to the owner\'s other chat, through its own webhook', async (t) => {
+    const second = await addDelivery(channelId);
+    t.deepEqual(await prepare().deliver(channelId), { failed: 1 });
+    t.like((await attemptsOf(second))[0], { status_code: null, error: 'The channel is not connected' });
+  },
+);
+
+test.serial("a revoked webhook is told to the owner's other chat, through its own webhook", async (t) => {
   const { channelId, path } = await addChannel();
   const other = await addChannel((await channelOf(channelId)).tenant_id);
   await addDelivery(channelId);
@@ -93,7 +107,9 @@ test.serial('a revoked webhook is told to the owner\'s other chat, through its o
   const { deliver, retries } = prepare();
   t.deepEqual(await deliver(channelId), { failed: 1 });
   t.like(retries, [{ channelId: other.channelId, attempt: 1 }]);
-  nock(HOST).post(other.path, ({ text }: { text: string }) => /Channel lost: Team/.test(text)).reply(200, 'ok');
+  nock(HOST)
+    .post(other.path, ({ text }: { text: string }) => /Channel lost: Team/.test(text))
+    .reply(200, 'ok');
   t.deepEqual(await deliver(other.channelId), { delivered: 1 });
 });
 
@@ -151,17 +167,37 @@ function prepare(overrides: Partial<DeliverOptions> = {}) {
 async function addChannel(ofTenant?: string) {
   made += 1;
   const [tenantId, channelId] = [ofTenant ?? `ten_${made}`, `nch_${made}`];
-  if (ofTenant === undefined) await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
-  await createChannel(database, { id: channelId, tenantId, type: 'slack', name: 'Team', status: 'pending', allMonitors: true, monitorIds: [], nowMs: 0 });
+  if (ofTenant === undefined)
+    await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  await createChannel(database, {
+    id: channelId,
+    tenantId,
+    type: 'slack',
+    name: 'Team',
+    status: 'pending',
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: 0,
+  });
   return { channelId, path: await connect(channelId) };
 }
 
 /** Connects a channel to a webhook of its own, and returns where that is at Slack. */
 async function connect(channelId: string): Promise<string> {
   const { fingerprint, expiresAtSeconds } = generateConnectCode(randomBytes, Date.now());
-  await database.pool.query('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [fingerprint, channelId, expiresAtSeconds]);
+  await database.pool.query('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [
+    fingerprint,
+    channelId,
+    expiresAtSeconds,
+  ]);
   const path = `/services/T1/B1/${randomBytes(12).toString('hex')}`;
-  await connectSlackChannel(database, { fingerprint, webhookUrl: `${HOST}${path}`, teamName: 'Acme', channelName: '#alerts', nowMs: Date.now() });
+  await connectSlackChannel(database, {
+    fingerprint,
+    webhookUrl: `${HOST}${path}`,
+    teamName: 'Acme',
+    channelName: '#alerts',
+    nowMs: Date.now(),
+  });
   return path;
 }
 
@@ -169,12 +205,19 @@ async function addDelivery(channelId: string): Promise<string> {
   made += 1;
   const id = `dlv_${made}`;
   const { tenant_id: tenantId } = await channelOf(channelId);
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: `mon_${made}`, message: MESSAGE, createdAtMs: Date.now() }]);
+  await insertDeliveries(runOn(database.pool), [
+    { id, tenantId, channelId, monitorId: `mon_${made}`, message: MESSAGE, createdAtMs: Date.now() },
+  ]);
   return id;
 }
 
 async function channelOf(id: string) {
-  return (await database.pool.query('SELECT tenant_id, status, enabled, last_error, quiet_until FROM channels WHERE id = $1', [id])).rows[0];
+  return (
+    await database.pool.query(
+      'SELECT tenant_id, status, enabled, last_error, quiet_until FROM channels WHERE id = $1',
+      [id],
+    )
+  ).rows[0];
 }
 
 async function deliveryOf(id: string) {
@@ -182,5 +225,10 @@ async function deliveryOf(id: string) {
 }
 
 async function attemptsOf(id: string) {
-  return (await database.pool.query('SELECT outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [id])).rows;
+  return (
+    await database.pool.query(
+      'SELECT outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt',
+      [id],
+    )
+  ).rows;
 }

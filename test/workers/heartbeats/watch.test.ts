@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { MonitorSettings } from '../../../core/monitor.ts';
-import { listIncidents } from '../../../models/history.ts';
 import { takePings } from '../../../models/heartbeats.ts';
+import { listIncidents } from '../../../models/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors.ts';
 import { holdDoorOpen, recordLostPings } from '../../../models/ping-door.ts';
@@ -19,7 +19,10 @@ const TOLD_AFTER = 0.3;
 /** The door is held at least this often while it counts as open, in seconds. */
 const HELD_EVERY = 2;
 
-/** Heartbeats made at second 0 of a time that the test makes up: the door is held and heartbeats are watched at the seconds that it names. */
+/**
+ * Heartbeats made at second 0 of a time that the test makes up: the door is held and heartbeats are watched at the
+ * seconds that it names.
+ */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
   const startMs = Date.now();
@@ -27,7 +30,13 @@ async function stage(t: ExecutionContext) {
   const outcomes: EvaluationOutcome[] = [];
   const watch = (second: number): Promise<WatchRound> => {
     const now = () => at(second);
-    return watchHeartbeats({ database: runtime.database, metrics: runtime.metrics, now, evaluate: createEvaluator({ ...runtime, now }), announce: (outcome) => void outcomes.push(outcome) });
+    return watchHeartbeats({
+      database: runtime.database,
+      metrics: runtime.metrics,
+      now,
+      evaluate: createEvaluator({ ...runtime, now }),
+      announce: (outcome) => void outcomes.push(outcome),
+    });
   };
   let heldAt = 0;
   /** After a stretch in which it was not held the door opens anew; returns how many heartbeats were forgiven for it. */
@@ -47,7 +56,8 @@ async function stage(t: ExecutionContext) {
     watch,
     reopen,
     add: (settings?: Parameters<typeof addHeartbeat>[2]) => addHeartbeat(runtime, at(0), settings),
-    take: async (second: number, { token }: TestHeartbeat, ping = SUCCESS) => (await takePings(runtime.database, [{ token, ping }], at(second)))[0],
+    take: async (second: number, { token }: TestHeartbeat, ping = SUCCESS) =>
+      (await takePings(runtime.database, [{ token, ping }], at(second)))[0],
     /** Keeps the door open until `from`, and from then on watches twice a second, as it is done in earnest. */
     async live(from: number, to: number) {
       for (let second = from; second <= to; second += 0.5) {
@@ -55,7 +65,10 @@ async function stage(t: ExecutionContext) {
         await watch(second);
       }
     },
-    changes: () => outcomes.flatMap(({ transitions }) => transitions.map(({ change }) => ({ to: change.to, cause: change.cause, at: (change.atMs - startMs) / SECOND }))),
+    changes: () =>
+      outcomes.flatMap(({ transitions }) =>
+        transitions.map(({ change }) => ({ to: change.to, cause: change.cause, at: (change.atMs - startMs) / SECOND })),
+      ),
   };
 }
 
@@ -67,23 +80,43 @@ async function countOf(runtime: TestRuntime, table: string): Promise<number> {
   return Number((await runtime.database.pool.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
 }
 
-function patch(runtime: TestRuntime, { monitor }: TestHeartbeat, { nowMs, ...settings }: Partial<MonitorSettings> & { nowMs: number }) {
-  return updateMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs }, ({ monitor: current, secrets, agentIds }) => ({ settings: { ...current, ...settings }, secrets, agentIds }));
+function patch(
+  runtime: TestRuntime,
+  { monitor }: TestHeartbeat,
+  { nowMs, ...settings }: Partial<MonitorSettings> & { nowMs: number },
+) {
+  return updateMonitor(
+    runtime.database,
+    { tenantId: runtime.tenantId, id: monitor.id, nowMs },
+    ({ monitor: current, secrets, agentIds }) => ({ settings: { ...current, ...settings }, secrets, agentIds }),
+  );
 }
 
 // One after the other: each test has connections of its own, and all at once they are more than a server takes.
-test.serial('a heartbeat is up with its first ping, down from the deadline that it misses, and up with the next ping, whatever its thresholds', async (t) => {
-  const { runtime, add, take, live, changes } = await stage(t);
-  const heartbeat = await add({ downAfterFailures: 5, upAfterSuccesses: 5 });
-  await take(0.5, heartbeat);
-  await live(1, 95);
-  t.is(await stateOf(runtime, heartbeat), 'down');
-  await take(100, heartbeat);
-  await live(100, 101);
-  t.deepEqual(changes(), [{ to: 'up', cause: null, at: 0.5 }, { to: 'down', cause: 'heartbeat_missed', at: 90.5 }, { to: 'up', cause: null, at: 100 }]);
-  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
-  t.like(incident, { reason: 'No ping came in time: one is expected every 60 s and may be 30 s late', resolution: 'recovered', sourcesDown: ['service'] });
-});
+test.serial(
+  'a heartbeat is up with its first ping, down from the deadline that it misses, and up with the next ping, ' +
+    'whatever its thresholds',
+  async (t) => {
+    const { runtime, add, take, live, changes } = await stage(t);
+    const heartbeat = await add({ downAfterFailures: 5, upAfterSuccesses: 5 });
+    await take(0.5, heartbeat);
+    await live(1, 95);
+    t.is(await stateOf(runtime, heartbeat), 'down');
+    await take(100, heartbeat);
+    await live(100, 101);
+    t.deepEqual(changes(), [
+      { to: 'up', cause: null, at: 0.5 },
+      { to: 'down', cause: 'heartbeat_missed', at: 90.5 },
+      { to: 'up', cause: null, at: 100 },
+    ]);
+    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+    t.like(incident, {
+      reason: 'No ping came in time: one is expected every 60 s and may be 30 s late',
+      resolution: 'recovered',
+      sourcesDown: ['service'],
+    });
+  },
+);
 
 test.serial('a heartbeat that never hears anything is down from its first deadline, and is told once', async (t) => {
   const { runtime, add, live, changes } = await stage(t);
@@ -107,17 +140,27 @@ test.serial('pings that come in time write no result and no transition after the
   t.is(await countOf(runtime, 'heartbeat_pings'), 10);
 });
 
-test.serial('a failure takes down at once with the first line of what the job wrote, and the next success brings up', async (t) => {
-  const { runtime, add, take, watch, changes } = await stage(t);
-  const heartbeat = await add();
-  await take(1, heartbeat);
-  await take(2, heartbeat, { kind: 'exit', exitStatus: 2, body: 'tar: disk full\nsecond line' });
-  await take(3, heartbeat, { kind: 'exit', exitStatus: 0, body: null });
-  await watch(3.5);
-  t.deepEqual(changes().map(({ to, cause }) => [to, cause]), [['up', null], ['down', 'heartbeat_failed'], ['up', null]]);
-  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
-  t.is(incident?.reason, 'The job ended with exit status 2: "tar: disk full"');
-});
+test.serial(
+  'a failure takes down at once with the first line of what the job wrote, and the next success brings up',
+  async (t) => {
+    const { runtime, add, take, watch, changes } = await stage(t);
+    const heartbeat = await add();
+    await take(1, heartbeat);
+    await take(2, heartbeat, { kind: 'exit', exitStatus: 2, body: 'tar: disk full\nsecond line' });
+    await take(3, heartbeat, { kind: 'exit', exitStatus: 0, body: null });
+    await watch(3.5);
+    t.deepEqual(
+      changes().map(({ to, cause }) => [to, cause]),
+      [
+        ['up', null],
+        ['down', 'heartbeat_failed'],
+        ['up', null],
+      ],
+    );
+    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+    t.is(incident?.reason, 'The job ended with exit status 2: "tar: disk full"');
+  },
+);
 
 test.serial('a failure is told even where it and its recovery lie between two looks', async (t) => {
   const { add, take, watch, changes } = await stage(t);
@@ -127,7 +170,10 @@ test.serial('a failure is told even where it and its recovery lie between two lo
   await take(1.2, heartbeat, FAIL);
   await take(1.21, heartbeat);
   await watch(1.5);
-  t.deepEqual(changes().map(({ to }) => to), ['up', 'down', 'up']);
+  t.deepEqual(
+    changes().map(({ to }) => to),
+    ['up', 'down', 'up'],
+  );
 });
 
 test.serial('a run that does not end in time is down, and its end brings up and measures it', async (t) => {
@@ -142,7 +188,9 @@ test.serial('a run that does not end in time is down, and its end brings up and 
   t.deepEqual(changes().at(-1), { to: 'up', cause: null, at: 25 });
   const evidence = outcomes.at(-1)?.transitions[0]?.change.evidence;
   t.is(evidence?.sources[0]?.decidedBy[0]?.latencyMs, 20_000);
-  const { rows } = await runtime.database.pool.query('SELECT duration_ms FROM heartbeat_pings ORDER BY at DESC LIMIT 1');
+  const { rows } = await runtime.database.pool.query(
+    'SELECT duration_ms FROM heartbeat_pings ORDER BY at DESC LIMIT 1',
+  );
   t.is(rows[0]?.duration_ms, 20_000);
 });
 
@@ -167,22 +215,31 @@ test.serial('a start is a sign of life and no verdict: it moves the deadline and
   t.is(await stateOf(runtime, heartbeat), 'down');
 });
 
-test.serial('pausing ends the waiting and the incident, pings meanwhile change nothing, and resuming waits anew', async (t) => {
-  const { runtime, at, add, take, live, changes } = await stage(t);
-  const heartbeat = await add();
-  const key = (second: number) => ({ tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(second) });
-  await live(80, 91);
-  await pauseMonitor(runtime.database, key(92));
-  t.is(await take(93, heartbeat), 'taken');
-  await live(93, 300);
-  t.is(await stateOf(runtime, heartbeat), 'paused');
-  t.is(await countOf(runtime, 'heartbeat_pings'), 1);
-  await resumeMonitor(runtime.database, key(300));
-  await live(300, 389);
-  t.is(await stateOf(runtime, heartbeat), 'pending');
-  await live(389, 391);
-  t.deepEqual(changes().map(({ to, at: second }) => [to, second]), [['down', 90], ['down', 390]]);
-});
+test.serial(
+  'pausing ends the waiting and the incident, pings meanwhile change nothing, and resuming waits anew',
+  async (t) => {
+    const { runtime, at, add, take, live, changes } = await stage(t);
+    const heartbeat = await add();
+    const key = (second: number) => ({ tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(second) });
+    await live(80, 91);
+    await pauseMonitor(runtime.database, key(92));
+    t.is(await take(93, heartbeat), 'taken');
+    await live(93, 300);
+    t.is(await stateOf(runtime, heartbeat), 'paused');
+    t.is(await countOf(runtime, 'heartbeat_pings'), 1);
+    await resumeMonitor(runtime.database, key(300));
+    await live(300, 389);
+    t.is(await stateOf(runtime, heartbeat), 'pending');
+    await live(389, 391);
+    t.deepEqual(
+      changes().map(({ to, at: second }) => [to, second]),
+      [
+        ['down', 90],
+        ['down', 390],
+      ],
+    );
+  },
+);
 
 test.serial('what was seen before a pause decides nothing after the resume', async (t) => {
   const { runtime, at, add, take, watch } = await stage(t);
@@ -198,95 +255,145 @@ test.serial('what was seen before a pause decides nothing after the resume', asy
   t.is(await stateOf(runtime, heartbeat), 'up');
 });
 
-test.serial('an edit moves the deadline at once, loses no ping that is not decided yet, and shows in the sentence of the next miss', async (t) => {
-  const { runtime, at, add, take, live, changes } = await stage(t);
-  const heartbeat = await add();
-  await take(1, heartbeat);
-  await patch(runtime, heartbeat, { nowMs: at(2), intervalSeconds: 5, heartbeatGraceSeconds: 1, checkSpec: { heartbeat: { token: heartbeat.token, failEnabled: false } } });
-  await live(2, 9);
-  t.deepEqual(changes(), [{ to: 'up', cause: null, at: 1 }, { to: 'down', cause: 'heartbeat_missed', at: 8 }]);
-  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
-  t.is(incident?.reason, 'No ping came in time: one is expected every 5 s and may be 1 s late');
-  t.is(await take(10, heartbeat, FAIL), 'refused');
-});
+test.serial(
+  'an edit moves the deadline at once, loses no ping that is not decided yet, and shows in the sentence of the ' +
+    'next miss',
+  async (t) => {
+    const { runtime, at, add, take, live, changes } = await stage(t);
+    const heartbeat = await add();
+    await take(1, heartbeat);
+    await patch(runtime, heartbeat, {
+      nowMs: at(2),
+      intervalSeconds: 5,
+      heartbeatGraceSeconds: 1,
+      checkSpec: { heartbeat: { token: heartbeat.token, failEnabled: false } },
+    });
+    await live(2, 9);
+    t.deepEqual(changes(), [
+      { to: 'up', cause: null, at: 1 },
+      { to: 'down', cause: 'heartbeat_missed', at: 8 },
+    ]);
+    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+    t.is(incident?.reason, 'No ping came in time: one is expected every 5 s and may be 1 s late');
+    t.is(await take(10, heartbeat, FAIL), 'refused');
+  },
+);
 
-test.serial('a deleted heartbeat knows no ping any more and takes nothing undecided with it into the future', async (t) => {
-  const { runtime, at, add, take, watch } = await stage(t);
-  const heartbeat = await add();
-  await take(1, heartbeat);
-  await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(2) });
-  t.is(await take(3, heartbeat), 'unknown');
-  t.deepEqual(await watch(4), { missed: 0, decided: 0, isAwake: false });
-});
+test.serial(
+  'a deleted heartbeat knows no ping any more and takes nothing undecided with it into the future',
+  async (t) => {
+    const { runtime, at, add, take, watch } = await stage(t);
+    const heartbeat = await add();
+    await take(1, heartbeat);
+    await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(2) });
+    t.is(await take(3, heartbeat), 'unknown');
+    t.deepEqual(await watch(4), { missed: 0, decided: 0, isAwake: false });
+  },
+);
 
-test.serial('while no web process listens nobody is called missed, and afterwards who may have pinged in vain has as long as after a ping', async (t) => {
-  const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
-  const heartbeat = await add();
-  await take(1, heartbeat);
-  await live(1, 2);
-  for (const second of [60, 95, 300]) await watch(second);
-  t.is(await reopen(300), 1);
-  await live(300, 389.5);
-  t.is(await stateOf(runtime, heartbeat), 'up');
-  await live(390, 391);
-  t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 390 });
-});
+test.serial(
+  'while no web process listens nobody is called missed, and afterwards who may have pinged in vain has as long ' +
+    'as after a ping',
+  async (t) => {
+    const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
+    const heartbeat = await add();
+    await take(1, heartbeat);
+    await live(1, 2);
+    for (const second of [60, 95, 300]) await watch(second);
+    t.is(await reopen(300), 1);
+    await live(300, 389.5);
+    t.is(await stateOf(runtime, heartbeat), 'up');
+    await live(390, 391);
+    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 390 });
+  },
+);
 
 for (const comesFirst of ['the watch', 'the door'] as const) {
-  test.serial(`after a stop of the whole service, or of PostgreSQL, nobody is missed for it, where ${comesFirst} is first to be back`, async (t) => {
-    const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
-    const [stopS, backS] = [40, 1840];
-    const shapes = [[5, 1], [30, 0], [60, 30], [60, 600], [300, 10], [1800, 60], [3600, 60], [86_400, 3600]] as const;
-    const heartbeats: { heartbeat: TestHeartbeat; pinged: number; interval: number; grace: number }[] = [];
-    for (const [interval, grace] of shapes) {
-      for (const pinged of [stopS - 4, stopS - 0.5]) {
-        const heartbeat = await add({ intervalSeconds: interval, heartbeatGraceSeconds: grace });
-        await take(pinged, heartbeat);
-        heartbeats.push({ heartbeat, pinged, interval, grace });
+  test.serial(
+    `after a stop of the whole service, or of PostgreSQL, nobody is missed for it, where ${comesFirst} is first ` +
+      'to be back',
+    async (t) => {
+      const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
+      const [stopS, backS] = [40, 1840];
+      const shapes = [
+        [5, 1],
+        [30, 0],
+        [60, 30],
+        [60, 600],
+        [300, 10],
+        [1800, 60],
+        [3600, 60],
+        [86_400, 3600],
+      ] as const;
+      const heartbeats: { heartbeat: TestHeartbeat; pinged: number; interval: number; grace: number }[] = [];
+      for (const [interval, grace] of shapes) {
+        for (const pinged of [stopS - 4, stopS - 0.5]) {
+          const heartbeat = await add({ intervalSeconds: interval, heartbeatGraceSeconds: grace });
+          await take(pinged, heartbeat);
+          heartbeats.push({ heartbeat, pinged, interval, grace });
+        }
       }
-    }
-    await live(stopS - 0.5, stopS);
-    t.true(changes().every(({ to }) => to === 'up'));
-    if (comesFirst === 'the watch') await watch(backS);
-    const forgiven = await reopen(backS);
-    t.is(forgiven, heartbeats.filter(({ pinged, interval, grace }) => pinged + interval - grace <= backS).length);
-    for (let second = backS; second < backS + 5; second += 0.5) await watch(second);
-    t.true(changes().every(({ to }) => to === 'up'));
-    await live(backS + 0.5, backS + 95);
-    const missed = changes().filter(({ to }) => to === 'down').map(({ at }) => at - backS);
-    t.deepEqual(missed.toSorted((a, b) => a - b), [6, 6, 30, 30, 90, 90], 'who goes on being silent has a whole interval and grace from the return');
-    for (const { heartbeat, interval } of heartbeats) if (interval >= 300) t.is(await stateOf(runtime, heartbeat), 'up');
-  });
+      await live(stopS - 0.5, stopS);
+      t.true(changes().every(({ to }) => to === 'up'));
+      if (comesFirst === 'the watch') await watch(backS);
+      const forgiven = await reopen(backS);
+      t.is(forgiven, heartbeats.filter(({ pinged, interval, grace }) => pinged + interval - grace <= backS).length);
+      for (let second = backS; second < backS + 5; second += 0.5) await watch(second);
+      t.true(changes().every(({ to }) => to === 'up'));
+      await live(backS + 0.5, backS + 95);
+      const missed = changes()
+        .filter(({ to }) => to === 'down')
+        .map(({ at }) => at - backS);
+      t.deepEqual(
+        missed.toSorted((a, b) => a - b),
+        [6, 6, 30, 30, 90, 90],
+        'who goes on being silent has a whole interval and grace from the return',
+      );
+      for (const { heartbeat, interval } of heartbeats)
+        if (interval >= 300) t.is(await stateOf(runtime, heartbeat), 'up');
+    },
+  );
 }
 
-test.serial('a restart of everything but web forgives nothing: pings that were taken count, and who was silent is told, from when it was due', async (t) => {
-  const { runtime, add, take, live, watch, reopen, changes } = await stage(t);
-  const [goesOn, stopped] = [await add(), await add()];
-  for (const heartbeat of [goesOn, stopped]) await take(1, heartbeat);
-  await live(1, 2);
-  for (let second = 61; second < 1800; second += 60) await take(second, goesOn);
-  for (let second = 4; second <= 1800; second += HELD_EVERY) t.is(await reopen(second), 0);
-  await watch(1800);
-  t.deepEqual(changes().slice(2), [{ to: 'down', cause: 'heartbeat_missed', at: 91 }]);
-  t.is(await stateOf(runtime, goesOn), 'up');
-});
+test.serial(
+  'a restart of everything but web forgives nothing: pings that were taken count, and who was silent is told, ' +
+    'from when it was due',
+  async (t) => {
+    const { runtime, add, take, live, watch, reopen, changes } = await stage(t);
+    const [goesOn, stopped] = [await add(), await add()];
+    for (const heartbeat of [goesOn, stopped]) await take(1, heartbeat);
+    await live(1, 2);
+    for (let second = 61; second < 1800; second += 60) await take(second, goesOn);
+    for (let second = 4; second <= 1800; second += HELD_EVERY) t.is(await reopen(second), 0);
+    await watch(1800);
+    t.deepEqual(changes().slice(2), [{ to: 'down', cause: 'heartbeat_missed', at: 91 }]);
+    t.is(await stateOf(runtime, goesOn), 'up');
+  },
+);
 
-test.serial('a stretch without a web process forgives only heartbeats whose ping may have fallen into it', async (t) => {
-  const { runtime, add, take, live, reopen } = await stage(t);
-  const [soon, far, missedBefore] = [await add(), await add({ intervalSeconds: 600 }), await add({ intervalSeconds: 5, heartbeatGraceSeconds: 1 })];
-  await take(1, soon);
-  await take(1, far);
-  await live(1, 7);
-  t.is(await stateOf(runtime, missedBefore), 'down');
-  t.is(await reopen(57), 1);
-  await live(57.5, 146);
-  t.is(await stateOf(runtime, soon), 'up');
-  await live(146.5, 148);
-  t.is(await stateOf(runtime, soon), 'down');
-  t.is(await stateOf(runtime, far), 'up');
-  await live(148.5, 632);
-  t.is(await stateOf(runtime, far), 'down');
-});
+test.serial(
+  'a stretch without a web process forgives only heartbeats whose ping may have fallen into it',
+  async (t) => {
+    const { runtime, add, take, live, reopen } = await stage(t);
+    const [soon, far, missedBefore] = [
+      await add(),
+      await add({ intervalSeconds: 600 }),
+      await add({ intervalSeconds: 5, heartbeatGraceSeconds: 1 }),
+    ];
+    await take(1, soon);
+    await take(1, far);
+    await live(1, 7);
+    t.is(await stateOf(runtime, missedBefore), 'down');
+    t.is(await reopen(57), 1);
+    await live(57.5, 146);
+    t.is(await stateOf(runtime, soon), 'up');
+    await live(146.5, 148);
+    t.is(await stateOf(runtime, soon), 'down');
+    t.is(await stateOf(runtime, far), 'up');
+    await live(148.5, 632);
+    t.is(await stateOf(runtime, far), 'down');
+  },
+);
 
 test.serial('a run under way gets the stretch without a web process on top of its time', async (t) => {
   const { runtime, add, take, live, reopen, changes } = await stage(t);
@@ -303,37 +410,49 @@ test.serial('a run under way gets the stretch without a web process on top of it
 test.serial('many web processes that come back at once forgive once', async (t) => {
   const { runtime, at, add } = await stage(t);
   await add();
-  const held = await Promise.all(Array.from({ length: 8 }, (_, index) => holdDoorOpen(runtime.database, () => at(80) + index)));
+  const held = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => holdDoorOpen(runtime.database, () => at(80) + index)),
+  );
   t.deepEqual(held.map(({ forgiven }) => forgiven).toSorted(), [0, 0, 0, 0, 0, 0, 0, 1]);
   const { rows } = await runtime.database.pool.query('SELECT due_at FROM heartbeats');
   t.true(Math.abs(rows[0]?.due_at - at(170)) < 10);
 });
 
-test.serial('pings that one process could not store shut the door for all, whoever holds it, until none was lost for two seconds; then they are forgiven', async (t) => {
-  const { runtime, at, add, take, watch, reopen, live } = await stage(t);
-  const [lost, long] = [await add({ intervalSeconds: 10, heartbeatGraceSeconds: 5 }), await add({ intervalSeconds: 600 })];
-  await take(1, lost);
-  await take(1, long);
-  await live(1, 12);
-  // The ping of second 11 waits for its store, and fails at 13; the deadline is 16.
-  await recordLostPings(runtime.database, { fromMs: at(11), toMs: at(13) });
-  for (const second of [13.5, 16.5, 17]) {
-    await recordLostPings(runtime.database, { fromMs: at(second - 0.1), toMs: at(second) });
-    t.is(await reopen(second), 0);
-    t.is((await watch(second)).missed, 0);
-  }
-  t.is(await reopen(18.5), 0);
-  t.is(await reopen(19.5), 1, 'the other one expects no ping for long');
-  await live(20, 34);
-  t.is(await stateOf(runtime, lost), 'up');
-  await live(34.5, 36);
-  t.is(await stateOf(runtime, lost), 'down');
-  t.is(await stateOf(runtime, long), 'up');
-});
+test.serial(
+  'pings that one process could not store shut the door for all, whoever holds it, until none was lost for two ' +
+    'seconds; then they are forgiven',
+  async (t) => {
+    const { runtime, at, add, take, watch, reopen, live } = await stage(t);
+    const [lost, long] = [
+      await add({ intervalSeconds: 10, heartbeatGraceSeconds: 5 }),
+      await add({ intervalSeconds: 600 }),
+    ];
+    await take(1, lost);
+    await take(1, long);
+    await live(1, 12);
+    // The ping of second 11 waits for its store, and fails at 13; the deadline is 16.
+    await recordLostPings(runtime.database, { fromMs: at(11), toMs: at(13) });
+    for (const second of [13.5, 16.5, 17]) {
+      await recordLostPings(runtime.database, { fromMs: at(second - 0.1), toMs: at(second) });
+      t.is(await reopen(second), 0);
+      t.is((await watch(second)).missed, 0);
+    }
+    t.is(await reopen(18.5), 0);
+    t.is(await reopen(19.5), 1, 'the other one expects no ping for long');
+    await live(20, 34);
+    t.is(await stateOf(runtime, lost), 'up');
+    await live(34.5, 36);
+    t.is(await stateOf(runtime, lost), 'down');
+    t.is(await stateOf(runtime, long), 'up');
+  },
+);
 
 test.serial('a deadline before the first ping that was lost counts, although nobody holds the door', async (t) => {
   const { runtime, at, add, take, live, watch } = await stage(t);
-  const [early, late] = [await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }), await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 })];
+  const [early, late] = [
+    await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
+    await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 }),
+  ];
   await take(1, early);
   await take(1, late);
   await live(1, 8.5);
@@ -349,14 +468,17 @@ test.serial('a loss that was noted by a clock far ahead does not keep the door s
   await add();
   await recordLostPings(runtime.database, { fromMs: at(3600), toMs: at(3601) });
   await reopen(2);
-  const { rows } = await runtime.database.pool.query(`SELECT lost_from, lost_to FROM service_marks WHERE name = 'pings'`);
+  const { rows } = await runtime.database.pool.query(
+    `SELECT lost_from, lost_to FROM service_marks WHERE name = 'pings'`,
+  );
   t.deepEqual(rows, [{ lost_from: null, lost_to: null }]);
 });
 
 test.serial('short pauses of the door forgive nobody', async (t) => {
   const { runtime, at, add } = await stage(t);
   await add();
-  for (let second = 2; second <= 90; second += 2) t.deepEqual(await holdDoorOpen(runtime.database, () => at(second)), { forgiven: 0, isAwaited: true });
+  for (let second = 2; second <= 90; second += 2)
+    t.deepEqual(await holdDoorOpen(runtime.database, () => at(second)), { forgiven: 0, isAwaited: true });
 });
 
 test.serial('watchers at once tell each heartbeat once and lose none', async (t) => {
@@ -368,7 +490,9 @@ test.serial('watchers at once tell each heartbeat once and lose none', async (t)
   for (let second = 2; second <= 92; second += 2) await holdDoorOpen(runtime.database, () => at(second));
   await Promise.all(Array.from({ length: 4 }, () => watch(92)));
   await watch(92.5);
-  const told = outcomes.flatMap(({ transitions }) => transitions).map(({ monitorId, change }) => `${monitorId} ${change.to}`);
+  const told = outcomes
+    .flatMap(({ transitions }) => transitions)
+    .map(({ monitorId, change }) => `${monitorId} ${change.to}`);
   t.is(told.length, 20 + 60);
   t.is(new Set(told).size, told.length);
   t.is(await countOf(runtime, 'heartbeat_observations'), 0);
@@ -410,16 +534,20 @@ test.serial('the sweep leaves heartbeats alone, however long they are silent', a
   const [silent, pinged] = [await add({ intervalSeconds: 10 }), await add({ intervalSeconds: 10 })];
   await take(1, pinged);
   await watch(2);
-  for (let second = 0; second <= 600; second += 10) t.is((await sweep({ ...runtime, now: () => at(second) })).transitions, 0);
+  for (let second = 0; second <= 600; second += 10)
+    t.is((await sweep({ ...runtime, now: () => at(second) })).transitions, 0);
   t.is(await stateOf(runtime, silent), 'pending');
   t.is(await stateOf(runtime, pinged), 'up');
 });
 
-test.serial(`a deadline counts ${TOLD_AFTER} s after it, when pings that came in time are in the database`, async (t) => {
-  const { add, watch, reopen } = await stage(t);
-  await add({ intervalSeconds: 2, heartbeatGraceSeconds: 0 });
-  await reopen(2.1);
-  t.is((await watch(2.1)).missed, 0);
-  await reopen(2 + TOLD_AFTER);
-  t.is((await watch(2 + TOLD_AFTER)).missed, 1);
-});
+test.serial(
+  `a deadline counts ${TOLD_AFTER} s after it, when pings that came in time are in the database`,
+  async (t) => {
+    const { add, watch, reopen } = await stage(t);
+    await add({ intervalSeconds: 2, heartbeatGraceSeconds: 0 });
+    await reopen(2.1);
+    t.is((await watch(2.1)).missed, 0);
+    await reopen(2 + TOLD_AFTER);
+    t.is((await watch(2 + TOLD_AFTER)).missed, 1);
+  },
+);

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { json } from 'node:stream/consumers';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
 import { buildTestMessage, type MonitorMessage } from '../../../core/envelope.ts';
 import { createChannel } from '../../../models/channels.ts';
 import { insertDeliveries } from '../../../models/deliveries.ts';
@@ -16,7 +15,13 @@ import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-const OPTIONS = { allowPrivateNetwork: true, deadlineMs: 8000, retrySeconds: [5], telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' }, slackApiUrl: 'https://slack.com/api' };
+const OPTIONS = {
+  allowPrivateNetwork: true,
+  deadlineMs: 8000,
+  retrySeconds: [5],
+  telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
+  slackApiUrl: 'https://slack.com/api',
+};
 const MONITORS = 5;
 let keys: KeyPair;
 
@@ -27,28 +32,38 @@ test.before(async () => {
 });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: two processes of four lanes each deliver what five monitors did in the order in which each did it`, async (t) => {
-    const runtime = await openTestRuntime(t, backend);
-    const receiver = await startReceiver(t);
-    await addChannel(runtime, receiver.url);
-    const processes = [startDeliver(runtime, OPTIONS), startDeliver(runtime.open(), OPTIONS)];
-    t.teardown(() => Promise.all(processes.map((process) => process.stop())));
-    let written = 0;
-    while (written < 300) {
-      // Batches of all sizes, some of them with several events of one monitor, come while others are under way.
-      const size = 1 + (written % 23);
-      await tell(runtime, { from: written, to: Math.min(300, written + size) });
-      written = Math.min(300, written + size);
-    }
-    await until(() => receiver.received.length >= 300);
-    await until(async () => (await pendingOf(runtime)) === 0);
-    t.is(receiver.received.length, 300);
-    for (let monitor = 0; monitor < MONITORS; monitor += 1) {
-      t.deepEqual(receiver.received.filter((event) => event % MONITORS === monitor), Array.from({ length: 300 / MONITORS }, (_, index) => index * MONITORS + monitor));
-    }
-    t.true(receiver.most() > 1, 'never two at once');
-    t.deepEqual(runtime.logLines.filter(({ level }) => level === 'error'), []);
-  });
+  test(
+    `${backend.name}: two processes of four lanes each deliver what five monitors did in the order in which each ` +
+      'did it',
+    async (t) => {
+      const runtime = await openTestRuntime(t, backend);
+      const receiver = await startReceiver(t);
+      await addChannel(runtime, receiver.url);
+      const processes = [startDeliver(runtime, OPTIONS), startDeliver(runtime.open(), OPTIONS)];
+      t.teardown(() => Promise.all(processes.map((process) => process.stop())));
+      let written = 0;
+      while (written < 300) {
+        // Batches of all sizes, some of them with several events of one monitor, come while others are under way.
+        const size = 1 + (written % 23);
+        await tell(runtime, { from: written, to: Math.min(300, written + size) });
+        written = Math.min(300, written + size);
+      }
+      await until(() => receiver.received.length >= 300);
+      await until(async () => (await pendingOf(runtime)) === 0);
+      t.is(receiver.received.length, 300);
+      for (let monitor = 0; monitor < MONITORS; monitor += 1) {
+        t.deepEqual(
+          receiver.received.filter((event) => event % MONITORS === monitor),
+          Array.from({ length: 300 / MONITORS }, (_, index) => index * MONITORS + monitor),
+        );
+      }
+      t.true(receiver.most() > 1, 'never two at once');
+      t.deepEqual(
+        runtime.logLines.filter(({ level }) => level === 'error'),
+        [],
+      );
+    },
+  );
 }
 
 test('what a process that hangs holds back goes out in another process as soon as it may', async (t) => {
@@ -74,7 +89,10 @@ test('what a process that hangs holds back goes out in another process as soon a
   await stopped;
 });
 
-/** Keeps the numbers of what it has answered, in the order of the answers; answers after some milliseconds, or when it is released. */
+/**
+ * Keeps the numbers of what it has answered, in the order of the answers; answers after some milliseconds, or when it
+ * is released.
+ */
 async function startReceiver(t: ExecutionContext) {
   const received: number[] = [];
   let [underWay, most] = [0, 0];
@@ -106,20 +124,42 @@ async function startReceiver(t: ExecutionContext) {
 
 async function addChannel({ database, tenantId }: TestRuntime, url: string): Promise<void> {
   const webhook = { url, signingSecret: generateSigningSecret(randomBytes) };
-  await createChannel(database, { id: 'nch_1', tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: 0 });
+  await createChannel(database, {
+    id: 'nch_1',
+    tenantId,
+    type: 'webhook',
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook,
+    nowMs: 0,
+  });
 }
 
 /** Numbered events, of the monitors in turn, as the evaluator writes them: the rows, then their job. */
-async function tell({ database, tenantId, queues, newId, now }: TestRuntime, { from, to }: { from: number; to: number }): Promise<void> {
+async function tell(
+  { database, tenantId, queues, newId, now }: TestRuntime,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
   const createdAtMs = now();
   const template = buildTestMessage({ nowMs: createdAtMs, publicUrl: 'https://spotcheck.example' });
   const deliveries = Array.from({ length: to - from }, (_, index) => {
     const sequence = from + index;
     const message = { ...template, detail: { ...template.detail, sequence } };
-    return { id: newId('dlv'), tenantId, channelId: 'nch_1', monitorId: `mon_${sequence % MONITORS}`, message, createdAtMs };
+    return {
+      id: newId('dlv'),
+      tenantId,
+      channelId: 'nch_1',
+      monitorId: `mon_${sequence % MONITORS}`,
+      message,
+      createdAtMs,
+    };
   });
   await inPoolTransaction(database, (run) => insertDeliveries(run, deliveries));
-  await queues.enqueueAttempts(deliveries.map(({ id }) => ({ deliveryId: id, channelId: 'nch_1', attempt: 1, dueAtMs: createdAtMs })));
+  await queues.enqueueAttempts(
+    deliveries.map(({ id }) => ({ deliveryId: id, channelId: 'nch_1', attempt: 1, dueAtMs: createdAtMs })),
+  );
 }
 
 async function pendingOf({ database }: Runtime): Promise<number> {

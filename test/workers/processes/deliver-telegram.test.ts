@@ -13,12 +13,15 @@ import { until } from '../../helpers/until.ts';
 const ADA = 5_000_000_001;
 const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 
-test('an alert arrives in the chat as people read it, and its delivery is recorded without the bot\'s token', async (t) => {
+test("an alert arrives in the chat as people read it, and its delivery is recorded without the bot's token", async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   const id = await deliver(messageOf('<Shop> & co'));
   await finished(runtime, id);
   t.is(telegram.messagesTo(ADA).length, 1);
-  t.regex(telegram.messagesTo(ADA)[0] ?? '', /^🔴 <b>Down: &lt;Shop&gt; &amp; co<\/b>\nConnection refused\n\nSeen from: local\nSince: 2026-03-14 09:26:53 UTC, for /);
+  t.regex(
+    telegram.messagesTo(ADA)[0] ?? '',
+    /^🔴 <b>Down: &lt;Shop&gt; &amp; co<\/b>\nConnection refused\n\nSeen from: local\nSince: 2026-03-14 09:26:53 UTC, for /,
+  );
   const record = JSON.stringify([await deliveryOf(runtime, id), await attemptsOf(runtime, id), runtime.logLines]);
   t.like(await deliveryOf(runtime, id), { outcome: 'delivered', attempts: 1 });
   t.false(record.includes(telegram.token.split(':')[1] ?? ''));
@@ -29,26 +32,41 @@ test('an alert that is sent again on demand says so, and how long it had lasted 
   const id = await deliver(messageOf('Shop'));
   await finished(runtime, id);
   const reopened = await reopenDelivery(runtime.database, { tenantId: runtime.tenantId, id }, runtime.now());
-  await runtime.queues.enqueueAttempts([{ deliveryId: id, channelId: 'nch_1', attempt: reopened?.attempt ?? 0, dueAtMs: runtime.now() }]);
+  await runtime.queues.enqueueAttempts([
+    { deliveryId: id, channelId: 'nch_1', attempt: reopened?.attempt ?? 0, dueAtMs: runtime.now() },
+  ]);
   const text = await until(() => telegram.messagesTo(ADA)[1]);
-  t.regex(text, /^🔔 <b>Sent again: Down: Shop<\/b>\nConnection refused\n\nSent again: as it was at 2026-03-14 09:27:05 UTC\nSeen from: local\nSince: 2026-03-14 09:26:53 UTC, for 12 seconds by then\n/);
-  const { rows } = await runtime.database.pool.query(`SELECT message -> 'detail' ->> 'sequence' AS sequence FROM deliveries`);
+  t.regex(
+    text,
+    /^🔔 <b>Sent again: Down: Shop<\/b>\nConnection refused\n\nSent again: as it was at 2026-03-14 09:27:05 UTC\nSeen from: local\nSince: 2026-03-14 09:26:53 UTC, for 12 seconds by then\n/,
+  );
+  const { rows } = await runtime.database.pool.query(
+    `SELECT message -> 'detail' ->> 'sequence' AS sequence FROM deliveries`,
+  );
   t.deepEqual(rows, [{ sequence: '4' }]);
 });
 
 test('a first attempt that was overtaken tells how it was', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   await runtime.database.pool.query(
-    `INSERT INTO transitions (monitor_id, tenant_id, sequence, from_state, to_state, at, detected_at, evidence) VALUES ('mon_1', $1, 5, 'down', 'up', $2, $2, '{}')`,
+    `INSERT INTO transitions (monitor_id, tenant_id, sequence, from_state, to_state, at, detected_at, evidence)
+     VALUES ('mon_1', $1, 5, 'down', 'up', $2, $2, '{}')`,
     [runtime.tenantId, runtime.now()],
   );
   await finished(runtime, await deliver(messageOf('Shop')));
-  t.regex(telegram.messagesTo(ADA)[0] ?? '', /^🔔 <b>Earlier: Down: Shop<\/b>\nConnection refused\n\nEarlier: as it was at 2026-03-14 09:27:05 UTC; it has changed since\n/);
+  t.regex(
+    telegram.messagesTo(ADA)[0] ?? '',
+    /^🔔 <b>Earlier: Down: Shop<\/b>\nConnection refused\n\nEarlier: as it was at 2026-03-14 09:27:05 UTC; it has changed since\n/,
+  );
 });
 
 test('a chat that asks to be left alone is, for longer than the timetable says', async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
-  telegram.refusals.push({ error_code: 429, description: 'Too Many Requests: retry after 90', parameters: { retry_after: 90 } });
+  telegram.refusals.push({
+    error_code: 429,
+    description: 'Too Many Requests: retry after 90',
+    parameters: { retry_after: 90 },
+  });
   const before = runtime.now();
   const id = await deliver(messageOf('Shop'));
   await until(async () => (await attemptsOf(runtime, id))[0]?.outcome === 'retry');
@@ -61,7 +79,7 @@ test('a chat that asks to be left alone is, for longer than the timetable says',
   t.is((await attemptsOf(runtime, id))[0]?.error, 'Telegram answered 429: Too Many Requests: retry after 90');
 });
 
-test('a chat that is lost ends the delivery and the channel\'s connection; what waits for it ends with that reason', async (t) => {
+test("a chat that is lost ends the delivery and the channel's connection; what waits for it ends with that reason", async (t) => {
   const { telegram, runtime, deliver } = await prepare(t);
   telegram.refusals.push({ error_code: 403, description: 'Forbidden: bot was blocked by the user' });
   const id = await deliver(messageOf('Shop'));
@@ -72,7 +90,10 @@ test('a chat that is lost ends the delivery and the channel\'s connection; what 
     return row['status'] === 'pending' && row;
   });
   t.like(channel, { enabled: true, chat_id: String(ADA), failures: 0 });
-  t.regex(String(channel['last_error']), /^Telegram answered 403: Forbidden: bot was blocked by the user\. Write \/start/);
+  t.regex(
+    String(channel['last_error']),
+    /^Telegram answered 403: Forbidden: bot was blocked by the user\. Write \/start/,
+  );
   const later = await deliver(messageOf('Shop'));
   await finished(runtime, later);
   t.is((await attemptsOf(runtime, later))[0]?.error, 'The channel is not connected');
@@ -107,15 +128,32 @@ async function prepare(t: ExecutionContext) {
   const { database, tenantId, newId } = runtime;
   const monitor = await runtime.addMonitor([await runtime.addAgent('local')], { name: 'Shop' });
   await database.pool.query(`UPDATE monitors SET id = 'mon_1' WHERE id = $1`, [monitor.id]);
-  await createChannel(database, { id: 'nch_1', tenantId, type: 'telegram', name: 'Phone', status: 'connected', allMonitors: true, monitorIds: [], nowMs: 0 });
+  await createChannel(database, {
+    id: 'nch_1',
+    tenantId,
+    type: 'telegram',
+    name: 'Phone',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: 0,
+  });
   await database.pool.query(`UPDATE channels SET chat_id = $1 WHERE id = 'nch_1'`, [String(ADA)]);
   const settings = { botToken: telegram.token, botName: null, apiUrl: telegram.url };
-  const running = startDeliver(runtime, { allowPrivateNetwork: false, deadlineMs: 3000, retrySeconds: [0.1, 0.1], telegram: settings, slackApiUrl: 'https://slack.com/api' });
+  const running = startDeliver(runtime, {
+    allowPrivateNetwork: false,
+    deadlineMs: 3000,
+    retrySeconds: [0.1, 0.1],
+    telegram: settings,
+    slackApiUrl: 'https://slack.com/api',
+  });
   t.teardown(() => running.stop());
   const deliver = async (message: MonitorMessage): Promise<string> => {
     const id = newId('dlv');
     const nowMs = runtime.now();
-    await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId: 'nch_1', monitorId: message.monitor.id, message, createdAtMs: nowMs }]);
+    await insertDeliveries(runOn(database.pool), [
+      { id, tenantId, channelId: 'nch_1', monitorId: message.monitor.id, message, createdAtMs: nowMs },
+    ]);
     await runtime.queues.enqueueAttempts([{ deliveryId: id, channelId: 'nch_1', attempt: 1, dueAtMs: nowMs }]);
     return id;
   };
@@ -131,7 +169,8 @@ async function deliveryOf({ database }: Runtime, id: string) {
 }
 
 async function attemptsOf({ database }: Runtime, id: string) {
-  return (await database.pool.query('SELECT * FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [id])).rows;
+  return (await database.pool.query('SELECT * FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [id]))
+    .rows;
 }
 
 async function channelOf({ database }: Runtime): Promise<Record<string, unknown>> {
@@ -146,7 +185,16 @@ function messageOf(name: string): MonitorMessage {
     monitor: { id: 'mon_1', name, type: 'http', target: 'https://shop.example/' },
     state: 'down',
     reason: 'Connection refused',
-    detail: { sources_down: ['local'], incident_id: 'inc_1', cause: 'conn_refused', previous_state: 'up', sequence: 4, sources_total: 1, quorum: 1, detected_at: EVENT_AT + 12 },
+    detail: {
+      sources_down: ['local'],
+      incident_id: 'inc_1',
+      cause: 'conn_refused',
+      previous_state: 'up',
+      sequence: 4,
+      sources_total: 1,
+      quorum: 1,
+      detected_at: EVENT_AT + 12,
+    },
     url: 'https://spotcheck.example/monitors/mon_1',
   };
 }

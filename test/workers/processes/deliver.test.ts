@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { buildTestMessage } from '../../../core/envelope.ts';
 import { createChannel } from '../../../models/channels.ts';
 import { insertDeliveries } from '../../../models/deliveries.ts';
 import { runOn } from '../../../models/sql.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
-import { QUEUES } from '../../../queues/names.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { QUEUES } from '../../../queues/names.ts';
 import { reconcile } from '../../../workers/maintain/reconcile.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
@@ -17,7 +16,13 @@ import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-const OPTIONS = { allowPrivateNetwork: true, deadlineMs: 8000, retrySeconds: [5], telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' }, slackApiUrl: 'https://slack.com/api' };
+const OPTIONS = {
+  allowPrivateNetwork: true,
+  deadlineMs: 8000,
+  retrySeconds: [5],
+  telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
+  slackApiUrl: 'https://slack.com/api',
+};
 let keys: KeyPair;
 
 test.before(async () => {
@@ -101,12 +106,28 @@ async function startHeldReceiver(t: ExecutionContext) {
   };
 }
 
-async function addDeliveries({ database, tenantId }: TestRuntime, { count, url, dueAtMs }: { count: number; url: string; dueAtMs: number }): Promise<DueAttempt[]> {
+async function addDeliveries(
+  { database, tenantId }: TestRuntime,
+  { count, url, dueAtMs }: { count: number; url: string; dueAtMs: number },
+): Promise<DueAttempt[]> {
   const webhook = { url, signingSecret: generateSigningSecret(randomBytes) };
-  await createChannel(database, { id: 'nch_1', tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: 0 });
+  await createChannel(database, {
+    id: 'nch_1',
+    tenantId,
+    type: 'webhook',
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook,
+    nowMs: 0,
+  });
   const message = buildTestMessage({ nowMs: dueAtMs, publicUrl: 'https://spotcheck.example' });
   const ids = Array.from({ length: count }, (_, index) => `dlv_${index}`);
-  await insertDeliveries(runOn(database.pool), ids.map((id) => ({ id, tenantId, channelId: 'nch_1', monitorId: `mon_${id}`, message, createdAtMs: dueAtMs })));
+  await insertDeliveries(
+    runOn(database.pool),
+    ids.map((id) => ({ id, tenantId, channelId: 'nch_1', monitorId: `mon_${id}`, message, createdAtMs: dueAtMs })),
+  );
   return ids.map((deliveryId) => ({ deliveryId, channelId: 'nch_1', attempt: 1, dueAtMs }));
 }
 

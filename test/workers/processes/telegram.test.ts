@@ -10,17 +10,27 @@ import { until } from '../../helpers/until.ts';
 const ADA = 5_000_000_001;
 const GROUP = -4_012_345;
 
-test('a code that somebody brings by /start connects its channel to their chat, which is greeted; without a public URL Telegram is asked', async (t) => {
-  const { runtime, telegram, channel } = await prepare(t);
-  const { id } = await channel('secret-code-1');
-  telegram.write(ADA, '/start secret-code-1');
-  const [greeting = ''] = await until(() => telegram.messagesTo(ADA).length > 0 && telegram.messagesTo(ADA));
-  t.regex(greeting, /<b>Connected to Spotcheck<\/b>\nAlerts of all monitors arrive here, through the channel Phone\. Write \/\u2060?stop to end them\./);
-  t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
-  t.like(telegram.calls.find(({ method }) => method === 'getUpdates'), { parameters: { timeout: 25, allowed_updates: ['message', 'my_chat_member'] } });
-});
+test(
+  'a code that somebody brings by /start connects its channel to their chat, which is greeted; without a public ' +
+    'URL Telegram is asked',
+  async (t) => {
+    const { runtime, telegram, channel } = await prepare(t);
+    const { id } = await channel('secret-code-1');
+    telegram.write(ADA, '/start secret-code-1');
+    const [greeting = ''] = await until(() => telegram.messagesTo(ADA).length > 0 && telegram.messagesTo(ADA));
+    t.regex(
+      greeting,
+      /<b>Connected to Spotcheck<\/b>\nAlerts of all monitors arrive here, through the channel Phone\. Write \/\u2060?stop to end them\./,
+    );
+    t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
+    t.like(
+      telegram.calls.find(({ method }) => method === 'getUpdates'),
+      { parameters: { timeout: 25, allowed_updates: ['message', 'my_chat_member'] } },
+    );
+  },
+);
 
-test('in a group the code may come with the bot\'s name; what is for another bot is not for us', async (t) => {
+test("in a group the code may come with the bot's name; what is for another bot is not for us", async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('group-code');
   telegram.write(GROUP, '/start@other_bot group-code');
@@ -34,14 +44,21 @@ test('a code works once, for an hour, and the chat is told what is wrong with an
   const { runtime, telegram, channel } = await prepare(t);
   const first = await channel('once');
   const late = await channel('late', { expiresAtSeconds: Math.floor(Date.now() / 1000) - 1 });
-  const texts: Record<number, RegExp> = { [ADA]: /Connected/, [ADA + 1]: /used already/, [ADA + 2]: /hour old/, [ADA + 3]: /no channel/, [ADA + 4]: /not connected/ };
+  const texts: Record<number, RegExp> = {
+    [ADA]: /Connected/,
+    [ADA + 1]: /used already/,
+    [ADA + 2]: /hour old/,
+    [ADA + 3]: /no channel/,
+    [ADA + 4]: /not connected/,
+  };
   telegram.write(ADA, '/start once');
   telegram.write(ADA + 1, '/start once');
   telegram.write(ADA + 2, '/start late');
   telegram.write(ADA + 3, '/start never-made');
   telegram.write(ADA + 4, '/start');
   await until(() => telegram.sent.length === 5);
-  for (const [chatId, expected] of Object.entries(texts)) t.regex(telegram.messagesTo(Number(chatId))[0] ?? '', expected);
+  for (const [chatId, expected] of Object.entries(texts))
+    t.regex(telegram.messagesTo(Number(chatId))[0] ?? '', expected);
   t.like(await rowOf(runtime, first.id), { chat_id: String(ADA) });
   t.like(await rowOf(runtime, late.id), { status: 'pending', chat_id: null });
 });
@@ -55,7 +72,7 @@ test('a code of a Slack channel connects no Telegram chat', async (t) => {
   t.like(await rowOf(runtime, id), { status: 'pending', chat_id: null });
 });
 
-test('/stop disables every channel of its chat, of whatever tenant, no other chat\'s, and says so once', async (t) => {
+test("/stop disables every channel of its chat, of whatever tenant, no other chat's, and says so once", async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const mine = [await channel('one'), await channel('two')];
   const other = await channel('three');
@@ -66,7 +83,8 @@ test('/stop disables every channel of its chat, of whatever tenant, no other cha
   telegram.write(ADA, '/stop');
   await until(() => telegram.messagesTo(ADA).length === 3);
   t.regex(telegram.messagesTo(ADA)[2] ?? '', /No more alerts arrive here\. Disabled: “Phone”, “Phone”\./);
-  for (const { id } of mine) t.like(await rowOf(runtime, id), { enabled: false, last_error: 'Somebody wrote /stop in the chat' });
+  for (const { id } of mine)
+    t.like(await rowOf(runtime, id), { enabled: false, last_error: 'Somebody wrote /stop in the chat' });
   t.like(await rowOf(runtime, other.id), { enabled: true, last_error: null });
 });
 
@@ -79,9 +97,14 @@ test('that a chat was stopped is queued for another chat of its owner', async (t
   await until(() => telegram.sent.length === 2);
   telegram.write(ADA, '/stop');
   await until(() => telegram.sent.length === 3);
-  const { rows } = await runtime.database.pool.query(`SELECT channel_id, event, message ->> 'state' AS state FROM deliveries`);
+  const { rows } = await runtime.database.pool.query(
+    `SELECT channel_id, event, message ->> 'state' AS state FROM deliveries`,
+  );
   t.deepEqual(rows, [{ channel_id: other.id, event: 'channel.disconnected', state: 'stopped' }]);
-  t.deepEqual(runtime.logLines.filter(({ msg }) => msg === 'delivery.not_queued'), []);
+  t.deepEqual(
+    runtime.logLines.filter(({ msg }) => msg === 'delivery.not_queued'),
+    [],
+  );
 });
 
 test('a bot that is blocked, or put out of a group, disables the channels of that chat', async (t) => {
@@ -110,7 +133,10 @@ test('a channel whose chat was lost is connected again by a bare /start from the
   const { id } = await channel('phone');
   telegram.write(ADA, '/start phone');
   await until(() => telegram.sent.length === 1);
-  await runtime.database.pool.query(`UPDATE channels SET status = 'pending', last_error = 'Telegram answered 403' WHERE id = $1`, [id]);
+  await runtime.database.pool.query(
+    `UPDATE channels SET status = 'pending', last_error = 'Telegram answered 403' WHERE id = $1`,
+    [id],
+  );
   telegram.write(ADA, '/start');
   await until(() => telegram.sent.length === 2);
   t.regex(telegram.messagesTo(ADA)[1] ?? '', /Alerts arrive here, through “Phone”/);
@@ -123,7 +149,8 @@ test('a restart goes on behind what was taken, and loses nothing that came meanw
   telegram.write(ADA, '/start phone');
   await until(() => telegram.sent.length === 1);
   await stop();
-  const { next_update_id: next } = (await runtime.database.pool.query('SELECT next_update_id FROM telegram_polls')).rows[0];
+  const { next_update_id: next } = (await runtime.database.pool.query('SELECT next_update_id FROM telegram_polls'))
+    .rows[0];
   telegram.write(ADA, '/stop');
   const asked = telegram.calls.length;
   start();
@@ -142,7 +169,10 @@ test('an update that comes again is not taken again', async (t) => {
   telegram.write(ADA, '/stop');
   await until(() => telegram.messagesTo(ADA).at(-1)?.includes('No more alerts'));
   t.is(telegram.sent.length, 2);
-  t.deepEqual(runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').map(({ kind }) => kind), ['start', 'stop']);
+  t.deepEqual(
+    runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').map(({ kind }) => kind),
+    ['start', 'stop'],
+  );
 });
 
 test('of two processes one asks at a time, and the other goes on when it stops', async (t) => {
@@ -160,17 +190,24 @@ test('of two processes one asks at a time, and the other goes on when it stops',
   t.false(runtime.logLines.some(({ msg }) => msg === 'telegram.conflict'));
 });
 
-test('a webhook that was left behind by an installation with a public URL is removed, and what it did not hand over is taken', async (t) => {
-  const { telegram, channel, runtime, stop, start } = await prepare(t);
-  await stop();
-  await fetch(`${telegram.url}/bot${telegram.token}/setWebhook`, { method: 'POST', body: JSON.stringify({ url: 'https://old.example/' }) });
-  await channel('phone');
-  telegram.write(ADA, '/start phone');
-  start();
-  await until(() => telegram.sent.length === 1);
-  t.is(telegram.webhook, null);
-  t.true(runtime.logLines.some(({ msg }) => msg === 'telegram.webhook_removed'));
-});
+test(
+  'a webhook that was left behind by an installation with a public URL is removed, and what it did not hand over ' +
+    'is taken',
+  async (t) => {
+    const { telegram, channel, runtime, stop, start } = await prepare(t);
+    await stop();
+    await fetch(`${telegram.url}/bot${telegram.token}/setWebhook`, {
+      method: 'POST',
+      body: JSON.stringify({ url: 'https://old.example/' }),
+    });
+    await channel('phone');
+    telegram.write(ADA, '/start phone');
+    start();
+    await until(() => telegram.sent.length === 1);
+    t.is(telegram.webhook, null);
+    t.true(runtime.logLines.some(({ msg }) => msg === 'telegram.webhook_removed'));
+  },
+);
 
 test('a server that sends what was taken again and again, without waiting, is asked once a second', async (t) => {
   const { telegram, channel, runtime } = await prepare(t);
@@ -188,7 +225,7 @@ test('a server that sends what was taken again and again, without waiting, is as
   t.is(runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').length, 1);
 });
 
-test('another program that asks in the bot\'s name is told in the log', async (t) => {
+test("another program that asks in the bot's name is told in the log", async (t) => {
   const { telegram, runtime } = await prepare(t);
   await until(() => telegram.polls() === 1);
   const stranger = fetch(`${telegram.url}/bot${telegram.token}/getUpdates`, { method: 'POST' });
@@ -245,12 +282,19 @@ type Made = { type?: 'telegram' | 'slack'; expiresAtSeconds?: number };
 function channelMaker({ database, tenantId, newId, now }: TestRuntime) {
   return async (code: string, { type = 'telegram', expiresAtSeconds = Math.floor(now() / 1000) + 3600 }: Made = {}) =>
     await createChannel(database, {
-      id: newId('nch'), tenantId, type, name: 'Phone', status: 'pending', allMonitors: true, monitorIds: [], nowMs: now(),
+      id: newId('nch'),
+      tenantId,
+      type,
+      name: 'Phone',
+      status: 'pending',
+      allMonitors: true,
+      monitorIds: [],
+      nowMs: now(),
       connectCode: { fingerprint: fingerprintOf(code), expiresAtSeconds },
     });
 }
 
 async function rowOf({ database }: Runtime, id: string): Promise<Record<string, unknown>> {
-  return (await database.pool.query('SELECT status, enabled, chat_id, last_error FROM channels WHERE id = $1', [id])).rows[0];
+  return (await database.pool.query('SELECT status, enabled, chat_id, last_error FROM channels WHERE id = $1', [id]))
+    .rows[0];
 }
-

@@ -8,7 +8,10 @@ export type Entry = Schemas['AuditEntry'];
 /** What is looked for, as it stands in the address; texts are empty where nothing is asked. */
 export type Filter = { kind: string; object: string; actor: string; period: string } & Paging;
 
-/** `next` is the cursor of what is older; null = nothing is. `known` are the ids of channels and agents that there still are. */
+/**
+ * `next` is the cursor of what is older; null = nothing is. `known` are the ids of channels and agents that there still
+ * are.
+ */
 export type Found = { entries: readonly Entry[]; next: string | null; known: ReadonlySet<string> };
 
 /** Reads what is asked for out of an address. */
@@ -23,7 +26,10 @@ export function changesHref(kind: Entry['object']['kind'], id: string): string {
 }
 
 /** Asks for the newest of them, and for what can be linked to. */
-export async function findEntries({ kind, object, actor, period, cursor, count }: Filter, signal: AbortSignal): Promise<Found> {
+export async function findEntries(
+  { kind, object, actor, period, cursor, count }: Filter,
+  signal: AbortSignal,
+): Promise<Found> {
   const seconds = PERIODS[period]?.seconds;
   const query = {
     limit: count,
@@ -33,6 +39,14 @@ export async function findEntries({ kind, object, actor, period, cursor, count }
     ...(actor !== '' && { actor_id: actor }),
     ...(seconds !== undefined && { from: Math.floor(Date.now() / 1000) - seconds }),
   };
-  const [page, { channels }, { agents }] = await Promise.all([api.page('/audit-log', { query, signal }), api.get('/channels', { signal }), api.get('/agents', { signal })]);
-  return { entries: page.answer.entries, next: page.next, known: new Set([...channels, ...agents].map(({ id }) => id)) };
+  const [page, { channels }, { agents }] = await Promise.all([
+    api.page('/audit-log', { query, signal }),
+    api.get('/channels', { signal }),
+    api.get('/agents', { signal }),
+  ]);
+  return {
+    entries: page.answer.entries,
+    next: page.next,
+    known: new Set([...channels, ...agents].map(({ id }) => id)),
+  };
 }

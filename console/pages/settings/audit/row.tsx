@@ -30,7 +30,16 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
           </span>
         </p>
         {fields.length > 0 && (
-          <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle} class="-my-1 inline-flex h-8 shrink-0 items-center gap-1 rounded-md px-2 text-[0.8125rem] text-soft hover:bg-hover hover:text-ink">
+          <button
+            type="button"
+            aria-expanded={isOpen}
+            aria-controls={detailsId}
+            onClick={onToggle}
+            class="
+              -my-1 inline-flex h-8 shrink-0 items-center gap-1 rounded-md px-2 text-[0.8125rem] text-soft
+              hover:bg-hover hover:text-ink
+            "
+          >
             {fields.length === 1 ? '1 field' : `${fields.length} fields`}
             <Icon name="chevron" class={`size-4 transition-transform ${isOpen ? 'rotate-90' : ''}`} />
           </button>
@@ -56,7 +65,12 @@ function Actor({ entry: { actor } }: { entry: Entry }) {
   const name = kind === 'token' ? `Token ${actor.name}` : id === signedIn().user.id ? 'You' : actor.name;
   if (id === null) return <span class="font-medium">{name}</span>;
   return (
-    <button type="button" title={`Only what ${actor.name} did`} onClick={() => setQuery({ actor: id, count: '', until: '' })} class="rounded text-left font-medium underline-offset-2 hover:underline">
+    <button
+      type="button"
+      title={`Only what ${actor.name} did`}
+      onClick={() => setQuery({ actor: id, count: '', until: '' })}
+      class="rounded text-left font-medium underline-offset-2 hover:underline"
+    >
       {name}
     </button>
   );

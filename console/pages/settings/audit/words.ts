@@ -89,6 +89,9 @@ function tellValue(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && /_at$|^since$|^until$/.test(field)) return formatDateTime(value);
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((item) => (typeof item === 'object' ? JSON.stringify(item) : String(item))).join(', ');
+  if (Array.isArray(value))
+    return value.length === 0
+      ? 'none'
+      : value.map((item) => (typeof item === 'object' ? JSON.stringify(item) : String(item))).join(', ');
   return String(value);
 }
