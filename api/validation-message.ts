@@ -70,8 +70,10 @@ function describe(
         `${name} must be ${schema?.['x-expects'] ?? `one of ${message.replace(/^.*: /, '')}`}, got ` +
         `${show(field, value)}`
       );
-    case 'maxProperties':
-      return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${Object.keys(Object(value)).length}`;
+    case 'maxProperties': {
+      const { length: entries } = Object.keys(Object(value));
+      return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${entries}`;
+    }
     default:
       return `${name} must be ${expectation(schema)}, got ${show(field, value, keyword)}`;
   }
@@ -119,8 +121,11 @@ const WORDS: Record<string, (schema: Schema) => string> = {
   string: ({ minLength = 0, maxLength }) =>
     maxLength === undefined ? 'a text' : `a text of ${minLength} to ${maxLength} characters`,
   integer: ({ minimum, maximum }) => `a whole number${range(minimum, maximum)}`,
-  number: ({ exclusiveMinimum, maximum }) =>
-    `a number${exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`}${maximum === undefined ? '' : ` and at most ${maximum}`}`,
+  number: ({ exclusiveMinimum, maximum }) => {
+    const above = exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`;
+    const atMost = maximum === undefined ? '' : ` and at most ${maximum}`;
+    return `a number${above}${atMost}`;
+  },
   boolean: () => 'true or false',
   array: ({ maxItems }) => (maxItems === undefined ? 'a list' : `a list of at most ${maxItems} items`),
   object: () => 'an object',

@@ -39,11 +39,15 @@ const ROW_PX = 54;
 const WATCH = `window.usable = new Promise((resolve) => {
   const look = () => {
     const field = document.querySelector('input[type="search"]');
-    if (document.querySelector('ul[aria-label="Monitors"] a') === null || field === null) return requestAnimationFrame(look);
+    if (document.querySelector('ul[aria-label="Monitors"] a') === null || field === null)
+      return requestAnimationFrame(look);
     const rowsMs = performance.now();
     field.value = '7';
     field.dispatchEvent(new InputEvent('input', { bubbles: true, data: '7' }));
-    const taken = () => location.search === '?q=7' && document.querySelector('ul[aria-label="Monitors"] a')?.textContent.includes('7') ? resolve({ rowsMs, usableMs: performance.now() }) : requestAnimationFrame(taken);
+    const taken = () =>
+      location.search === '?q=7' && document.querySelector('ul[aria-label="Monitors"] a')?.textContent.includes('7')
+        ? resolve({ rowsMs, usableMs: performance.now() })
+        : requestAnimationFrame(taken);
     requestAnimationFrame(taken);
   };
   requestAnimationFrame(look);
@@ -56,7 +60,8 @@ const COUNT_FRAMES = `{
   let last = performance.now();
   const next = (now) => { window.frames_.push(now - last); last = now; requestAnimationFrame(next); };
   requestAnimationFrame(next);
-  new PerformanceObserver((list) => window.longFrames.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'long-animation-frame' });
+  const note = (list) => window.longFrames.push(...list.getEntries().map(({ duration }) => duration));
+  new PerformanceObserver(note).observe({ type: 'long-animation-frame' });
 }`;
 
 type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };

@@ -224,9 +224,10 @@ async function loadFor(
     (process) => [process, (last.cpuSeconds[process] ?? 0) - (first.cpuSeconds[process] ?? 0)] as const,
   );
   const total = used.reduce((sum, [, one]) => sum + one, 0);
+  const cores = used.map(([process, one]) => `${process} ${(one / forSeconds).toFixed(3)}`);
   report.figure(
     `${name}: ${readable(checks / forSeconds)} checks/s, ${readable((total * 1e6) / checks)} us of CPU for each ` +
-      `over all processes; cores: ${used.map(([process, one]) => `${process} ${(one / forSeconds).toFixed(3)}`).join(', ')}`,
+      `over all processes; cores: ${cores.join(', ')}`,
   );
   report.figure(
     `${name}: ${readable(total / forSeconds)} cores in all, ` +

@@ -82,10 +82,10 @@ export async function judging({ isQuick, report, withStand }: BenchContext): Pro
     }
     const middle = (which: keyof typeof rounds, figure: keyof Round) =>
       median(rounds[which].map((round) => round[figure]));
-    for (const [kind, first, count] of FLEETS)
-      report.figure(
-        `${kind}: ${(await countResults(installation, { first, count, sinceMs: beganMs })).map(({ reason, results }) => `${results} ${reason}`).join('; ')}`,
-      );
+    for (const [kind, first, count] of FLEETS) {
+      const counts = await countResults(installation, { first, count, sinceMs: beganMs });
+      report.figure(`${kind}: ${counts.map(({ reason, results }) => `${results} ${reason}`).join('; ')}`);
+    }
     const unjudged = await countResults(installation, { first: 1, count: PLAIN + HONEST, sinceMs: beganMs });
     report.bound({
       name: 'p99 of the event loop with hostile monitors',

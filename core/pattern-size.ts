@@ -1,8 +1,18 @@
 // In this order each token is: quoted text, flags (which match nothing), a class of Unicode, an escape, a class, a
 // repetition, any other character. What is left open goes to the end: looking for its end again from each next
 // character would take the square of the length.
-const TOKEN =
-  /\\Q([^]*?)(?:\\E|$)|(\(\?[a-zA-Z^-]*\))|(\\[pP](?:\{\^?\w{0,40}\}|[^]))|\\[^]|(\[\^?\]?(?:\\(?:[^]|$)|\[:\^?\w+:\]|[^\]\\])*(?:\]|$))|\{(\d+)(?:,(\d*))?\}|[^]/gu;
+const TOKEN = new RegExp(
+  [
+    String.raw`\\Q([^]*?)(?:\\E|$)`,
+    String.raw`(\(\?[a-zA-Z^-]*\))`,
+    String.raw`(\\[pP](?:\{\^?\w{0,40}\}|[^]))`,
+    String.raw`\\[^]`,
+    String.raw`(\[\^?\]?(?:\\(?:[^]|$)|\[:\^?\w+:\]|[^\]\\])*(?:\]|$))`,
+    String.raw`\{(\d+)(?:,(\d*))?\}`,
+    '[^]',
+  ].join('|'),
+  'gu',
+);
 
 const ITEM = String.raw`\\[pP](?:\{\^?\w{0,40}\}|[^])|\\x\{[\da-fA-F]{1,8}\}|\\x[\da-fA-F]{2}|\[:\^?\w+:\]|\\[^]|[^]`;
 /** An item of a class, or a range of two. */

@@ -20,6 +20,11 @@ const TELLING_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf
 
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const NUMBER = /^\d{1,12}$/;
+const CONTENT_TYPE = new RegExp(
+  String.raw`^(?:text/(?:html|plain|xml)|application/(?:json|problem\+json|xml))` +
+    '(?: *; *charset=(?:utf-8|iso-8859-1|us-ascii))?$',
+  'i',
+);
 
 /**
  * What is kept of the headers of an answer to a check with secrets, by the form that a value must have: nothing that
@@ -33,10 +38,7 @@ const HARMLESS = new Map<string, RegExp>([
   ['age', NUMBER],
   ['content-length', NUMBER],
   ['retry-after', NUMBER],
-  [
-    'content-type',
-    /^(?:text\/(?:html|plain|xml)|application\/(?:json|problem\+json|xml))(?: *; *charset=(?:utf-8|iso-8859-1|us-ascii))?$/i,
-  ],
+  ['content-type', CONTENT_TYPE],
   ['content-encoding', /^(?:gzip|deflate|br|zstd|identity)$/i],
   ['transfer-encoding', /^chunked$/i],
   ['connection', /^(?:close|keep-alive)$/i],

@@ -105,7 +105,8 @@ export async function markOffline(run: Run, silent: SilenceDecision['offline']):
        ORDER BY a.no FOR NO KEY UPDATE OF a
      )
      UPDATE agents a SET offline_at = s.offline_at FROM silent s WHERE a.no = s.no
-     RETURNING a.id, a.tenant_id AS "tenantId", a.name, a.region, a.last_seen_at AS "lastSeenAt", s.offline_at AS "atMs"`,
+     RETURNING a.id, a.tenant_id AS "tenantId", a.name, a.region, a.last_seen_at AS "lastSeenAt",
+       s.offline_at AS "atMs"`,
     [silent.map(({ no }) => no), silent.map(({ offlineAtMs }) => offlineAtMs)],
   );
 }

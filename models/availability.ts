@@ -29,8 +29,14 @@ const SQL_STATE = /^[0-9A-Z]{5}$/;
 
 /** What pg and Sequelize say without a code when a connection is lost or none can be had. */
 const AWAY_NAMES = /^Sequelize(?:Connection|HostNot|HostNotReachable|AccessDenied)/;
-const AWAY_MESSAGES =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/;
+const AWAY_MESSAGES = new RegExp(
+  [
+    '^Connection terminated',
+    '^timeout exceeded when trying to connect',
+    '^Client has encountered a connection error',
+    '^Query read timeout',
+  ].join('|'),
+);
 
 /**
  * True for an error that means PostgreSQL cannot be reached or cannot store at the moment, and not that a statement is

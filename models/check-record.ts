@@ -92,7 +92,8 @@ async function listBySource(
   return await runOn(database.pool)<CheckRow>(
     `WITH RECURSIVE seen AS (${seen})
      ${selectFrom(`seen s, LATERAL (
-       SELECT * FROM check_results WHERE monitor_no = ${monitor} AND agent_no = s.agent_no AND ${stretch} ${conditionsOf(query, bound)}
+       SELECT * FROM check_results
+       WHERE monitor_no = ${monitor} AND agent_no = s.agent_no AND ${stretch} ${conditionsOf(query, bound)}
        ORDER BY due_at DESC LIMIT ${bound(limit)}
      ) r`)}
      ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
@@ -124,7 +125,8 @@ function selectFrom(source: string): string {
 
 function sourcesSeen(monitor: string, stretch: string): string {
   const first = (after: string) =>
-    `SELECT agent_no FROM check_results WHERE monitor_no = ${monitor} AND ${stretch} ${after} ORDER BY agent_no LIMIT 1`;
+    `SELECT agent_no FROM check_results WHERE monitor_no = ${monitor} AND ${stretch} ${after}
+     ORDER BY agent_no LIMIT 1`;
   return (
     `(${first('')}) UNION ALL SELECT (${first('AND agent_no > seen.agent_no')}) FROM seen WHERE seen.agent_no IS ` +
     'NOT NULL'

@@ -39,9 +39,10 @@ type DueRow = {
   sealed_secrets: string | null;
 };
 
-const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
-  m.follow_redirects, m.check_spec, m.sealed_secrets,
-  CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down' WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
+const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target,
+  m.timeout_ms, m.method, m.expected_status, m.body_match, m.follow_redirects, m.check_spec, m.sealed_secrets,
+  CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down'
+       WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
 
 /**
  * The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing

@@ -47,8 +47,8 @@ type KeptRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number
 /** What is left of a body for which there is no room, in characters. */
 const SHORT_BODY = 200;
 
-const COLUMNS = `monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds, fail_enabled, is_paused, verdict, heard_at, last_signal,
-                 due_at, overrun_at, run_started_at`;
+const COLUMNS = `monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds, fail_enabled,
+                 is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at`;
 
 /**
  * Takes pings that came at `nowMs`, in their order, in one transaction: the rows of all heartbeats that they name are

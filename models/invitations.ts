@@ -50,7 +50,8 @@ type InvitationRow = {
   expires_at: number;
 };
 
-const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS invited_by, i.created_at, i.expires_at`;
+const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS invited_by, i.created_at,
+                 i.expires_at`;
 
 /** What the link of a new invitation ends with: 32 random bytes, shown once and never stored. */
 export function generateInvitationToken(): string {

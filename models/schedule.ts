@@ -124,7 +124,8 @@ async function takePhase(
   const rows = await run<{ phase: number; monitors: number }>(
     {
       name: 'list-phases',
-      text: 'SELECT phase, monitors FROM schedule_phases WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0',
+      text: `SELECT phase, monitors FROM schedule_phases
+             WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0`,
     },
     [place.agentNo, place.intervalSeconds],
   );

@@ -133,7 +133,8 @@ function rawSource(span: { from: string; to: string }): Source {
     tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down,
         (verdict = ${none})::int AS none,
               ${phasesOfCheck('r')} AS phases FROM ${checks}`,
-    latencies: `${bucketSql('latency_ms')} AS bucket, 1 AS n FROM ${checks} WHERE ${isTimed('r')} AND latency_ms IS NOT NULL`,
+    latencies: `${bucketSql('latency_ms')} AS bucket, 1 AS n FROM ${checks}
+        WHERE ${isTimed('r')} AND latency_ms IS NOT NULL`,
   };
 }
 

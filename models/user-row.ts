@@ -42,8 +42,9 @@ export type UserRow = {
 /**
  * The columns of a `UserRow`, of `users` under the name `u`; those that other tables have as well are called after it.
  */
-export const USER_COLUMNS = `u.id AS user_id, u.tenant_id, u.email, u.name AS user_name, u.role, u.theme, u.password_hash, u.is_operator,
-  u.totp_confirmed_at, u.password_changed_at, u.last_signed_in_at, u.created_at AS user_created_at`;
+export const USER_COLUMNS = `u.id AS user_id, u.tenant_id, u.email, u.name AS user_name, u.role, u.theme,
+  u.password_hash, u.is_operator, u.totp_confirmed_at, u.password_changed_at, u.last_signed_in_at,
+  u.created_at AS user_created_at`;
 
 /** The user of a row. */
 export function userOf(row: UserRow): User {

@@ -116,7 +116,8 @@ export async function updateUser(
   return await inPoolTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     const [after] = await run<UserRow>(
-      `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme) WHERE id = $1 RETURNING ${USER_COLUMNS}`,
+      `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme)
+       WHERE id = $1 RETURNING ${USER_COLUMNS}`,
       [id, name ?? null, theme ?? null],
     );
     if (before === undefined || after === undefined) return null;

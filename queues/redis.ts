@@ -112,8 +112,13 @@ function clusterServers(urls: readonly string[]): RedisServers {
   };
 }
 
-const SENTINEL_URL =
-  /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/;
+const SENTINEL_URL = new RegExp(
+  [
+    String.raw`^(?<scheme>rediss?)\+sentinel://`,
+    '(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?',
+    String.raw`(?<hosts>[^/?]+)/?(?<db>\d*)\?(?<query>.*)$`,
+  ].join(''),
+);
 
 /**
  * Reads `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them.

@@ -72,8 +72,10 @@ export async function startWatchedRedis(
   const findMaster = async () =>
     Number(((await first.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[])[1]);
   for (const client of clients) await untilAgreed(client);
+  const addresses = sentinelPorts.map((port) => `127.0.0.1:${port}`);
+  const parameters = `name=${NAME}&sentinel_password=${encodeURIComponent(sentinelPassword)}`;
   return {
-    url: `redis+sentinel://:${encodeURIComponent(password)}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/0?name=${NAME}&sentinel_password=${encodeURIComponent(sentinelPassword)}`,
+    url: `redis+sentinel://:${encodeURIComponent(password)}@${addresses.join(',')}/0?${parameters}`,
     async killMaster() {
       const port = await findMaster();
       const place = started.findIndex((server) => server.port === port);

@@ -62,7 +62,11 @@ const LEGEND = [
 export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
   const title = `${TITLES[period]}: ${tellPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
+  const span = `From ${tellMoment(periodStart)} to ${tellMoment(periodEnd)}, all times UTC.`;
   const incidents = Map.groupBy(details?.incidents ?? [], (incident) => incident.monitor_id);
+  const monitors = content.monitors.map((monitor) =>
+    renderMonitor(monitor, details?.days[monitor.id] ?? [], incidents.get(monitor.id) ?? []),
+  );
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -75,7 +79,7 @@ export function renderReportPage({ report, tenantName }: ReportPage): string {
 <header>
 <p class="soft">${isolated(tenantName)}</p>
 <h1>${escapeHtml(title)}</h1>
-<p class="soft small">From ${tellMoment(periodStart)} to ${tellMoment(periodEnd)}, all times UTC. Made on ${tellMoment(createdAt)} by Spotcheck.</p>
+<p class="soft small">${span} Made on ${tellMoment(createdAt)} by Spotcheck.</p>
 ${renderSummary(content)}
 </header>
 <main>
@@ -84,7 +88,7 @@ ${details === null ? '' : renderGaps(details.service_gaps)}
 ${renderTable(content.monitors)}
 <h2>Each monitor</h2>
 ${details === null ? '' : renderLegend()}
-${content.monitors.map((monitor) => renderMonitor(monitor, details?.days[monitor.id] ?? [], incidents.get(monitor.id) ?? [])).join('\n')}
+${monitors.join('\n')}
 </main>
 </body>
 </html>
@@ -100,7 +104,8 @@ function renderSummary({ summary }: ReportContent): string {
     ['Down in all', tellLength(summary.down_seconds)],
     ...(withTarget === 0 ? [] : [['SLA met', `${summary.sla_met} of ${withTarget}`]]),
   ];
-  return `<dl class="figures">${figures.map(([label = '', value = '']) => `<div><dt>${label}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
+  const items = figures.map(([label = '', value = '']) => `<div><dt>${label}</dt><dd>${value}</dd></div>`);
+  return `<dl class="figures">${items.join('')}</dl>`;
 }
 
 function renderGaps(gaps: readonly ReportGap[]): string {
@@ -110,9 +115,13 @@ function renderGaps(gaps: readonly ReportGap[]): string {
       `<tr><td>${GAPS[kind]}</td><td class="when">${tellMoment(start)}</td><td ` +
       `class="when">${tellMoment(end)}</td><td class="number">${tellLength(end - start)}</td></tr>`,
   );
+  const lead =
+    'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than ' +
+    'we could run: it counts for the monitors alone that were not checked in time.';
+  const head = '<tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr>';
   return `<section class="gaps"><h2>When the service itself stood still</h2>
-<p class="soft small">This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than we could run: it counts for the monitors alone that were not checked in time.</p>
-<table><thead><tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`;
+<p class="soft small">${lead}</p>
+<table><thead>${head}</thead><tbody>${rows.join('')}</tbody></table></section>`;
 }
 
 function renderTable(monitors: readonly ReportMonitor[]): string {
@@ -129,7 +138,7 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
     'p50, ms',
     'p95, ms',
     'p99, ms',
-  ];
+  ].map((label) => `<th class="number">${label}</th>`);
   const rows = monitors.map((monitor) => {
     const missed = monitor.sla_met === false ? ' missed' : '';
     const cells = [
@@ -146,12 +155,14 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
         ms === null ? '–' : String(ms < 10 ? ms : Math.round(ms)),
       ),
     ];
-    return (
-      `<tr><td class="name">${isolated(monitor.name)} <span ` +
-      `class="soft">${monitor.type}</span></td>${cells.map((cell, column) => `<td class="number${column < 3 ? missed : ''}">${cell}</td>`).join('')}</tr>`
-    );
+    const name = `<td class="name">${isolated(monitor.name)} <span class="soft">${monitor.type}</span></td>`;
+    const figures = cells.map((cell, column) => `<td class="number${column < 3 ? missed : ''}">${cell}</td>`);
+    return `<tr>${name}${figures.join('')}</tr>`;
   });
-  return `<div class="wide"><table class="monitors"><thead><tr><th>Monitor</th>${head.map((label) => `<th class="number">${label}</th>`).join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`;
+  return (
+    '<div class="wide"><table class="monitors">' +
+    `<thead><tr><th>Monitor</th>${head.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`
+  );
 }
 
 function renderLegend(): string {
@@ -164,11 +175,12 @@ function renderMonitor(
   days: ReportDetails['days'][string],
   incidents: readonly ReportIncident[],
 ): string {
+  const uptime = tellPercent(monitor.uptime_percent, 'no time counted');
   const verdict = monitor.sla_met === null ? '' : monitor.sla_met ? ', target met' : ', target missed';
   const checks = monitor.checks === 0 ? 'no checks' : `${monitor.checks} checks`;
   return `<section class="monitor">
 <h3>${isolated(monitor.name)}</h3>
-<p class="soft small">${monitor.type}, ${tellPercent(monitor.uptime_percent, 'no time counted')}${verdict}, ${checks}</p>
+<p class="soft small">${monitor.type}, ${uptime}${verdict}, ${checks}</p>
 ${days.length === 0 ? '' : `${drawStrip(days)}${drawLatency(days)}`}
 ${renderIncidents(incidents)}
 </section>`;
@@ -192,10 +204,9 @@ function renderIncidents(incidents: readonly ReportIncident[]): string {
       `class="name">${isolated(reason)}</td></tr>`,
   );
   const rest = incidents.length - shown.length;
-  return (
-    '<table class="incidents"><thead><tr><th>Incident</th><th ' +
-    `class="number">Length</th><th>State</th><th>Reason</th></tr></thead><tbody>${rows.join('')}</tbody></table>${rest > 0 ? `<p class="soft small">and ${rest} shorter ones</p>` : ''}`
-  );
+  const head = '<tr><th>Incident</th><th class="number">Length</th><th>State</th><th>Reason</th></tr>';
+  const note = rest > 0 ? `<p class="soft small">and ${rest} shorter ones</p>` : '';
+  return `<table class="incidents"><thead>${head}</thead><tbody>${rows.join('')}</tbody></table>${note}`;
 }
 
 /** A foreign text, kept from rearranging the line around it. */

@@ -72,7 +72,8 @@ export function drawLatency(days: readonly ReportDay[]): string {
   ).map(({ name, y }) => `<text x="${PLOT.right + 4}" y="${round(y + 3)}">${name}</text>`);
   return (
     `<svg class="latency" viewBox="0 0 ${PLOT.width} ${CHART.height}" role="img" aria-label="Response time by day: ` +
-    `percentiles in milliseconds">${axes.join('')}${lines.join('')}${ends.join('')}${drawDates(days, CHART.labels)}</svg>`
+    `percentiles in milliseconds">${axes.join('')}${lines.join('')}${ends.join('')}` +
+    `${drawDates(days, CHART.labels)}</svg>`
   );
 }
 

@@ -50,7 +50,8 @@ export function findTotpStep(secret: string, code: string, nowMs: number): numbe
 
 /** What an authenticator app reads from the picture (Google's key URI format). */
 export function otpauthUrl(secret: string, email: string): string {
-  return `otpauth://totp/Spotcheck:${encodeURIComponent(email)}?secret=${secret}&issuer=Spotcheck&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+  const parameters = `secret=${secret}&issuer=Spotcheck&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+  return `otpauth://totp/Spotcheck:${encodeURIComponent(email)}?${parameters}`;
 }
 
 function isSame(expected: string, actual: string): boolean {

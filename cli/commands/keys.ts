@@ -12,9 +12,11 @@ While the service runs, in this order:
   2. Put it in FRONT (new,old) everywhere, and restart them: all seal with it.
   3. Run this command with the same SECRET_KEYS as in step 2.
   4. Leave out of SECRET_KEYS what it calls not needed, and restart.
-Embedded, SECRET_KEYS is the file DATA_DIR/secret-keys and there is one process: steps 1 and 2 are one.
+Embedded, SECRET_KEYS is the file DATA_DIR/secret-keys and there is one process: steps 1 and 2 are one.`;
 
-It refuses while it sees a process on the database that is not at step 2. It cannot see one that is stopped, or that has not
+const LIMITS =
+  'It refuses while it sees a process on the database that is not at step 2. It cannot see one that is stopped, or ' +
+  `that has not
 asked the database for half a minute: such a process finds its secrets unreadable after this, until it is at step 2.
 Killed, or run twice, it goes on with what is left. Exit status 1 where values remain that no key of the ring opens.`;
 
@@ -25,7 +27,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .command('rotate')
     .description('seal every secret anew with the first key of SECRET_KEYS, while the service runs')
     .option('--json', 'print JSON')
-    .addHelpText('after', ORDER)
+    .addHelpText('after', `${ORDER}\n\n${LIMITS}`)
     .action(async (options: { json?: boolean }) => {
       const rotation = await withDatabase(async ({ database, recordedAs, nowMs }) => {
         await refuseBesideOtherRings(database);

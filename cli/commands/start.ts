@@ -39,9 +39,9 @@ function greet({ url, firstStart }: RunningService, say: (text: string) => void)
     const isShown = firstStart.token !== null || firstStart.password !== null;
     say(`This is the first start.${isShown ? ' Keep these, they are not shown again:' : ''}`);
     say(`  API token   ${firstStart.token ?? 'the one of BOOTSTRAP_TOKEN'}`);
-    say(
-      `  Console     ${firstStart.email}, ${firstStart.password === null ? 'the password of BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`}`,
-    );
+    const password =
+      firstStart.password === null ? 'the password of BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`;
+    say(`  Console     ${firstStart.email}, ${password}`);
     say('');
   }
   say(`Spotcheck is ready at ${url}`);

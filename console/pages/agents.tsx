@@ -53,7 +53,10 @@ export function AgentsPage() {
               <Agents
                 caption="Your agents"
                 agents={agents.filter(({ kind }) => kind === 'tenant')}
-                none="None. An agent of your own checks what only it can reach, such as a router at home or a database behind a firewall."
+                none={
+                  'None. An agent of your own checks what only it can reach, such as a router at home or a database ' +
+                  'behind a firewall.'
+                }
               />
             </Section>
             <Section title="Shared" lead="Run by this service, for all accounts.">

@@ -133,7 +133,10 @@ function Shown() {
           <FleetFigures fleet={fleet} />
           <Section
             title="Processes"
-            lead="Of the last seconds: half of the checks began, and half of the results were decided, within the first figure, 99 % within the second."
+            lead={
+              'Of the last seconds: half of the checks began, and half of the results were decided, within the first ' +
+              'figure, 99 % within the second.'
+            }
           >
             <Table
               caption="Processes"

@@ -83,7 +83,9 @@ export function IconButton({
       {...rest}
       aria-label={label}
       title={label}
-      class={`inline-grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink ${extra}`}
+      class={
+        'inline-grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink ' + extra
+      }
     >
       <Icon name={icon} class="size-[1.125rem]" />
     </button>

@@ -18,7 +18,9 @@ export function Tabs({
             aria-current={tab.href === current ? 'page' : undefined}
             class={
               '-mb-px whitespace-nowrap border-b-2 px-3 py-2 text-sm ' +
-              `${tab.href === current ? 'border-accent font-medium text-ink' : 'border-transparent text-soft hover:text-ink'}`
+              (tab.href === current
+                ? 'border-accent font-medium text-ink'
+                : 'border-transparent text-soft hover:text-ink')
             }
           >
             {tab.label}

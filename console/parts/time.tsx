@@ -21,7 +21,8 @@ export function formatDuration(seconds: number): string {
   if (first === undefined) return '0 s';
   const second = UNITS[index + 1];
   const rest = second === undefined || first[0] === 60 ? 0 : Math.floor((whole % first[0]) / second[0]);
-  return `${Math.floor(whole / first[0])} ${first[1]}${rest > 0 && second !== undefined ? ` ${rest} ${second[1]}` : ''}`;
+  const lesser = rest > 0 && second !== undefined ? ` ${rest} ${second[1]}` : '';
+  return `${Math.floor(whole / first[0])} ${first[1]}${lesser}`;
 }
 
 /** How long ago a moment was: `just now`, `4 min ago`; of what is to come `in 4 min`. */

@@ -186,15 +186,11 @@ function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url
  */
 function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
-  const facts = states.map(({ state, monitors: count, names }) => ({
-    label: `${STATES[state].word} (${count})`,
-    value: shorten(
-      names.length === 0
-        ? 'not named here'
-        : `${names.map((name) => shorten(name, CHAT_CAPS.place)).join(', ')}${count > names.length ? ' and others' : ''}`,
-      CHAT_CAPS.fact,
-    ),
-  }));
+  const facts = states.map(({ state, monitors: count, names }) => {
+    const named = names.map((name) => shorten(name, CHAT_CAPS.place)).join(', ');
+    const told = names.length === 0 ? 'not named here' : `${named}${count > names.length ? ' and others' : ''}`;
+    return { label: `${STATES[state].word} (${count})`, value: shorten(told, CHAT_CAPS.fact) };
+  });
   return {
     tone: worst === undefined ? 'neutral' : STATES[worst.state].tone,
     title:

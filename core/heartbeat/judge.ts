@@ -17,11 +17,10 @@ const JUDGES = {
     cause: 'heartbeat_missed',
     reason: `No ping came in time: one is expected every ${intervalSeconds} s and may be ${graceSeconds} s late`,
   }),
-  overrun: (_observation, { maxDurationSeconds }) => ({
-    verdict: 'down',
-    cause: 'heartbeat_overrun',
-    reason: `The job was started and did not end${maxDurationSeconds === null ? ' in time' : ` within ${maxDurationSeconds} s`}`,
-  }),
+  overrun: (_observation, { maxDurationSeconds }) => {
+    const within = maxDurationSeconds === null ? 'in time' : `within ${maxDurationSeconds} s`;
+    return { verdict: 'down', cause: 'heartbeat_overrun', reason: `The job was started and did not end ${within}` };
+  },
 } as const satisfies Record<HeartbeatSight, Judge>;
 
 /**

@@ -77,7 +77,9 @@ type Trouble = { vendor: string; state: VendorState; troubled: readonly VendorCo
 function tell({ vendor, state, troubled, snapshot }: Trouble): string {
   const names = [...new Set(troubled.map(({ name }) => name))];
   const title = eventTitle(snapshot, troubled);
-  return `${vendor} reports ${PHRASES[state]}${names.length === 0 ? '' : ` of ${listNames(names)}`}${title === null ? '' : `: ${cleanText(title, MAX_TITLE)}`}`;
+  const ofParts = names.length === 0 ? '' : ` of ${listNames(names)}`;
+  const event = title === null ? '' : `: ${cleanText(title, MAX_TITLE)}`;
+  return `${vendor} reports ${PHRASES[state]}${ofParts}${event}`;
 }
 
 /**

@@ -9,8 +9,23 @@ export type TelegramSending = { bot: TelegramBot; deadlineMs: number; now: () =>
 /**
  * Refusals that are no fault of the message: the chat is gone, or the bot may not write there. Those with 403 all are.
  */
-const CHAT_IS_LOST =
-  /chat not found|user not found|chat_id is empty|peer_id_invalid|not enough rights|have no rights|administrator rights|write_forbidden|chat_restricted|topic_closed|not a member|(?:chat|group) (?:was|is) (?:deactivated|deleted)/i;
+const CHAT_IS_LOST = new RegExp(
+  [
+    'chat not found',
+    'user not found',
+    'chat_id is empty',
+    'peer_id_invalid',
+    'not enough rights',
+    'have no rights',
+    'administrator rights',
+    'write_forbidden',
+    'chat_restricted',
+    'topic_closed',
+    'not a member',
+    '(?:chat|group) (?:was|is) (?:deactivated|deleted)',
+  ].join('|'),
+  'i',
+);
 
 /**
  * Makes one attempt at a Telegram chat (D-50, D-55), following it where it has another id by now, within one deadline.

@@ -82,12 +82,15 @@ const EXPIRY_KEYS = [
 
 const FREE = /^(?:free|available|no object found|not found|unregistered|unassigned|not registered)\b/i;
 
+/** What a server says that it has none of. */
+const ENTRIES = '(?:data|entries|entry|information|objects?|records?|domains?)';
+
 const NOT_FOUND = new RegExp(
   [
     String.raw`\bno match(?:es|ing)?\b`,
     String.raw`\bnot found\b`,
     String.raw`\bnothing found\b`,
-    String.raw`\bno (?:data|entries|entry|information|objects?|records?|domains?)(?: was| were| is)? (?:found|available|matching)\b`,
+    String.raw`\bno ${ENTRIES}(?: was| were| is)? (?:found|available|matching)\b`,
     String.raw`\bno such (?:domain|object|record)\b`,
     String.raw`\bnot (?:been )?registered\b`,
     String.raw`\b(?:is|status:)\s*free\b`,
@@ -101,9 +104,12 @@ const NOT_FOUND = new RegExp(
   'i',
 );
 
+/** What a server counts. */
+const QUESTIONS = '(?:connections|queries|requests)';
+
 const LIMITED = new RegExp(
   [
-    String.raw`\b(?:limit|quota|rate|number of (?:allowed )?(?:connections|queries|requests))\b.{0,60}\b(?:exceed|reach)`,
+    String.raw`\b(?:limit|quota|rate|number of (?:allowed )?${QUESTIONS})\b.{0,60}\b(?:exceed|reach)`,
     String.raw`\bexceed(?:ed|ing|s)?\b.{0,60}\b(?:connections|limit|maximum|number|queries|quota|rate|requests)`,
     String.raw`\btoo many (?:connections|queries|requests|simultaneous)`,
     String.raw`\bexcessive (?:queries|querying|requests)`,

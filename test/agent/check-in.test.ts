@@ -37,7 +37,7 @@ function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag 
   return { checkIn, time, asked, dealt, times: () => asked.map(({ atMs }) => atMs) };
 }
 
-test('the first check-in comes at once, the others every so many seconds, with the tag of the work that is known', async (t) => {
+test('the first check-in comes at once, the others at their interval, with the tag of the known work', async (t) => {
   const { time, asked } = startedCheckIn([WORK, UNCHANGED]);
   await time.pass(46_000);
   t.deepEqual(asked, [
@@ -84,7 +84,7 @@ test('what the service asks to wait is waited', async (t) => {
   t.deepEqual(times(), [0, 45_000]);
 });
 
-test('when the service answers elsewhere, a check-in that failed is tried at once, and one that did not keeps its time', async (t) => {
+test('when the service answers elsewhere, a failed check-in is tried at once, any other keeps its time', async (t) => {
   const { checkIn, time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
   await time.pass(20_000);
   checkIn.retryNow();

@@ -109,7 +109,7 @@ test('the first looks at many monitors follow one another and are no storm', asy
   t.is(new Set(starts.map(({ monitorId }) => monitorId)).size, 200);
 });
 
-test('work that is the same is left alone, changed work is looked at at once with its new settings, removed work stops', async (t) => {
+test('the same work is left alone, changed work runs at once with its new settings, removed work stops', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1'), assignment('mon_2')]);
   await time.pass(70_000);
@@ -129,7 +129,7 @@ test('work that is the same is left alone, changed work is looked at at once wit
   );
 });
 
-test('a monitor that changes while its probe runs is looked at as soon as that has ended, never beside it', async (t) => {
+test('a monitor that changes while its probe runs is probed again right after that, never beside it', async (t) => {
   const { clock, time, starts, mostRunning } = startedClock({ probeMs: 4000 });
   clock.assign([assignment('mon_1', { intervalSeconds: 3600 })]);
   await time.pass(1000);

@@ -14,8 +14,9 @@ function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Se
   for (const path of paths) {
     const code = byPath.get(path)?.code ?? '';
     for (const imported of byPath.get(path)?.imports ?? []) {
+      const specifier = imported.specifier.replaceAll(/[.\\/]/g, '\\$&');
       const isTypeOnly = !new RegExp(
-        `(?:import|export)\\s+(?!type\\b)[^;]*?['"]${imported.specifier.replaceAll(/[.\\/]/g, '\\$&')}['"]|import\\(\\s*['"]${imported.specifier.replaceAll(/[.\\/]/g, '\\$&')}`,
+        `(?:import|export)\\s+(?!type\\b)[^;]*?['"]${specifier}['"]|import\\(\\s*['"]${specifier}`,
       ).test(code);
       if (isTypeOnly) continue;
       if (imported.path !== null) paths.add(imported.path);

@@ -51,7 +51,7 @@ test('what was written down is found by the next run in the order in which it wa
   t.is(second.torn, 0);
 });
 
-test('a segment is removed with the last of its results, and what a later run adds comes after what it found', async (t) => {
+test('a segment goes with the last of its results, and what a later run adds comes after what it found', async (t) => {
   const first = await openJournal(t);
   const written = entries(3);
   await first.journal.append(written);
@@ -127,7 +127,7 @@ test('files of others in the folder are left alone', async (t) => {
   t.deepEqual((await readdir(folder)).toSorted(), ['key.json', 'results-1.jsonl']);
 });
 
-test('a disk that fails is told once; when it works again what still waits is written down, and that is told, too', async (t) => {
+test('a failing disk is told once; once it works again what waits is written down, and that is told', async (t) => {
   const folder = join(await temporaryFolder(t), 'inner');
   await mkdir(folder);
   const { journal, failures } = await openJournal(t, folder);

@@ -57,7 +57,7 @@ const DAMAGED = [
   JSON.stringify({ publicKey: pairOf().publicKey }),
 ];
 for (const text of DAMAGED) {
-  test(`a key file that says ${JSON.stringify(text.slice(0, 30))} is an error, not a reason for new keys`, async (t) => {
+  test(`a key file that says ${JSON.stringify(text.slice(0, 30))} is an error, no reason for new keys`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'key.json'), text);
     const error = await t.throwsAsync(loadKeyPair(folder));

@@ -117,7 +117,7 @@ test('a batch keeps within the bytes that the service takes', async (t) => {
   );
 });
 
-test('while the service is away everything is kept, and replayed in order when it is back, each result once', async (t) => {
+test('while the service is away everything is kept, and then replayed in order, each result once', async (t) => {
   const { outbox, time, sent, service, events } = await openOutbox(t);
   service.answer = away;
   for (let number = 0; number < 100; number += 1) {

@@ -50,7 +50,7 @@ function logged(program: Program, message: string): Record<string, unknown>[] {
     .filter(({ msg }) => msg === message);
 }
 
-test('--help names every variable and the exit statuses, --version the version, and anything else is wrong usage', async (t) => {
+test('--help names all variables and exit statuses, --version the version, and all else is wrong usage', async (t) => {
   const help = await run(['--help']);
   t.is(help.status, 0);
   const environment = await readFile(new URL('../../config/agent-environment.ts', import.meta.url), 'utf8');
@@ -74,7 +74,7 @@ test('a wrong configuration is told at once and whole, without the token, and en
   t.false(stderr.includes('wrong-kind'));
 });
 
-test('it checks in, checks what it is given, follows every change, and on SIGTERM sends what waits and ends with 0', async (t) => {
+test('it checks in, checks what it is given, follows changes, sends the rest on SIGTERM and ends with 0', async (t) => {
   const stand = await agentStand(t);
   const { server } = stand;
   const target = await startTarget(t);
@@ -201,7 +201,7 @@ test('a token that is refused at the first check-in ends the agent with 1 and sa
   t.regex(program.errors(), /does not know this token/);
 });
 
-test('a token that is revoked later stops every check at once; the agent asks on, and goes on when it is known again', async (t) => {
+test('a token revoked later stops all checks at once; the agent asks on, and resumes once it is known', async (t) => {
   const stand = await agentStand(t);
   const { server } = stand;
   const target = await startTarget(t);

@@ -383,7 +383,7 @@ test('what an agent says of a monitor whose secrets it was not given is no vote,
   t.deepEqual(await told(), ['none', 'The agent home-lab does not say that it can check this type of monitor']);
 });
 
-test('a first bad result is answered with the hint to look again, a good one and a second bad one are not', async (t) => {
+test('a first bad result is answered with the hint to look again, a good or a second bad one is not', async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api, { interval_seconds: 60, down_after_failures: 2 });
   const good = await agent.watch({});

@@ -26,7 +26,7 @@ function keyPair(): { publicKey: string; open: (sealed: unknown) => Record<strin
   };
 }
 
-test('a check-in is answered with who the agent is, what it may do and all of its work, and shows in the API', async (t) => {
+test('a check-in is answered with who the agent is, what it may do and its work, and shows in the API', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -79,7 +79,7 @@ test('a check-in is answered with who the agent is, what it may do and all of it
   t.true(Number(shown['last_seen_at']) >= before);
 });
 
-test('only enabled monitors with a target that the agent is a source of are its work, and only what it can', async (t) => {
+test('only enabled monitors with a target and the agent as a source are its work, and only what it can', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);
@@ -324,7 +324,7 @@ test('a check-in notes the version that it gives only where that is another one'
   t.is((await given()).given_version, 3, 'also where the agent has it all already');
 });
 
-test('work whose secrets cannot be opened is left out with a warning, and offered again as soon as they can be', async (t) => {
+test('work whose secrets cannot be opened is left out with a warning, and offered again once they can', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const { publicKey } = keyPair();

@@ -30,7 +30,7 @@ function slowQueue() {
   return { count: () => batches, submit, letGo: () => goOn.shift()?.() };
 }
 
-test('results of agents that come at the same time are one job, and those that come while it is added the next', async (t) => {
+test('results of agents that come together are one job, and those that come while it is added the next', async (t) => {
   const sizes: number[] = [];
   const gate = Promise.withResolvers<void>();
   const second: Promise<void>[] = [];

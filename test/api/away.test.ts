@@ -67,7 +67,7 @@ test('a queue that is away fails no write', async (t) => {
   await until(() => api.logLines.some((line) => line['msg'] === 'schedule.announcement_failed'));
 });
 
-test('a database that is there and cannot store is away as well: without room, without connections, or as a standby', async (t) => {
+test('a database that cannot store is away as well: without room, without connections, or as a standby', async (t) => {
   const { api } = t.context;
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
@@ -124,7 +124,7 @@ test('a database that is there and cannot store is away as well: without room, w
   }
 });
 
-test('while the database is away requests are 503 in the usual shape, and they work again without a restart', async (t) => {
+test('while the database is away requests are 503 in the usual shape, and work again without a restart', async (t) => {
   const { api } = t.context;
   const { ownerToken } = await api.account();
   const wire = await createWire(api.databaseUrl);

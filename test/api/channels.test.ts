@@ -6,7 +6,7 @@ import { isError, withApiServer, type ApiServer } from './api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a webhook is tried with its own secret, stored sealed, and shows the secret once and the address never', async (t) => {
+test('a webhook is tried with its own secret, stored sealed, and shows that once and its address never', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const created = await owner('POST', '/v1/channels', {
@@ -44,7 +44,7 @@ test('a webhook is tried with its own secret, stored sealed, and shows the secre
     t.false(text.includes('s3cret') || text.includes(secret.slice(6)));
 });
 
-test('telegram is the default, pending until one of its links is opened; the code is stored as a fingerprint', async (t) => {
+test('telegram is the default, pending until a link of it is opened; its code is kept as a fingerprint', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const { json, status } = await owner('POST', '/v1/channels', {});
@@ -106,7 +106,7 @@ const REFUSED: [unknown, string | RegExp][] = [
   [{ status: 'connected' }, 'status is not a known field'],
 ];
 for (const [index, [body, error]] of REFUSED.entries()) {
-  test(`bad creation ${index} is a 400, sends no test delivery and repeats no address: ${JSON.stringify(body)}`, async (t) => {
+  test(`bad creation ${index} is a 400, tests nothing and repeats no address: ${JSON.stringify(body)}`, async (t) => {
     const { api } = t.context;
     const { owner } = await api.account();
     const answer = await owner('POST', '/v1/channels', body);
@@ -236,7 +236,7 @@ for (const [method, path, body] of WRITES) {
   });
 }
 
-test('a test is sent to the webhook as it is stored, with its own secret, even while the channel is disabled', async (t) => {
+test('a test is sent to the webhook as stored, with its own secret, even while the channel is disabled', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const {
@@ -331,7 +331,7 @@ test('a deleted channel is gone', async (t) => {
   isError(t, await owner('DELETE', `/v1/channels/${id}`), { status: 404, error: `channel ${id} does not exist` });
 });
 
-test('an account makes sixty test deliveries a minute, ten of them to one channel; what is refused is sent to nobody', async (t) => {
+test('an account makes sixty test deliveries a minute, ten to one channel; a refused one goes nowhere', async (t) => {
   const { api } = t.context;
   const [{ owner, tenantId }, stranger] = [await api.account(), await api.account()];
   const url = (no: number) => `https://sixty.example/${tenantId}/${no}`;

@@ -53,7 +53,7 @@ test.serial("the service's sources are told to look at once, whatever their next
   t.true(Math.abs(Number(asked.json['requested_at']) - Date.now() / 1000) < 60);
 });
 
-test("a customer's agent is told with its next check-in, once, and one that cannot is named with the reason", async (t) => {
+test("a customer's agent is told once, with its next check-in; one that cannot is named with the reason", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [able, unable] = [await agentCaller(api, account, 'able'), await agentCaller(api, account, 'unable')];

@@ -60,7 +60,7 @@ async function serve(t: ExecutionContext, { isBuilt = true } = {}): Promise<Ask>
   };
 }
 
-test('every address of a page is answered with the page, under a policy that lets nothing in from elsewhere', async (t) => {
+test('every address of a page answers with the page, under a policy that lets nothing in from elsewhere', async (t) => {
   const ask = await serve(t);
   for (const path of ['/', '/monitors/mon_1', '/monitors/mon_1/', '/monitors/mon_1?tab=checks']) {
     const { status, headers, body } = await ask(path);

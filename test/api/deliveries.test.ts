@@ -16,7 +16,7 @@ const WEBHOOK = { url: 'https://hooks.example/s3cret-path', signingSecret: 'whse
 
 type Listed = { id: string; outcome: string };
 
-test('the record of a channel comes newest first, by outcome, event and page, with attempts, error and times', async (t) => {
+test("a channel's record comes newest first, by outcome, event and page, with attempts, error and times", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);
@@ -254,7 +254,7 @@ test('a read-only token sends nothing again, and another account finds nothing o
   t.like((await mine.reader('GET', `/v1/deliveries/${id}`)).json, { outcome: 'failed' });
 });
 
-test('a channel whose deliveries come to nothing shows why and when, and no such fields while they arrive', async (t) => {
+test('a channel whose deliveries come to nothing shows why and when, and neither while they arrive', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const channelId = await addChannel(api, account);

@@ -247,7 +247,8 @@ test('of what is too long the first five hundred are shown and the list is named
   await api.database.pool.query(
     `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
      SELECT d.id || n, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at + n
-       FROM deliveries d, generate_series(1, 500) n WHERE monitor_id = $1 AND message -> 'detail' ->> 'incident_id' = $2`,
+       FROM deliveries d, generate_series(1, 500) n
+      WHERE monitor_id = $1 AND message -> 'detail' ->> 'incident_id' = $2`,
     [monitorId, id],
   );
   const { json } = await account.reader('GET', `/v1/incidents/${id}`);
@@ -256,7 +257,7 @@ test('of what is too long the first five hundred are shown and the list is named
   t.is((json['deliveries'] as unknown[]).length, 500);
 });
 
-test('the first acknowledgement stays, whoever comes later; its note is not added twice, and it can be taken back', async (t) => {
+test('the first acknowledgement stays, its note is added once, and it can be taken back', async (t) => {
   const { api } = t.context;
   const { account, incidentId } = await outage(api);
   const id = await incidentId();

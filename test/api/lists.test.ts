@@ -157,7 +157,7 @@ for (const [path, error] of BAD_QUERIES) {
   });
 }
 
-test('an empty value of an enumerated parameter is answered like a wrong one: with the values that are allowed', async (t) => {
+test('an empty value of an enumerated parameter is answered like a wrong one: with the allowed values', async (t) => {
   const { reader } = await t.context.api.account();
   const description = await readDescription();
   const asked = Object.keys(description.paths).flatMap((path) =>

@@ -206,7 +206,7 @@ const OF_EVERY_TYPE: object[] = [
 ];
 for (const body of OF_EVERY_TYPE) {
   const { type } = body as { type: string };
-  test(`a read of a monitor of type ${type} can be sent back, but for what only reads have, which is named`, async (t) => {
+  test(`a read of a monitor of type ${type} can be sent back but for what is only read; that is named`, async (t) => {
     const { owner } = await t.context.api.account();
     const vendor = (await owner('POST', '/v1/monitors', { name: 'v', type: 'vendor', target: 'github' })).json['id'];
     const {
@@ -321,7 +321,7 @@ test('ids that no id can be are 404, whatever is in them', async (t) => {
   });
 });
 
-const NO_IDS = ['', ' ', 'nonsense \u0001', '\u0000', '\uD800', 'x'.repeat(65), 'é'.repeat(4000), '../../etc', "'; --"];
+const NO_IDS = ['', ' ', 'nonsense \u0001', '\0', '\uD800', 'x'.repeat(65), 'é'.repeat(4000), '../../etc', "'; --"];
 
 test('a dependency must be a vendor monitor of the caller; any other text is left out', async (t) => {
   const { owner } = await t.context.api.account();

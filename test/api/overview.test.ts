@@ -18,7 +18,7 @@ type History = {
   hourly_latency_ms: (number | null)[];
 };
 
-test('a history has the uptime of ninety days and the median of each hour of the last day, null where nothing is known', async (t) => {
+test('a history has the uptime of 90 days and the median of each hour of the last, null where unknown', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id, no } = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });

@@ -326,7 +326,7 @@ test.serial('a day without a partition gets one and costs no ping', async (t) =>
   t.is((await pings()).length, 1);
 });
 
-test('while the database is away a ping is 503 with the time to come back, and is taken again afterwards', async (t) => {
+test('while the database is away a ping is 503 with the time to come back, and taken again afterwards', async (t) => {
   const { api } = t.context;
   const { token, pings } = await createHeartbeat(api);
   const wire = await layWire(t, api.databaseUrl);

@@ -62,7 +62,7 @@ async function openBoard(
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: the board says for each check job which monitors it checks and what came of the last runs`, async (t) => {
+  test(`${backend.name}: the board says of each check job what it checks and what came of the last runs`, async (t) => {
     const { runtime, get } = await openBoard(t, { backend });
     const target = await startHttpServer(t, (_request, response) => void response.end('ok'));
     const processes = [
@@ -256,7 +256,7 @@ test(
   },
 );
 
-test('however the path of an action is written that the board understands, the action stands in the audit log', async (t) => {
+test('in whatever spelling the board understands a path, its action stands in the audit log', async (t) => {
   const { runtime, url } = await openBoard(t);
   const { database, newId, tenantId } = runtime;
   await addPerson({ database, makeId: newId, url }, tenantId, { isOperator: true });

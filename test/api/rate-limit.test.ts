@@ -7,7 +7,7 @@ import { isError, send, withApiServer, type Answer, type ApiServer } from './api
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-test('a free token has 60 requests a minute over all processes together, and the 61st says when to come back', async (t) => {
+test('a free token has 60 requests a minute over all processes, and the 61st says when to come back', async (t) => {
   const { api } = t.context;
   const { ownerToken, owner } = await api.account('free');
   const other = await api.another();

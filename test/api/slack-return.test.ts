@@ -57,7 +57,7 @@ test('who comes back from Slack sees which channel is connected, and the channel
   t.regex(String(slack.posts[0]?.json['text']), /Connected to Spotcheck/);
 });
 
-test('an address that connected a channel connects nothing a second time, and is not even shown to Slack', async (t) => {
+test('an address that connected a channel connects nothing again, and is not even shown to Slack', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const address = slack.approve(authorizeUrl);
@@ -198,7 +198,7 @@ test('the link of a channel that was deleted says so', async (t) => {
   t.regex(page.html, /This channel is gone/);
 });
 
-test('a channel is connected even where its greeting does not arrive, or where it is disabled, and the page says so', async (t) => {
+test('a channel is connected even if its greeting is lost or it is disabled, and the page says so', async (t) => {
   const { create, visit, owner } = await prepare(t);
   const { authorizeUrl, read, id } = await create();
   await owner('PATCH', `/v1/channels/${id}`, { enabled: false });
@@ -249,7 +249,10 @@ test('a page runs and loads nothing, is kept nowhere, and hands its address to n
     t.is(headers.get('content-type'), 'text/html; charset=utf-8');
     t.regex(
       headers.get('content-security-policy') ?? '',
-      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+      new RegExp(
+        "^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; " +
+          "frame-ancestors 'none'$",
+      ),
     );
     t.is(headers.get('cache-control'), 'no-store');
     t.is(headers.get('referrer-policy'), 'no-referrer');

@@ -141,7 +141,7 @@ test(
   },
 );
 
-test('a window that is cut out of steps has every step, named by its own beginning, and no source unless asked', async (t) => {
+test('a window cut out of steps has every step, named by its own beginning, and no source unless asked', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: at('10T12:00:00') });

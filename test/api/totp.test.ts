@@ -24,7 +24,7 @@ const VECTORS: readonly [atSeconds: number, code: string][] = [
 ];
 
 for (const [atSeconds, code] of VECTORS) {
-  test(`the code at ${atSeconds} s is ${code}, as RFC 6238 says, good one step before and after, and no further`, (t) => {
+  test(`the code at ${atSeconds} s is ${code}, as RFC 6238 says, good one step either way, and no further`, (t) => {
     const step = Math.floor(atSeconds / 30);
     t.is(totpCode(SECRET, step), code);
     // Before the second step of all time there is nothing to look at.

@@ -30,7 +30,7 @@ withApiServer(test, {
 /** The trials whose target is this. */
 const madeOf = (target: string) => trials.filter((trial) => trial.target.target === target);
 
-test('a draft without a name is tried in the region that was asked for, with its secrets; nothing is stored', async (t) => {
+test('a draft without a name is tried in the region asked for, with its secrets; nothing is stored', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const target = 'https://draft.example/';
@@ -135,7 +135,7 @@ test('the stored secrets of a private monitor go to a shared agent only where it
   );
 });
 
-test('what a creation or a PATCH would refuse is refused with the same words, and so is what cannot be tried', async (t) => {
+test('what creation or PATCH would refuse is refused in the same words, and so is what cannot be tried', async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, stranger] = [await api.account(), await api.account()];
   const {
@@ -162,7 +162,7 @@ test('what a creation or a PATCH would refuse is refused with the same words, an
   });
 });
 
-test('an account has ten trials a minute, over all of its people and tokens; an agent that does not answer is told of', async (t) => {
+test('an account has ten trials a minute over all people and tokens; an agent that is silent is named', async (t) => {
   const { api } = t.context;
   const [{ tenantId, owner }, stranger] = [await api.account(), await api.account()];
   const editor = await addPerson(api, tenantId, { role: 'editor' });
@@ -174,8 +174,10 @@ test('an account has ten trials a minute, over all of its people and tokens; an 
     t.is((await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
   const refusal = {
     status: 429,
-    error:
-      /^10 previews and reads of status pages that are not in the catalogue were made by this account within a minute: wait \d+ s$/,
+    error: new RegExp(
+      '^10 previews and reads of status pages that are not in the catalogue were made by this account ' +
+        String.raw`within a minute: wait \d+ s$`,
+    ),
   };
   for (const call of [editor.call, owner])
     isError(t, await call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } }), refusal);

@@ -163,7 +163,7 @@ test('a site that is no status page, and one that does not answer, are a 400 tha
   });
 });
 
-test('a PATCH reads a page only where target or components change, and holds what stays against a new target', async (t) => {
+test('a PATCH reads a page only if target or components change, and holds the rest against a new target', async (t) => {
   const first = await startStatusPage(t);
   const second = await startStatusPage(t);
   second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];
@@ -189,7 +189,7 @@ test('a PATCH reads a page only where target or components change, and holds wha
   t.is((await stranger('PATCH', path, { components: ['Kitchen'] })).status, 404);
 });
 
-test('components are held against the page of the target that another PATCH has set while theirs was read', async (t) => {
+test('components are held against the page of the target that another PATCH set while theirs was read', async (t) => {
   const first = await startStatusPage(t);
   const second = await startStatusPage(t);
   second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];
@@ -216,7 +216,7 @@ test('components are held against the page of the target that another PATCH has 
   }
 });
 
-test('a PATCH that is overtaken each time it has read the page ends all the same, its components taken as sent', async (t) => {
+test('a PATCH that is overtaken whenever it has read the page still ends, its components taken as sent', async (t) => {
   const pages = [await startStatusPage(t), await startStatusPage(t)];
   const urlOf = (turn: number) => pages[turn % 2]?.url ?? '';
   const { owner } = await openVendorApi(t);
@@ -233,7 +233,7 @@ test('a PATCH that is overtaken each time it has read the page ends all the same
   t.like(await vendorOf(owner, id), { pageUrl: urlOf(3), components: ['api'] });
 });
 
-test('a vendor of the catalogue is stored at once as a whole; a vendor that nobody knows is a 400 with near matches', async (t) => {
+test('a vendor of the catalogue is stored at once as a whole; an unknown one is a 400 with near matches', async (t) => {
   const { owner } = await openVendorApi(t);
   const created = await owner('POST', '/v1/monitors', create('github'));
   t.is(created.status, 201, created.text);
@@ -351,7 +351,7 @@ test('the components of a page are listed with their states, read once a minute 
   t.is(page.requests.length, 1);
 });
 
-test('a page that cannot be read, or is none, is answered with the reason, and what is no vendor with a 400', async (t) => {
+test('a page that cannot be read, or is none, is answered with the reason; what is no vendor with a 400', async (t) => {
   const site = await startStatusPage(t);
   site.instead = { status: 200, body: '<h1>Hello</h1>' };
   const { reader } = await openVendorApi(t);

@@ -220,7 +220,7 @@ function assertSearchable(
   t.true(['monitor.down', 'monitor.up'].every((event) => world.receiver.events.includes(event)));
 }
 
-test('no secret stands where it does not belong, whatever happens to an installation on PostgreSQL and Redis', async (t) => {
+test('no secret stands where it must not, whatever happens to an installation on PostgreSQL and Redis', async (t) => {
   const world = await startEchoingWorld(t);
   const { env: given, secrets, token, boardPassword } = settingsOf(world);
   const key = randomBytes(32);
@@ -260,7 +260,8 @@ test('no secret stands where it does not belong, whatever happens to an installa
     {
       begin: () =>
         administer(
-          `ALTER ROLE ${role} NOLOGIN; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`,
+          `ALTER ROLE ${role} NOLOGIN;
+           SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`,
         ),
       end: () => administer(`ALTER ROLE ${role} LOGIN`),
     },

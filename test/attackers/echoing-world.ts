@@ -44,7 +44,8 @@ export async function startEchoingWorld(t: ExecutionContext): Promise<EchoingWor
   const site = { url: (path: string) => `http://127.0.0.1:${plain.port}${path}`, status: 200 };
   const receiver = { url: '', status: 200, isHeld: false, events: [] as string[] };
   const take = async (request: IncomingMessage): Promise<string> => {
-    const echo = `${request.method} ${request.url}\n${JSON.stringify(request.headers)}\n${await text(request).catch(() => 'broken off')}`;
+    const body = await text(request).catch(() => 'broken off');
+    const echo = `${request.method} ${request.url}\n${JSON.stringify(request.headers)}\n${body}`;
     arrived.push(echo);
     return echo;
   };

@@ -234,7 +234,8 @@ async function addIncident(
     [incident, agent.no, agent.id, `place ${mark}`, START_MS, `reason ${mark}`],
   );
   await pool.query(
-    `INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) SELECT $1, no, $3, 1 FROM monitors WHERE id = $2`,
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, verdict)
+     SELECT $1, no, $3, 1 FROM monitors WHERE id = $2`,
     [Date.now() - 1000, monitor, agent.no],
   );
   await addIncidentNote(

@@ -88,7 +88,8 @@ function sayingOf({ status, text }: Answer, made: readonly string[] = []): strin
 }
 
 function nameOf({ place, kind, others }: Attack): string {
-  return `${place.operation.id} with another account's ${kind} at ${place.in} ${place.way.join('.')}, the rest ${others}`;
+  const way = place.way.join('.');
+  return `${place.operation.id} with another account's ${kind} at ${place.in} ${way}, the rest ${others}`;
 }
 
 test.serial(

@@ -104,7 +104,10 @@ function showSheet({ counts, found, figures }: Sheet): void {
 const seeds: Record<Outcome, number[]> = { clean: [], unclean: [], inconclusive: [] };
 for (let seed = firstSeed ?? 0; seed < (firstSeed ?? 0) + (runs ?? 0); seed += 1)
   seeds[await runSeed(seed, redis)].push(seed);
-const tally = (outcome: Outcome): string =>
-  `${seeds[outcome].length} ${outcome}${outcome !== 'clean' && seeds[outcome].length > 0 ? ` (seeds ${seeds[outcome].join(', ')})` : ''}`;
+const tally = (outcome: Outcome): string => {
+  const count = seeds[outcome].length;
+  const named = outcome !== 'clean' && count > 0 ? ` (seeds ${seeds[outcome].join(', ')})` : '';
+  return `${count} ${outcome}${named}`;
+};
 write(`${runs} ${runs === 1 ? 'run' : 'runs'}: ${tally('clean')}, ${tally('unclean')}, ${tally('inconclusive')}`);
 process.exit(seeds.clean.length === runs ? 0 : 1);

@@ -52,14 +52,14 @@ test('after the first start no later one makes anything again, whatever became o
   t.is((await listTenants(database)).length, 1);
 });
 
-test('an installation that has an account already, by an older version or by a command, had its first start', async (t) => {
+test('an installation with an account, made by an older version or by a command, had its first start', async (t) => {
   const database = await emptyInstallation(t);
   await createTenant(database, { id: newId('ten'), name: 'default', plan: 'pro', nowMs: NOW_MS });
   t.is(await start(database, { token: 'spk_given' }), null);
   t.is(await findUserByEmail(database, 'admin@localhost'), null);
 });
 
-test('a first start that was killed at any point is completed by the next, also where its token was revoked meanwhile', async (t) => {
+test('a first start killed at any point is completed by the next, even if its token was revoked since', async (t) => {
   for (const { lost, token } of [
     { lost: ['DELETE FROM users', 'DELETE FROM api_tokens', 'DELETE FROM tenants'], token: 'spk_given' },
     { lost: ['DELETE FROM users', 'DELETE FROM api_tokens'], token: 'spk_given' },

@@ -176,7 +176,7 @@ test('a server that dies is started again on the same address', async (t) => {
   t.true(progress.includes('the database stopped unexpectedly, starting it again'));
 });
 
-test('a server that a full disk has taken down comes back by itself once there is room, with all that was committed', async (t) => {
+test('a server that a full disk took down comes back by itself once there is room, with all its commits', async (t) => {
   const disk = await boundedDisk(t, 200);
   if (disk === null) return t.pass();
   // A cluster that was just made has one file of its log, and none to be used again.

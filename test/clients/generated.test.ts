@@ -57,12 +57,13 @@ const installed = all.filter(([, { programs }]) => programs.every(isInstalled));
 const missing = all.filter((entry) => !installed.includes(entry)).map(([language]) => language);
 const leftOut =
   missing.length > 0 ? `; no generator is installed here for ${missing.join(' and ')}, so those are left out` : '';
+const named = `${installed.map(([language]) => language).join(', ')}${leftOut}`;
 
 test('the types that openapi-typescript makes and openapi-fetch manage a monitor and a channel', async (t) => {
   await manageByFetch(t, await startAccess(t));
 });
 
-test(`generated clients come without a warning, compile, and manage a monitor and a channel: ${installed.map(([language]) => language).join(', ')}${leftOut}`, async (t) => {
+test(`generated clients come without a warning, compile, and manage a monitor and a channel: ${named}`, async (t) => {
   t.timeout(300_000);
   const access = await startAccess(t);
   for (const [, generator] of installed) await manageByGenerated(t, generator, access);

@@ -57,7 +57,8 @@ test('a disk without room for the log ends no program, and what waited is writte
   const file = await open(path, 'a');
   t.teardown(() => file.close());
   await disk.fill();
-  const source = `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' });
+  const source = `const { createLogger } = await import(${LOGGER});
+    const log = createLogger({ process: 'web', level: 'info' });
     process.on('message', (text) => { log.warn(text); process.send('went on'); }); process.send('ready');`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['ignore', file.fd, 'pipe', 'ipc'],

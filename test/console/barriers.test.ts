@@ -217,7 +217,8 @@ async function hasFocus(element: Locator): Promise<boolean> {
 async function sumShifts(page: Page): Promise<number> {
   return (await page.evaluate(`new Promise((resolve) => {
     let sum = 0;
-    new PerformanceObserver((list) => (sum += list.getEntries().reduce((total, { value }) => total + value, 0))).observe({ type: 'layout-shift', buffered: true });
+    const add = (list) => (sum += list.getEntries().reduce((total, { value }) => total + value, 0));
+    new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true });
     setTimeout(() => resolve(Math.round(sum * 1000) / 1000), 50);
   })`)) as number;
 }

@@ -178,7 +178,7 @@ test("the service's own sentences stand at their fields, without the names that 
   );
 });
 
-test('components are watched by their names, or by their ids where names are shared, whatever they were written as', (t) => {
+test('components are watched by name, or by id where names are shared, whatever they were written as', (t) => {
   const [api, eu, us] = [
     { id: 'a', name: 'API' },
     { id: 'eu', name: 'Storage' },

@@ -265,7 +265,7 @@ test('what was changed changes, and nothing else does', (t) => {
   );
 });
 
-test('a draft that is made again from scratch makes the same monitor, where nothing of it is secret or has no meaning', (t) => {
+test('a draft made again from scratch makes the same monitor, where nothing is secret or without meaning', (t) => {
   fc.assert(
     fc.property(anyMonitor, (body) => {
       const stored = create(body);

@@ -36,7 +36,7 @@ const incidents = (started: Record<string, number>) =>
   new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));
 const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
 
-test('what needs a person comes first, of that what happened last, and the rest by name with its numbers as numbers', (t) => {
+test('what needs a person comes first, latest first, and the rest by name with its numbers as numbers', (t) => {
   const rows = [
     monitor('Shop 10'),
     monitor('paused', { status: 'paused' }),

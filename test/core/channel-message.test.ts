@@ -57,7 +57,7 @@ for (const [loss, title, words, labels] of [
     ['At'],
   ],
 ] as const) {
-  test(`that a chat gets nothing any more because it was ${loss} says so in its own words, when, and what to do`, (t) => {
+  test(`that a chat gets nothing since it was ${loss} says so in its own words, when, and what to do`, (t) => {
     const message = buildLossMessage({
       channel: MESSAGE.channel,
       loss,

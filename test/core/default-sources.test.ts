@@ -7,7 +7,7 @@ const seen = (id: string, secondsAgo: number | null) => ({
   lastSeenAt: secondsAgo === null ? null : NOW_S - secondsAgo,
 });
 
-test('shared agents are alive for five minutes after they were seen; one that was given up without a word is not', (t) => {
+test('shared agents are alive for five minutes after they were seen; one silently given up is not', (t) => {
   t.deepEqual(
     listAliveAgents([seen('now', 0), seen('deploying', 299), seen('gone', 301), seen('never', null)], NOW_S * 1000),
     ['now', 'deploying'],

@@ -103,7 +103,7 @@ test('unknown has no cause and no latency, for nobody measured anything', (t) =>
   t.is(message.reason, 'No location has reported in time');
 });
 
-test('places without a fresh vote are named in order, whatever keeps them from voting, and nothing is where all voted', (t) => {
+test('places without a fresh vote are named in order, whatever the reason, and nothing where all voted', (t) => {
   const evidence = evidenceOf([
     ['oslo', 'up', WELL],
     ['lima', 'down', FAILED],
@@ -152,7 +152,7 @@ test('a test message is a monitor.up that says so, and no transition is ever old
   );
 });
 
-test('an envelope adds the delivery and the moment of sending, whatever order the database kept the message in', (t) => {
+test('an envelope adds the delivery and the time of sending, whatever order the database kept the message in', (t) => {
   const message = buildMonitorMessage(factsOf({}));
   const shuffled = Object.fromEntries(Object.entries(message).toReversed()) as typeof message;
   const envelope = sealEnvelope(shuffled, { deliveryId: 'dlv_1', sentAtMs: AT_MS + 20_000 });

@@ -206,7 +206,7 @@ function playOneOfTwoDown() {
   ]);
 }
 
-test('a place that has begun to fail again is no witness of a recovery when the one that saw the outage falls silent', (t) => {
+test('a place that has begun to fail again is no witness of a recovery when who saw the outage falls silent', (t) => {
   const blind = [180, 240, 300].map((second) => sent(1, second, 'none'));
   const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 125, 'down'), ...blind, sent(2, 301, 'none')]);
   t.deepEqual(changes, []);
@@ -314,7 +314,7 @@ test(
   },
 );
 
-test('any order, repeats and delays of results give a legal history, and replaying the transitions gives the state', (t) => {
+test('results in any order, repeated or late, give a legal history, whose replayed transitions give the state', (t) => {
   fc.assert(
     fc.property(arrivals, (history) => {
       const { monitor, changes } = playArrivals(history);
@@ -333,7 +333,7 @@ test('any order, repeats and delays of results give a legal history, and replayi
   t.pass();
 });
 
-test('whatever the history, at most one incident is open, and one is open exactly while the monitor was last known bad', (t) => {
+test('at most one incident is ever open, and one is open exactly while the monitor was last known bad', (t) => {
   fc.assert(
     fc.property(arrivals, (history) => {
       let open: 'down' | 'degraded' | null = null;
@@ -382,7 +382,7 @@ test('nothing gets better but by places of which enough say so and none has begu
   t.pass();
 });
 
-test('a monitor that its places look at and cannot check says why once it becomes unknown, not that nobody reported', (t) => {
+test('a monitor that its places cannot check says why once it becomes unknown, not that nobody reported', (t) => {
   const reason = 'The target has no public address that may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
@@ -454,7 +454,7 @@ test('as soon as enough places report again the monitor leaves unknown, with wha
   );
 });
 
-test('the evidence of a change names every place with its vote, its streak and whether it counted, the silent ones too', (t) => {
+test('the evidence of a change names every place, silent or not, with its vote, streak and whether it counted', (t) => {
   const results = [
     ...[1, 2, 3, 4].map((agentNo) => sent(agentNo, agentNo, 'up')),
     ...[200, 220].map((second) => sent(1, second, 'down')),

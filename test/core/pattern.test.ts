@@ -34,7 +34,8 @@ const LARGE = {
   'many Unicode classes': String.raw`\p{Greek}\PN`.repeat(130),
   'many Unicode classes in one class': `[${String.raw`\pL\PN`.repeat(130)}]`,
   'wide ranges without regard to case': `(?i)[${'a-\u{10FFFE}'.repeat(3)}]`,
-  'wide ranges without regard to case, with their ends escaped': String.raw`(?s)(?mi:[\x{61}-\x{10ffff}${String.raw`\a-\x{1f000}`.repeat(3)}])`,
+  'wide ranges without regard to case, with their ends escaped':
+    String.raw`(?s)(?mi:[\x{61}-\x{10ffff}` + String.raw`\a-\x{1f000}`.repeat(3) + '])',
   'parentheses that are none, quoted': String.raw`(?:\Q)\E${'a'.repeat(101)}\Q(\Eb){100}`,
 };
 for (const [what, pattern] of Object.entries(LARGE)) {
@@ -43,7 +44,10 @@ for (const [what, pattern] of Object.entries(LARGE)) {
     const parsed = parse(pattern, (text) => asked.push(text) > 0);
     t.regex(
       parsed.ok ? '' : parsed.message,
-      /^must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and wide ranges written out, got \d+$/,
+      new RegExp(
+        '^must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and ' +
+          String.raw`wide ranges written out, got \d+$`,
+      ),
     );
     t.deepEqual(asked, []);
   });

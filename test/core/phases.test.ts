@@ -88,7 +88,7 @@ test('after an outage late ticks are spread over what is left of the interval, n
   t.true(busiestSecond <= 15, `${busiestSecond} in one second`);
 });
 
-test('the next tick of a monitor is at its own moment of the interval, and a whole interval away from a tick itself', (t) => {
+test("a monitor's next tick is at its own moment of the interval, and a whole interval away from a tick", (t) => {
   const tick = { intervalSeconds: 60, phase: 60, monitorNo: 3 };
   const offsetMs = phaseStartMs(60, 60) + startOffsetMs(60, 3);
   t.is(msUntilTick(tick, 60_000), offsetMs);

@@ -51,7 +51,7 @@ function expected({
 }
 
 for (let n = 1; n <= 5; n += 1) {
-  test(`${n} ${n === 1 ? 'place' : 'places'}: every number silent, every number down or degraded, every quorum`, (t) => {
+  test(`${n} ${n === 1 ? 'place' : 'places'}: any number silent, any number down or degraded, any quorum`, (t) => {
     for (let c = 1; c <= n; c += 1) {
       for (let silent = 0; silent <= n; silent += 1) {
         const f = n - silent;

@@ -107,7 +107,8 @@ test('text is known by its type or, without one, by its bytes; Latin-1 is read w
 });
 
 test('half a character at the end is left out, and control characters are replaced', (t) => {
-  t.is(seen({ body: new TextEncoder().encode('ü'.repeat(600)).subarray(1).subarray(1, 1024) })?.body, 'ü'.repeat(511));
+  const text = new TextEncoder().encode('ü'.repeat(600));
+  t.is(seen({ body: text.subarray(1).subarray(1, 1024) })?.body, 'ü'.repeat(511));
   t.is(seen({ body: 'a\u001b[31mb\r\n' })?.body, 'a\uFFFD[31mb\r\n');
 });
 
@@ -251,7 +252,7 @@ const FIRSTS: readonly [Vote, Verdict | null, boolean][] = [
   ['degraded', 'down', false],
 ];
 for (const [verdict, vote, isFirst] of FIRSTS) {
-  test(`${verdict} from a source that is known to say ${vote} ${isFirst ? 'can be' : 'is not'} its first failure`, (t) => {
+  test(`${verdict} from a source known to say ${vote} ${isFirst ? 'can be' : 'is not'} its first failure`, (t) => {
     t.is(isFirstFailure(verdict, vote), isFirst);
   });
 }

@@ -56,7 +56,7 @@ test(
   },
 );
 
-test('a time that no process agreed on yet, and one after a long absence of PostgreSQL, is no witness against us', (t) => {
+test('a time that no process agreed on yet, or one after PostgreSQL was long away, is no witness against us', (t) => {
   t.is(judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: 0 }), held).verdict, 'database stepped');
   t.is(
     judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: NOW - 900_000 }), held).verdict,

@@ -113,7 +113,7 @@ test('a gap of the checks ends where nothing is due any more', (t) => {
   ]);
 });
 
-test('results that wait while no batch is evaluated are a gap from when the oldest was queued; slow is not still', (t) => {
+test('results that wait while no batch is evaluated are a gap since the oldest was queued; slow is not still', (t) => {
   const stops: World = (second) => ({
     evaluates: second <= 100 || second >= 600,
     waitingSince: second > 100 && second < 600 ? 103 : null,

@@ -342,7 +342,7 @@ test('uptime is floored: one second of a year is never rounded up to 100', (t) =
   t.is(judgeSla({ ...NONE, degraded: 5 }, 100).uptimePercent, 100);
 });
 
-test('a target that is just reached is met, and one second more misses it, although both show the same percentage', (t) => {
+test('a target just reached is met, and one second more misses it, although both show the same percentage', (t) => {
   // 0.05 % of 2,592,000 s are 1,296 s.
   const month = 2_592_000;
   t.deepEqual(judgeSla({ ...NONE, up: month - 1296, down: 1296 }, 99.95), {

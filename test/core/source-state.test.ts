@@ -165,7 +165,7 @@ test('a time in which the source could not tell is a gap as well', (t) => {
   t.is(voteOf(spaced(['down', 'none', 'none', 'none', 'down'], 1)), 'up');
 });
 
-test('whatever a source sees and misses, it turns bad only by enough failures of which none is far from the next', (t) => {
+test('whatever a source sees and misses, only enough failures turn it bad, none of them far from the next', (t) => {
   const looks = fc.array(
     fc.record({
       waitMs: fc.integer({ min: 1, max: 400_000 }),

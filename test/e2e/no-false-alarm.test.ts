@@ -6,7 +6,7 @@ import { until } from '../helpers/until.ts';
 
 type Incident = { state: string; started_at: number; detected_at: number };
 
-test('npm start finds an outage before the next tick, and tells a lost network of its own from a lost target', async (t) => {
+test('npm start finds an outage before the next tick, and tells its own lost network from a lost target', async (t) => {
   const [reference, target, shop] = [await startListener(t), await startListener(t), await startTarget(t)];
   const { program, call } = await startService(t, {
     DATA_DIR: await newPreparedDataDir(t),

@@ -16,6 +16,11 @@ import { until } from '../helpers/until.ts';
 // Servers of their own, but where the run has no Redis there is none to be had; the runner says so.
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
+const NOT_TRUSTED = new RegExp(
+  String.raw`"message":"The certificate of Redis is not trusted \([^"]+\): name the file of its authority in ` +
+    String.raw`NODE_EXTRA_CA_CERTS".*"msg":"queue\.error"`,
+);
+
 /** A certificate for 127.0.0.1 and its authority, as files. */
 async function issueFiles(t: ExecutionContext): Promise<TlsFiles & { authority: TestAuthority }> {
   const folder = await temporaryFolder(t);
@@ -69,11 +74,7 @@ if (isRedisInstalled) {
       const readiness = await fetch(`${url}/readyz`);
       t.is(readiness.status, 503);
       t.like(await readiness.json(), { status: 'not ready', database: true, queue: false });
-      await until(() =>
-        /"message":"The certificate of Redis is not trusted \([^"]+\): name the file of its authority in NODE_EXTRA_CA_CERTS".*"msg":"queue\.error"/.test(
-          program.output(),
-        ),
-      );
+      await until(() => NOT_TRUSTED.test(program.output()));
       t.is(await program.stop(), 0, program.output());
     });
 

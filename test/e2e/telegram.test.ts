@@ -48,13 +48,20 @@ test(
     const down = await until(() => messages().find((message) => message.includes('Down: ')), TIMEOUT);
     t.regex(
       down,
-      /^🔴 <b>Down: Shop &lt;1&gt;<\/b>\nHTTP 503 instead of 2xx\n\nSeen from: local\nSince: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for (?:less than a second|\d+ seconds?)\n\n<a href="[^"]+\/monitors\/mon_\w+">Open the monitor<\/a>$/,
+      new RegExp(
+        String.raw`^🔴 <b>Down: Shop &lt;1&gt;</b>\nHTTP 503 instead of 2xx\n\nSeen from: local\n` +
+          String.raw`Since: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for (?:less than a second|\d+ seconds?)\n\n` +
+          String.raw`<a href="[^"]+/monitors/mon_\w+">Open the monitor</a>$`,
+      ),
     );
     health.status = 200;
     const up = await until(() => messages().find((message) => message.includes('Up again: ')), TIMEOUT);
     t.regex(
       up,
-      /^🟢 <b>Up again: Shop &lt;1&gt;<\/b>\nWorking again\n\nAt: [-\d]+ [:\d]+ UTC\nIt lasted: (?:less than a second|\d+ seconds?)\n/,
+      new RegExp(
+        String.raw`^🟢 <b>Up again: Shop &lt;1&gt;</b>\nWorking again\n\nAt: [-\d]+ [:\d]+ UTC\n` +
+          String.raw`It lasted: (?:less than a second|\d+ seconds?)\n`,
+      ),
     );
     // The first up of a monitor is no news (D-44): one message of each.
     t.deepEqual(

@@ -6,7 +6,8 @@ export async function readAllRows(databaseUrl: string): Promise<Map<string, stri
     const { rows: tables } = await client.query<{ name: string }>(
       `SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n
        ON n.oid = c.relnamespace
-       WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname NOT IN ('pg_catalog', 'information_schema')`,
+       WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+         AND n.nspname NOT IN ('pg_catalog', 'information_schema')`,
     );
     const texts = new Map<string, string>();
     for (const { name } of tables) {

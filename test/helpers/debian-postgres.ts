@@ -97,10 +97,18 @@ export async function startPgBouncer(
   const port = await findFreePort();
   writeFileSync(
     join(folder, 'pgbouncer.ini'),
-    `[databases]\nspotcheck = host=127.0.0.1 port=${server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${poolMode}\ndefault_pool_size = 90\n`.replace(
-      'port=',
-      `user=${OWNER} port=`,
-    ),
+    [
+      '[databases]',
+      `spotcheck = host=127.0.0.1 user=${OWNER} port=${server.port}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = any',
+      `pool_mode = ${poolMode}`,
+      'default_pool_size = 90',
+      '',
+    ].join('\n'),
   );
   const bouncer = spawn(
     isInstalled('pgbouncer') ? 'pgbouncer' : '/usr/sbin/pgbouncer',

@@ -20,7 +20,7 @@ test('of monitors that are asked for together each asker gets its own, whatever 
   t.deepEqual(await findMonitors(database, keys.slice(2, 3)), (await findMonitors(database, keys)).slice(2, 3));
 });
 
-test('of tokens that are asked for together each has its own holder, and the good ones are noted as used', async (t) => {
+test('of tokens asked for together each has its own holder, and the good ones are noted as used', async (t) => {
   const { database, tenantId, newId, now } = await openTestRuntime(t);
   const other = newId('ten');
   await createTenant(database, { id: other, name: other, plan: 'pro', nowMs: now() });

@@ -5,7 +5,7 @@ import { runOn } from '../../models/sql.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 
-test('who changes a monitor while another change gives it other sources sees those, and takes none of them away', async (t) => {
+test('who changes a monitor while another change gives it other sources sees those, and takes none away', async (t) => {
   const { database, tenantId, addAgent, addMonitor, now } = await openTestRuntime(t);
   const [old, other] = [await addAgent('hanoi'), await addAgent('lima')];
   const { id } = await addMonitor([old]);

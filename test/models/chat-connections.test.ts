@@ -56,7 +56,7 @@ test('a code that a broken transaction took is not used up', async (t) => {
   t.like(await take(fingerprint), { outcome: 'taken' });
 });
 
-test('a chat that is lost leaves its channel pending with the reason, unless the channel has been connected anew since', async (t) => {
+test('a lost chat leaves its channel pending with the reason, unless that was connected anew since', async (t) => {
   const fingerprint = await addChannel('nch_lost');
   await start('100', fingerprint);
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), '100');

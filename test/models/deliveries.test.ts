@@ -140,7 +140,7 @@ test('a claim tells whether the channel has more that is due and held by nobody'
   }
 });
 
-test('claims for several lanes of several channels come together, each channel its own and the longest due first', async (t) => {
+test('claims of lanes of several channels come together, each channel its own, the longest due first', async (t) => {
   const [one, other, empty] = [await addDelivery(), await addDelivery(), 'nch_none'];
   const second = await addDeliveryTo(one);
   const third = await addDeliveryTo(one);

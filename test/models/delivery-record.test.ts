@@ -142,7 +142,7 @@ test('what has had all the attempts that a record holds is neither sent again no
   t.is((await replay(channel)).count, 0);
 });
 
-test('a replay takes what failed in its time, both ends included, and is claimed in the order in which it was made', async (t) => {
+test('a replay takes what failed in its time, ends included, and is claimed in the order it was made', async (t) => {
   const channel = await addChannel();
   const ids: string[] = [];
   for (let index = 0; index < 6; index += 1) {

@@ -3,7 +3,7 @@ import { listDoubtfulMonitors } from '../../models/evaluation.ts';
 import { runOn } from '../../models/sql.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
-test('pages go through all monitors in order, paused ones and drafts too, and name those that are in doubt', async (t) => {
+test('pages go through all monitors in order, paused ones and drafts too, and name those in doubt', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const nos: number[] = [];

@@ -87,7 +87,7 @@ test(
   },
 );
 
-test('an older release goes on with a newer schema and says so; on one that lacks a migration a process does not start', async (t) => {
+test('an older release runs on a newer schema and says so; if a migration is missing no process starts', async (t) => {
   const { databaseUrl, database } = await openTestRuntime(t);
   await database.pool.query(
     `INSERT INTO schema_migrations (name, checksum) VALUES ('9999-of-the-future.sql', 'unknown')`,

@@ -42,7 +42,7 @@ type Life = {
 };
 type Gap = { kind: string; startMs: number; endMs: number };
 
-test('every weekly and monthly report of a generated year says what a second-by-second count of the same year says', async (t) => {
+test('every weekly and monthly report of a generated year says what a second-by-second count of it says', async (t) => {
   t.timeout(300_000);
   const runtime = await openTestRuntime(t);
   const random = seeded(20_250_101);
@@ -360,7 +360,8 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
   const run = runOn(database.pool);
   await run('UPDATE tenants SET created_at = $2 WHERE id = $1', [tenantId, second(CREATED_MS)]);
   await run(
-    `INSERT INTO service_gaps (kind, started_at, ended_at) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])`,
+    `INSERT INTO service_gaps (kind, started_at, ended_at)
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])`,
     [gaps.map((gap) => gap.kind), gaps.map((gap) => gap.startMs), gaps.map((gap) => gap.endMs)],
   );
   // Each call makes those of five days.
@@ -394,7 +395,8 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
     );
     await run(
       `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, verdict)
-       SELECT r.at, $2, $3, r.ms, r.verdict FROM unnest($1::bigint[], $4::int[], $5::smallint[]) AS r (at, ms, verdict)`,
+       SELECT r.at, $2, $3, r.ms, r.verdict
+       FROM unnest($1::bigint[], $4::int[], $5::smallint[]) AS r (at, ms, verdict)`,
       [
         checks.map(({ atMs }) => atMs),
         no,

@@ -174,7 +174,7 @@ test('what cannot be done is said, and nothing is changed', async (t) => {
   );
 });
 
-test('no monitor is moved to a region that nobody runs, by name or by choice, while the one to be given up is alive', async (t) => {
+test('no monitor moves to a region that nobody runs, named or chosen, while the one to give up is alive', async (t) => {
   const runtime = await openTestRuntime(t);
   const { regionsOf, now } = await stage(runtime);
   await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region <> 'tokyo'`);

@@ -253,7 +253,7 @@ test('who notes an hour that is being made again waits for it, and has it made o
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('while hours of a day are made again nobody else makes others of it, and none is missing in the day', async (t) => {
+test('while hours of a day are made again nobody else makes others of it, and the day lacks none', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: SeenCheck = { monitorNo: 1, agentNo: 1, atMs: MIDNIGHT, verdict: 'up', latencyMs: 10, phases: null };
@@ -272,7 +272,7 @@ test('while hours of a day are made again nobody else makes others of it, and no
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('pings count as checks of the service, those that changed something once, and a missed deadline as it was decided', async (t) => {
+test("pings count as the service's checks, any that changed something once, missed deadlines as decided", async (t) => {
   const database = await prepare(t);
   const run = runOn(database.pool);
   const [service] = await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);

@@ -89,7 +89,7 @@ test('many monitors made and deleted at once leave the counts exact', async (t) 
   t.true(await countsAgree(runtime));
 });
 
-test("deleting a customer's agent takes it off its monitors and lowers their quorum to the sources left, never below 1", async (t) => {
+test("deleting a customer's agent takes it off monitors and lowers their quorum to the rest, at least 1", async (t) => {
   const runtime = await openTestRuntime(t);
   const shared = await runtime.addAgent('local');
   const { rows } = await runtime.database.pool.query<{ no: number; id: string }>(

@@ -184,7 +184,7 @@ test(
   },
 );
 
-test('of processes that notice a step of PostgreSQL one corrects the time, and of those that settle it one does', async (t) => {
+test('of processes noticing a step of PostgreSQL one corrects the time, and one of those that settle it', async (t) => {
   const { database, now } = await openTestRuntime(t);
   const reading = await readTime(database);
   const corrected = await Promise.all([1, 2, 3].map(() => correctTime(database, { reading, correctionMs: 300_000 })));

@@ -127,7 +127,7 @@ test('a sign-in that was under way while the password or the second factor was c
   t.false((await signIn(changed)).isCreated);
 });
 
-test('of more than fifty sessions of a person the oldest end, and those that are over are gone with the next sign-in', async (t) => {
+test('of over fifty sessions of a person the oldest end, and past ones go with the next sign-in', async (t) => {
   const {
     runtime: { database },
     user,

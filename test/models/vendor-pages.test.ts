@@ -36,7 +36,7 @@ async function openStore(t: ExecutionContext) {
   return { database, store: createVendorDocumentStore(database) };
 }
 
-test('of many who claim a document at once one gets it, and until the outcome is stored nobody else does', async (t) => {
+test('of many who claim a document at once one gets it, and nobody else until the outcome is stored', async (t) => {
   const { store } = await openStore(t);
   const claim = (nowMs: number) =>
     store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs - 30_000 });

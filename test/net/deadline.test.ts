@@ -16,12 +16,25 @@ const DEADLINE_MS = 2000;
  */
 const ANSWERER = `
   const { parentPort, workerData: marks } = require('node:worker_threads');
-  const later = (answer) => { parentPort.postMessage({ asked: true }); Atomics.wait(marks, 0, 0); answer(() => { Atomics.store(marks, 0, 2); Atomics.notify(marks, 0); }); };
+  const noteAnswered = () => {
+    Atomics.store(marks, 0, 2);
+    Atomics.notify(marks, 0);
+  };
+  const later = (answer) => {
+    parentPort.postMessage({ asked: true });
+    Atomics.wait(marks, 0, 0);
+    answer(noteAnswered);
+  };
   const http = require('node:http').createServer((request, response) => later((done) => response.end('here', done)));
-  const tcp = require('node:net').createServer((socket) => socket.on('error', () => {}).once('data', () => later((done) => socket.write('here', done))));
+  const tcp = require('node:net').createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => later((done) => socket.write('here', done)));
+  });
   const udp = require('node:dgram').createSocket('udp4');
   udp.on('message', (_, { port, address }) => later((done) => udp.send('here', port, address, done)));
-  http.listen(0, '127.0.0.1', () => tcp.listen(0, '127.0.0.1', () => udp.bind(0, '127.0.0.1', () => parentPort.postMessage({ ports: [http.address().port, tcp.address().port, udp.address().port] }))));
+  const tellPorts = () => parentPort.postMessage({ ports: [http, tcp, udp].map((server) => server.address().port) });
+  const bindUdp = () => udp.bind(0, '127.0.0.1', tellPorts);
+  http.listen(0, '127.0.0.1', () => tcp.listen(0, '127.0.0.1', bindUdp));
 `;
 
 /**

@@ -13,7 +13,7 @@ function ask(hostname: string, options: LookupOptions): Promise<Answer> {
 }
 
 for (const all of [true, false]) {
-  test(`a name with private addresses only is blocked when a socket asks for ${all ? 'all addresses' : 'one address'}`, async (t) => {
+  test(`a name with private addresses only is blocked when a socket asks for ${all ? 'all' : 'one'}`, async (t) => {
     const { error } = await ask('localhost', { all });
     t.is(error?.code, BLOCKED_CODE);
   });

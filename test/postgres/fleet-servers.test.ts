@@ -48,7 +48,7 @@ async function tellStory(
 if (debianPrograms() === null) {
   test("Debian's PostgreSQL is not installed here, so no standby was promoted and no TLS tried", (t) => t.pass());
 } else {
-  test('a standby is promoted after the primary has died: with both in DATABASE_URL the service goes on by itself', async (t) => {
+  test('a standby is promoted after the primary died: with both in DATABASE_URL the service goes on', async (t) => {
     t.timeout(240_000);
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);

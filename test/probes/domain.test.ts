@@ -298,7 +298,7 @@ for (const [what, rdap] of BAD_RDAP) {
   });
 }
 
-test('WHOIS adds the expiry to an RDAP answer without one, and where it has none either the expiry stays unknown', async (t) => {
+test('WHOIS adds the expiry to an RDAP answer without one, and where it has none it stays unknown', async (t) => {
   const { com, open } = await openWorld(t, {
     rdap: (request, response) => void response.end(rdapDomain(nameIn(request.url), null)),
     whois: (query) =>

@@ -77,7 +77,7 @@ test('an endless body after a bad status is the same bad status at once, and its
   t.is(observation.phases.downloadMs, null);
 });
 
-test('a body that drips after a bad status neither makes the answer slow nor holds the check up for long', async (t) => {
+test('a body that drips after a bad status neither slows the answer nor holds the check up for long', async (t) => {
   const { port } = await answering(t, (response) => {
     response.writeHead(500, { 'Content-Type': 'text/plain' }).write('first ');
     const timer = setInterval(() => response.write('.'), 100);

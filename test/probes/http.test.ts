@@ -200,7 +200,7 @@ const METHODS: [number, string, string, string][] = [
 ];
 
 for (const [status, method, followed, body] of METHODS) {
-  test(`a ${status} after ${method} is followed with ${followed} and ${body === '' ? 'no body' : 'the same body'}`, async (t) => {
+  test(`a ${status} after ${method} is followed with ${followed} and ${body === '' ? 'no' : 'its'} body`, async (t) => {
     const { port, seen } = await startRecorder(t);
     const first = await startRedirect(t, status, () => `http://127.0.0.1:${port}/next`);
     const request = { body: 'payload', contentType: 'text/plain' };

@@ -144,7 +144,10 @@ test('a program that closes its probe ends by itself', async (t) => {
 });
 
 test('a probe that is closed before it was used lets its program end as well', async (t) => {
-  const script = `import { openIcmpProbe } from './probes/icmp.ts'; await openIcmpProbe({ allowPrivateNetwork: true }).close();`;
+  const script = `
+    import { openIcmpProbe } from './probes/icmp.ts';
+    await openIcmpProbe({ allowPrivateNetwork: true }).close();
+  `;
   const program = startProgram(t, ['--input-type=module-typescript', '--eval', script], {});
   t.is(await program.exited, 0, program.output());
 });

@@ -20,7 +20,7 @@ function openChecked(hosts: readonly { host: string; port: number }[]) {
   };
 }
 
-test('a bad result counts while a reference host can be reached, and is no vote that says why while none can', async (t) => {
+test('a bad result counts while a reference host can be reached, else it is no vote and says why', async (t) => {
   const reference = await startListener(t);
   const { see, pass, changes } = openChecked([reference]);
   t.is(await see(1, DOWN), DOWN);
@@ -60,7 +60,7 @@ test('an answer from before the network was lost does not confirm what was seen 
   t.is((await see(2, DOWN)).verdict, 'none');
 });
 
-test('nobody is asked while results are good, nor for one bad among them, nor for what is known to be down', async (t) => {
+test('nobody is asked while results are good, nor for one bad among them, nor for what is known as down', async (t) => {
   const reference = await startListener(t);
   const { see, pass } = openChecked([reference]);
   for (const monitor of [1, 2, 3, 4]) await see(monitor, UP);
@@ -74,7 +74,7 @@ test('nobody is asked while results are good, nor for one bad among them, nor fo
   t.is(reference.connections(), 5);
 });
 
-test('an outage of ours is told once when it begins and once when it ends, and every bad result is doubted meanwhile', async (t) => {
+test('our outage is told once when it begins and once when it ends; bad results are doubted meanwhile', async (t) => {
   const reference = await startListener(t);
   const { see, pass, changes } = openChecked([reference]);
   await reference.close();

@@ -14,7 +14,7 @@ for (const [what, take] of [
   ['is away', 'stop'],
 ] as const) {
   if (isRedisInstalled)
-    test(`a process that starts while Redis ${what} refuses jobs in time, and takes them once it is back`, async (t) => {
+    test(`a process that starts while Redis ${what} refuses jobs in time, and takes them afterwards`, async (t) => {
       const redis = await startOwnRedis(t);
       if (redis === null) throw new Error('no Redis');
       await redis[take]();

@@ -80,8 +80,8 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
       'return new Promise((resolve) => setTimeout(resolve, 200)); });',
     'none.js': `export { test };`,
   });
-  for (const line of ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js'])
-    t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
+  const told = ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js'];
+  for (const line of told) t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
   // The two files that threw have ended with a status of their own, which is told besides.
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });

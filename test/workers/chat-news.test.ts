@@ -25,7 +25,7 @@ test('ten monitors that fail at once are ten messages, at once', async (t) => {
   );
 });
 
-test('eleven that fail at once are one summary to a chat, five seconds later, and eleven events to a webhook', async (t) => {
+test('eleven failures at once are one summary to a chat, five seconds later, and eleven webhook events', async (t) => {
   const { runtime, chat, webhook, change, toldTo } = await prepare(t, 11);
   const { deliveries } = await change('down', { atMs: START_MS });
   t.deepEqual(await toldTo(chat), [{ event: 'summary', dueInMs: 5000 }]);
@@ -109,7 +109,7 @@ test('a storm is over when no more than ten have changed within thirty seconds',
   );
 });
 
-test('when many recover they come in a summary of their own, thirty seconds after the one before at the soonest', async (t) => {
+test('when many recover they come in their own summary, at least thirty seconds after the one before', async (t) => {
   const { runtime, chat, change, toldTo } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   await deliverSummary(runtime, chat, START_MS + 5000);
@@ -138,7 +138,7 @@ test('of a monitor that changes twice before a summary is sent the last state is
   );
 });
 
-test('as long as a summary is open whatever changes is told in it, in order, even when the storm is over', async (t) => {
+test('while a summary is open whatever changes is told in it, in order, even when the storm is over', async (t) => {
   const { runtime, agent, monitors, chat, change, toldTo } = await prepare(t, 12);
   const late = await addMonitors(runtime, agent, 1);
   await change('up', { atMs: START_MS - 100_000, of: late });
@@ -467,7 +467,7 @@ test('a storm whose transaction fails leaves neither a summary nor a change of o
   t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 12);
 });
 
-test('a newer state drops the pending retry to a chat, told alone or in a summary, and never one to a webhook', async (t) => {
+test('a newer state drops the pending retry to a chat, alone or in a summary, but never to a webhook', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 12);
   const [monitor] = monitors;
   if (monitor === undefined) throw new Error('no monitor');

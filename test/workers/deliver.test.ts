@@ -81,7 +81,7 @@ test('neither the log nor the rows of an attempt show the URL or the secret', as
   t.false(shown.includes(signingSecret));
 });
 
-test('one job delivers all that its channel has due, the longest due first, and nothing of another channel', async (t) => {
+test('one job delivers all that its channel has due, longest due first, and nothing of another channel', async (t) => {
   const ids: unknown[] = [];
   const { deliver, receiver } = await prepare(t, async (request, response) => {
     ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
@@ -166,7 +166,7 @@ test('of the same job run many times at once, in two processes, one reaches the 
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1 });
 });
 
-test('an attempt that its worker did not survive is made again when its claim has expired, and stays counted', async (t) => {
+test('an attempt that its worker did not survive is made again when its claim expires, and counts', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery(receiver.url);
   await claimNextDelivery(database, channelId, { nowMs: clock.now(), claimMs: 10_000 });
@@ -226,7 +226,7 @@ test('a channel that was disabled in the meantime ends its deliveries with that 
   t.is(receiver.requests(), 0);
 });
 
-test('a delivery to a Telegram channel waits for the bot while the installation has none, and does not pretend', async (t) => {
+test('a delivery to Telegram waits for the bot while the installation has none, and does not pretend', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
   t.deepEqual(await deliver(channelId), { retry: 1 });
@@ -289,7 +289,8 @@ test('a stop ends what is under way and leaves the rest of a backlog for later',
   for (const answer of held) answer();
   t.deepEqual(await run, { outcomes: { delivered: 4 }, isCutShort: true });
   const { rows } = await database.pool.query(
-    `SELECT count(*) AS pending FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`,
+    `SELECT count(*) AS pending FROM deliveries
+     WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`,
     [first.channelId],
   );
   t.is(rows[0].pending, 6);

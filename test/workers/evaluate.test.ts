@@ -42,7 +42,7 @@ async function addWebhook(runtime: TestRuntime): Promise<string> {
   return channel.id;
 }
 
-test('a batch stores its results and writes the transitions, the incident and the deliveries that follow', async (t) => {
+test('a batch stores its results and writes the transitions, incident and deliveries that follow', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -144,7 +144,7 @@ test('a batch that is evaluated twice is stored once and decides once', async (t
   );
 });
 
-test('a bad result that comes late, after a newer good one that changed nothing, is stored and not applied', async (t) => {
+test('a late bad result, after a newer good one that changed nothing, is stored and not applied', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
@@ -274,7 +274,7 @@ test('results of a day without a partition make the partition and are stored', a
   t.is(outcome.stored, 1);
 });
 
-test('many evaluators at once, on the same monitors from several places, lose no result and decide as one would', async (t) => {
+test('evaluators at once on the same monitors from several places lose nothing and decide as one', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b'), await runtime.addAgent('c')];
   const monitors = await Promise.all(Array.from({ length: 20 }, () => runtime.addMonitor(agents)));

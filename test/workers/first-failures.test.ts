@@ -60,7 +60,7 @@ async function storedSights(runtime: TestRuntime): Promise<unknown[]> {
   ).rows.map(({ seen }) => seen);
 }
 
-test('an incident keeps what its source saw at the first failure, though that came in a batch before the deciding one', async (t) => {
+test('an incident keeps what its source saw at the first failure, even from a batch before the decision', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-180, 'up')]);
   await evaluate([at(-120, 'down')]);
@@ -82,7 +82,7 @@ test('an incident keeps what its source saw at the first failure, though that ca
   t.deepEqual(evidence?.seen, { phases: PHASES, answer: answerOf('at -120') });
 });
 
-test('what was seen stands neither in the source state, nor in the transition, nor in a delivery, nor with the result', async (t) => {
+test('what was seen stands neither in source state, nor transition, nor delivery, nor with the result', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')]);
   const { rows } = await runtime.database.pool.query<{ text: string }>(
@@ -96,7 +96,7 @@ test('what was seen stands neither in the source state, nor in the transition, n
   );
 });
 
-test('an incident that begins and ends in one batch has its evidence all the same, and the source forgets', async (t) => {
+test('an incident that begins and ends in one batch still has its evidence, and the source forgets', async (t) => {
   const { runtime, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-240, 'up'), at(-180, 'down'), at(-120, 'down'), at(-60, 'up')]);
   const [[evidence] = []] = await evidenceOf(runtime);
@@ -119,7 +119,7 @@ test('a failure that came to nothing is forgotten, and the next streak has a fir
   t.deepEqual(evidence?.seen?.answer, answerOf('at -120'));
 });
 
-test('every source that is failing or on its way to it when the incident opens has a row, and one that works has none', async (t) => {
+test('every source failing or on its way to it when the incident opens has a row, a working one none', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 4, quorum: 2 });
   await evaluate([0, 1, 2, 3].map((place) => at(-170, 'up', place)));
   await evaluate([at(-110, 'down', 0), at(-109, 'down', 1), at(-108, 'up', 2), at(-107, 'up', 3)]);
@@ -136,7 +136,7 @@ test('every source that is failing or on its way to it when the incident opens h
   );
 });
 
-test('a source that turns bad while the incident is open gets its row then, and keeps it when it fails anew', async (t) => {
+test('a source that turns bad during the incident gets its row then, and keeps it when it fails anew', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'down', 0), at(-480, 'down', 0)]);
@@ -179,7 +179,7 @@ test('degraded that becomes down is one incident with the first failure of each'
   );
 });
 
-test('a place that was degraded for long shows what it saw when it went down, where only that opened the incident', async (t) => {
+test('a place long degraded shows what it saw when it went down, where only that opened the incident', async (t) => {
   const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 2, quorum: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'degraded', 0), at(-480, 'degraded', 0), at(-480, 'up', 1)]);
@@ -236,7 +236,7 @@ test('a failure without phases or answer, as of a heartbeat, has its row too', a
   t.like(evidence, { cause: 'heartbeat_missed', reason: 'No ping came in time', seen: null });
 });
 
-test('results that an older version put into the queue, which say nothing of what was seen, are decided like any other', async (t) => {
+test('results queued by an older version, without a word of what was seen, are decided like any other', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   const old = ({ phases: _phases, answer: _answer, ...result }: MeasuredResult) => result as MeasuredResult;
   t.is((await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')].map(old))).transitions.length, 2);

@@ -83,7 +83,7 @@ test(
   },
 );
 
-test('what waited is sent when its turn comes, with the newest change, and what comes after it is told by itself', async (t) => {
+test('what waited is sent in its turn, with the newest change, and what comes after is told by itself', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await addWebhooks(runtime);

@@ -53,7 +53,7 @@ async function openJudged(t: ExecutionContext) {
   return { runtime, agent, judge, settle };
 }
 
-test('the first bad result of a source is followed by a recheck 20 s later, the second decides and is not', async (t) => {
+test("a source's first bad result is followed by a recheck 20 s later, the second decides and is not", async (t) => {
   const { runtime, agent, judge, settle } = await openJudged(t);
   const monitor = await runtime.addMonitor([agent]);
   await settle();
@@ -76,7 +76,7 @@ test('the first bad result of a source is followed by a recheck 20 s later, the 
   );
 });
 
-test('a batch in which a source has recovered already asks for no recheck of it, and a repeated batch for none at all', async (t) => {
+test('a batch in which a source recovers asks for no recheck of it, and a repeated batch for none', async (t) => {
   const { runtime, agent, judge, settle } = await openJudged(t);
   const [recovered, failing] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
   await settle();

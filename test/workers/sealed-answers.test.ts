@@ -15,7 +15,7 @@ const ANSWER: SeenAnswer = { status: 503, headers: { server: 'nginx' }, body: BO
 const RESULT = { monitorNo: 7, agentNo: 3, dueAtMs: 1_763_720_000_000, answer: ANSWER };
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: what a failing check saw of an answer is sealed in the queue, and stands with the incident`, async (t) => {
+  test(`${backend.name}: what a failing check saw is sealed in the queue, and stands with the incident`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const { database, queues, tenantId } = runtime;
     const target = await startHttpServer(t, (_request, response) => void response.writeHead(503).end(BODY));

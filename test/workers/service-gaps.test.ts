@@ -46,7 +46,7 @@ async function gapsOf(runtime: TestRuntime, startMs: number) {
 
 const checked = (runtime: TestRuntime) => (nowMs: number) => markDone(runtime.database, 'checks', nowMs);
 
-test('an hour in which the whole service was stopped is one gap, told and counted once, whoever looks first', async (t) => {
+test('an hour with the whole service stopped is one gap, told and counted once, whoever looks first', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
   const counted = { ...runtime, metrics: createWorkerMetrics(registry) };
@@ -119,7 +119,7 @@ test('checks that stand still while the rest works are a gap from the last one u
   t.deepEqual(await gapsOf(runtime, startMs), [['checks', 300, 910]]);
 });
 
-test("customers' agents, a region that is gone and monitors that were just resumed make no gap of the checks", async (t) => {
+test("customers' agents, a region that is gone and monitors just resumed make no gap of the checks", async (t) => {
   const runtime = await openTestRuntime(t);
   const [gone, here] = [await runtime.addAgent('gone'), await runtime.addAgent('here')];
   const startMs = Date.now();

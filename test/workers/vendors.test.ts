@@ -108,7 +108,7 @@ test('a page that stays away makes its monitors unknown, never down', async (t) 
   );
 });
 
-test('a monitor that goes down beside a vendor that is not well says so, in its transition, incident and event', async (t) => {
+test('a monitor that goes down beside an unwell vendor says so, in its transition, incident and event', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   await createChannel(runtime.database, {

@@ -66,7 +66,8 @@ export function Watched({ agent }: { agent: Agent }) {
 
 function leadOf({ kind }: Agent, rows: readonly Monitor[] | null): string | undefined {
   if (rows === null || rows.length === 0) return undefined;
-  return `${rows.length === 1 ? 'One monitor' : `${rows.length} monitors`}${kind === 'first_party' ? ' of this account' : ''}.`;
+  const watched = rows.length === 1 ? 'One monitor' : `${rows.length} monitors`;
+  return `${watched}${kind === 'first_party' ? ' of this account' : ''}.`;
 }
 
 function Row({ monitor: { id, name, type, target, status, state_since: since } }: { monitor: Monitor }) {

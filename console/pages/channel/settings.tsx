@@ -115,13 +115,12 @@ function Form({ channel, onChanged }: SettingsProps) {
 }
 
 function Facts({ channel }: { channel: Channel }) {
+  const { length: count } = channel.monitor_ids;
+  const chosen = count === 1 ? 'one chosen monitor' : `${count} chosen monitors`;
   return (
     <Card>
       <p class="text-sm">
-        {channel.all_monitors
-          ? 'Alerts of all monitors go there.'
-          : `Alerts of ${channel.monitor_ids.length === 1 ? 'one chosen monitor' : `${channel.monitor_ids.length} chosen monitors`} ` +
-            'go there.'}
+        {channel.all_monitors ? 'Alerts of all monitors go there.' : `Alerts of ${chosen} go there.`}
         {channel.reports === true && ' It is told of reports, too.'} Made {formatDateTime(channel.created_at)}.
       </p>
     </Card>

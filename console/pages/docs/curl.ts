@@ -21,7 +21,8 @@ const HEADERS: Record<Credential, readonly string[]> = {
 export function curlOf(operation: Operation, example: unknown): string {
   const { method, path, server, parameters } = operation;
   const credential = credentialOf(operation);
-  const address = `${server ?? ''}${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${variableOf(parameters, name)}`)}${queryOf(parameters)}`;
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${variableOf(parameters, name)}`);
+  const address = `${server ?? ''}${filled}${queryOf(parameters)}`;
   const parts = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${address}"`,
     ...HEADERS[credential],

@@ -74,7 +74,9 @@ function Meaning({
   return (
     <div class="text-sm">
       <ul class="list-disc pl-5">
-        <li>{`${count(monitors)} watched from ${region}, ${onlySource.toLocaleString()} of them from nowhere else.`}</li>
+        <li>
+          {`${count(monitors)} watched from ${region}, ${onlySource.toLocaleString()} of them from nowhere else.`}
+        </li>
         <li>
           {`${count(moved)} moved to another region, ${(monitors - moved).toLocaleString()} left to those that they ` +
             'have.'}

@@ -51,7 +51,9 @@ export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) 
             </FactLine>
           ))}
           {certificate !== null && (
-            <FactLine name="Certificate">{`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}</FactLine>
+            <FactLine name="Certificate">
+              {`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}
+            </FactLine>
           )}
         </dl>
       )}

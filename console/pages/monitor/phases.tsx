@@ -27,6 +27,7 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
   );
   const { value: moment } = then.value;
   const momentPhases = asked !== null && moment !== null && moment.from === asked.from ? moment.totals.phases : null;
+  const isWider = asked !== null && picked !== null && asked.to - asked.from > picked.to - picked.from;
   if (!hasPhases(phases) && picked === null) return null;
   const fullMs = Math.max(
     hasPhases(phases) ? sumPhases(phases) : 0,
@@ -41,8 +42,8 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
               {labelStep(picked.from, STEP_SECONDS[answer.resolution])}{' '}
               <span class="font-normal text-soft">
                 {hasPhases(momentPhases)
-                  ? `in the mean of ${asked !== null && asked.to - asked.from > picked.to - picked.from ? 'these ten minutes' : 'then'}: ` +
-                    `${formatLatency(sumPhases(momentPhases))}`
+                  ? `in the mean of ${isWider ? 'these ten minutes' : 'then'}: ` +
+                    formatLatency(sumPhases(momentPhases))
                   : then.isBusy.value
                     ? ''
                     : 'no phases were kept then'}

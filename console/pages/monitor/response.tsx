@@ -169,7 +169,10 @@ function Plots({
             </p>
           ) : (
             <TimePlot
-              label="Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, Escape goes back"
+              label={
+                'Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, ' +
+                'Escape goes back'
+              }
               moments={moments}
               lines={lines}
               filled={view.name === 'percentiles' && lines.length >= 2 && lines[0]?.name === 'p95' ? [0, 1] : null}

@@ -41,7 +41,9 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
         <StatusMark status={status} silent class="mt-1 size-5 md:mt-1.5" />
         <div class="min-w-0 flex-1">
           <h1
-            class={`heading break-words text-xl leading-7 md:text-2xl md:leading-8 ${isBad ? STATUSES[status].text : ''}`}
+            class={
+              'heading break-words text-xl leading-7 md:text-2xl md:leading-8 ' + (isBad ? STATUSES[status].text : '')
+            }
           >
             {headline(monitor, isChecked)}
           </h1>

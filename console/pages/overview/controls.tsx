@@ -90,7 +90,9 @@ function Chip({ isOn, onPress, children }: { isOn: boolean; onPress: () => void;
       onClick={onPress}
       class={
         'inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border px-3 text-[0.8125rem] ' +
-        `${isOn ? 'border-line-strong bg-surface font-medium text-ink' : 'border-transparent text-soft hover:bg-hover hover:text-ink'}`
+        (isOn
+          ? 'border-line-strong bg-surface font-medium text-ink'
+          : 'border-transparent text-soft hover:bg-hover hover:text-ink')
       }
     >
       {children}

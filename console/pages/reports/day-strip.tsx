@@ -26,12 +26,13 @@ const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused',
 export function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const { width, left, step } = frameOf(days.length, isWide);
   const bad = days.filter(({ worst_state: state }) => state === 'down').length;
+  const told = bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`;
   return (
     <svg
       viewBox={`0 0 ${width} ${HEIGHT}`}
       class="block h-auto w-full"
       role="img"
-      aria-label={`Uptime by day: ${bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`}`}
+      aria-label={`Uptime by day: ${told}`}
       onPointerLeave={() => showTooltip(null)}
     >
       {days.map((day, index) => {

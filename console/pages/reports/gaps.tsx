@@ -25,7 +25,10 @@ export function Gaps({ gaps }: { gaps: readonly Gap[] }) {
   return (
     <Section
       title="When the service itself stood still"
-      lead="This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than we could run: it counts for the monitors alone that were not checked in time."
+      lead={
+        'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks ' +
+        'than we could run: it counts for the monitors alone that were not checked in time.'
+      }
     >
       <Table
         caption="When the service itself stood still"

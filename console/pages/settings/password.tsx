@@ -25,9 +25,8 @@ export function PasswordForm() {
       });
       current.value = '';
       next.value = '';
-      toast(
-        `Your password is changed${ended === 0 ? '' : `, and ${ended === 1 ? 'one other session is' : `${ended} other sessions are`} signed out`}`,
-      );
+      const others = ended === 1 ? 'one other session is' : `${ended} other sessions are`;
+      toast(`Your password is changed${ended === 0 ? '' : `, and ${others} signed out`}`);
       await loadSession();
     });
   const { byField, rest } = problemsByField(task.error.value, ['current', 'new']);

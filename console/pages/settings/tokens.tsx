@@ -32,7 +32,8 @@ export function TokenSettings() {
               title="No token yet"
               action={<NewButton isFirst onPress={() => (isMaking.value = true)} />}
             >
-              Programs call the API with a token: scripts, Terraform, your own dashboard. What they can do stands in the{' '}
+              Programs call the API with a token: scripts, Terraform, your own dashboard.
+              {' What they can do stands in the '}
               <ApiLink />.
             </Empty>
           ) : (

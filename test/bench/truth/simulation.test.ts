@@ -61,7 +61,7 @@ const HISTORY = fc.record({
   ),
 });
 
-test('passing over what core says changes nothing tells the same changes as taking every step, whatever the places see', (t) => {
+test('passing over what core says changes nothing tells the same as taking every step, whatever places see', (t) => {
   let changes = 0;
   fc.assert(
     fc.property(HISTORY, ({ seed, setting, strays, spells }) => {
@@ -114,7 +114,7 @@ test('with the defaults and a hundredth of all checks lost nothing is told in tw
   );
 });
 
-test('with the defaults every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is told', (t) => {
+test('by default every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is told', (t) => {
   const { of, longest } = outagesOf('refused', DEFAULT_SETTING);
   for (const kind of ['90 s', '2 min', '3 min', '5 min', '10 min and more']) {
     t.true(of(kind).count > 50);
@@ -149,7 +149,7 @@ for (const { name, sight } of [
   });
 }
 
-test('of three places one may go away unnoticed; when two are gone the monitor is unknown within 100 s, and never down', (t) => {
+test('of three places one may go unnoticed; without two the monitor is unknown within 100 s, and never down', (t) => {
   const away = (endMs: number): Spell => ({
     ...sound(0),
     silent: true,

@@ -33,7 +33,7 @@ test('one that is back says so', (t) => {
   });
 });
 
-test('nothing but what customers may know of an agent gets into its event, and an odd name makes no odd sentence', (t) => {
+test('only what customers may know of an agent gets into its event, and an odd name makes no odd sentence', (t) => {
   const agent = { ...FACTS.agent, name: `lab\u0000\n${'x'.repeat(300)}`, tokenFingerprint: 'secret' };
   const message = buildAgentMessage({ ...FACTS, agent });
   t.deepEqual(Object.keys(message.agent), ['id', 'name', 'region']);

@@ -10,7 +10,7 @@ const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 const NOW_MS = (EVENT_AT + 95) * 1000;
 const LINK = { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' };
 
-test('a monitor that is down: state and name, the reason, who sees it, since when and for how long, where to look', (t) => {
+test('a monitor that is down: state, name, reason, who sees it, since when and for how long, where to look', (t) => {
   t.deepEqual(buildAlert(messageOf({}), NOW_MS), {
     tone: 'bad',
     title: 'Down: Shop',
@@ -86,7 +86,7 @@ test(
   },
 );
 
-test('a first attempt that comes late tells how long it has lasted while it lasts, and once that is over how it was', (t) => {
+test('a late first attempt tells how long it has lasted while it lasts, and once it is over how it was', (t) => {
   t.is(
     buildAlert(messageOf({}), LATE_MS, { isSentAgain: false, isOvertaken: false }).facts.at(-1)?.value,
     '2026-03-14 09:26:53 UTC, for 1 hour 1 minute',

@@ -24,8 +24,8 @@ const TARGETS: [string, DnsTarget | null][] = [
   ['dns://192.0.2.53/a/b', null],
 ];
 for (const [target, parts] of TARGETS) {
-  test(`${target} is ${parts === null ? 'no target' : `${parts.name} asked of ${parts.server?.host ?? 'the system'}`}`, (t) =>
-    t.deepEqual(splitDnsTarget(target), parts));
+  const meaning = parts === null ? 'no target' : `${parts.name} asked of ${parts.server?.host ?? 'the system'}`;
+  test(`${target} is ${meaning}`, (t) => t.deepEqual(splitDnsTarget(target), parts));
 }
 
 test('reverse names are told from others', (t) => {

@@ -14,7 +14,7 @@ const registered = (expiresAt: number | null): DomainLookUp => ({
 const NOT_FOUND: DomainLookUp = { outcome: 'not_found' };
 const FAILED: DomainLookUp = { outcome: 'failed', reason: 'Timed out', retryAtMs: null };
 
-test('an answer holds a day, one about a domain that expires before only until then, and one past its expiry an hour', (t) => {
+test('an answer holds a day, at the longest until the domain expires, and past its expiry an hour', (t) => {
   const nextLook = (expiresInMs: number | null) =>
     learnDomain(NOBODY, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS).nextLookAtMs -
     NOW_MS;

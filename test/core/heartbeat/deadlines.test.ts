@@ -150,7 +150,7 @@ test('a run must end in time, a later start does not excuse the one before it, a
   t.is(after(made(), [[1, ping('start')]]).heartbeat.overrunAtMs, null);
 });
 
-test('the same ping again within 200 ms moves the deadline and leaves no row; another one, or a later one, does', (t) => {
+test('the same ping again within 200 ms moves the deadline and leaves no row; another or later one does', (t) => {
   const first = after(made(), [[1, ping('exit', 1)]]).heartbeat;
   const repeated = takePing(first, ping('exit', 1), at(1.199));
   t.like(repeated, { outcome: 'taken', kept: null, isNews: false });

@@ -92,9 +92,9 @@ for (const cause of ['blocked_target', 'unsupported'] as const) {
 }
 
 const JSON_BODY =
-  '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,"deep": ' +
-  '{ "n": [9007199254740993, 1e21, 2.0, 7], "s": "\\u0041 1e5" ' +
-  '},"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
+  '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,' +
+  '"deep": { "n": [9007199254740993, 1e21, 2.0, 7], "s": "\\u0041 1e5" },' +
+  '"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
 
 // [op, value, does it hold] by what is asked: each row is one line of D-22.
 const ON_JSON: [string, string, string | undefined, boolean][] = [

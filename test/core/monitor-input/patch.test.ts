@@ -42,7 +42,7 @@ const FULL = created({
   },
 });
 
-test('an empty PATCH of an http monitor clears request, assertions and secrets, resets the quorum, and keeps the rest', (t) => {
+test('an empty PATCH of http clears request, assertions and secrets, resets the quorum, and keeps the rest', (t) => {
   const after = patched(FULL, {});
   t.deepEqual(after, {
     ...FULL,
@@ -61,7 +61,7 @@ test('sending back what a read shows, with the preserve flags, changes nothing',
   t.deepEqual(patched(FULL, { check_spec: checkSpec, down_min_sources: 3 }), FULL);
 });
 
-test('without the preserve flags the secret headers are gone, and what a read says of body and credentials keeps them', (t) => {
+test('without preserve flags the secret headers go, and what a read says of body and credentials keeps those', (t) => {
   const sentBack = patched(FULL, { check_spec: { request: FULL.settings.checkSpec.request } });
   t.deepEqual(sentBack.secrets, { auth: FULL.secrets.auth, body: 's3cret-body' });
   t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true } } }), [

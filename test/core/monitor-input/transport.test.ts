@@ -48,7 +48,8 @@ test('a payload is held against the encoding that it comes with', (t) => {
     'check_spec.transport.payload must be pairs of hexadecimal digits, got something else',
   ]);
   t.deepEqual(write({ payload: String.raw`hush\d` }), [
-    String.raw`check_spec.transport.payload must have only the escapes \r, \n, \t, \\ and \xHH with two hexadecimal digits, got another at character 5`,
+    'check_spec.transport.payload must have only the escapes ' +
+      String.raw`\r, \n, \t, \\ and \xHH with two hexadecimal digits, got another at character 5`,
   ]);
 });
 

@@ -49,7 +49,7 @@ test('under regex the pattern is searched for, and otherwise its characters stan
   t.like(judge(answered('aaa'), { expect: 'a+' }), { cause: 'tcp_mismatch' });
 });
 
-test('beside a payload in hex what is expected are bytes, a pattern stays text, and digits that are no hex are text', (t) => {
+test('beside a payload in hex what is expected are bytes, a pattern stays text, and what is no hex is text', (t) => {
   const hex = (expect: string, expectMode: 'contains' | 'regex' = 'contains') =>
     judge(connected({ text: '�ab', bytes: 'ÿab', byteLength: 3, end: 'closed' }), {
       payloadEncoding: 'hex',

@@ -40,10 +40,11 @@ const BROKEN: [payload: string, character: number][] = [
   ['hush\\', 5],
 ];
 for (const [payload, character] of BROKEN) {
-  test(`the utf8 payload ${JSON.stringify(payload)} is refused by the place of its escape, without a word of it`, (t) => {
+  test(`the utf8 payload ${JSON.stringify(payload)} is refused by the place of its escape, and not quoted`, (t) => {
     t.is(
       decode(payload, 'utf8'),
-      String.raw`must have only the escapes \r, \n, \t, \\ and \xHH with two hexadecimal digits, got another at character ${character}`,
+      String.raw`must have only the escapes \r, \n, \t, \\ and \xHH with two hexadecimal digits, ` +
+        `got another at character ${character}`,
     );
   });
 }

@@ -16,7 +16,7 @@ test('a vendor has a major outage only when all of its parts have one', (t) => {
   t.is(overallOf([]), 'operational');
 });
 
-test('of a component that two documents know the worse state counts, and one full list makes the page complete', (t) => {
+test('of a component in two documents the worse state counts, and one full list makes the page complete', (t) => {
   const merged = mergeSnapshots([
     {
       ...EMPTY,

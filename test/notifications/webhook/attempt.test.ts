@@ -209,7 +209,7 @@ test('an answer is kept as it is where the address holds no secret', async (t) =
   t.is((await attempt(t, port)).response, 'a/b and /');
 });
 
-test('for a day after a change of the secret a receiver verifies with the old one as well as with the new', async (t) => {
+test('for a day after a change of the secret a receiver verifies with the old one as well as the new', async (t) => {
   const previousSecret = generateSigningSecret(randomBytes);
   const verified: string[] = [];
   const { port } = await receive(t, async (request, response) => {

@@ -23,7 +23,8 @@ const ANSWERS: readonly [registry: string, name: string, text: string, expected:
    Registrar: Example Registrar, Inc.
    Domain Status: clientDeleteProhibited https://icann.org/epp#clientDeleteProhibited
 >>> Last update of whois database: 2026-11-20T10:00:00Z <<<
-NOTICE: The expiration date displayed in this record is the date the registrar's sponsorship of the domain name registration in the registry is
+NOTICE: The expiration date displayed in this record is the date the registrar's sponsorship of the domain name ` +
+      `registration in the registry is
 currently set to expire. You agree not to use high-volume, automated queries; excessive queries may be limited.`,
     {
       outcome: 'registered',
@@ -38,7 +39,8 @@ currently set to expire. You agree not to use high-volume, automated queries; ex
     `No match for domain "NOTHING-HERE.COM".
 >>> Last update of whois database: 2026-11-20T10:00:00Z <<<
 NOTICE: The expiration date displayed in this record is the date ...
-TERMS OF USE: You are not authorized to access or query our Whois database through the use of electronic processes that are high-volume.`,
+TERMS OF USE: You are not authorized to access or query our Whois database through the use of electronic ` +
+      'processes that are high-volume.',
     { outcome: 'not_found' },
   ],
   [
@@ -131,8 +133,8 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
   [
     '.jp, in Japanese',
     'example.jp',
-    '[ドメイン名]                      EXAMPLE.JP\nDomain Information: [ドメイン情報]\n[Domain Name]                   ' +
-      'EXAMPLE.JP\n[有効期限]                      2027/05/31\n',
+    '[ドメイン名]                      EXAMPLE.JP\nDomain Information: [ドメイン情報]\n' +
+      '[Domain Name]                   EXAMPLE.JP\n[有効期限]                      2027/05/31\n',
     { outcome: 'registered', expires: '2027-05-31T00:00:00Z' },
   ],
   [
@@ -204,10 +206,10 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
   [
     '.kr',
     'example.kr',
-    'query : example.kr\n\n# KOREAN(UTF8)\n\n도메인이름                  : example.kr\n사용 종료일                 : 2027. ' +
-      '07. 05.\n\n# ENGLISH\n\nDomain Name                 : example.kr\nRegistered Date             : 1999. 07. ' +
-      '28.\nExpiration Date             : 2027. 07. 05.\nAuthorized Agency           : ' +
-      'Example(http://registrar.example)\n',
+    'query : example.kr\n\n# KOREAN(UTF8)\n\n도메인이름                  : example.kr\n' +
+      '사용 종료일                 : 2027. 07. 05.\n\n# ENGLISH\n\nDomain Name                 : example.kr\n' +
+      'Registered Date             : 1999. 07. 28.\nExpiration Date             : 2027. 07. 05.\n' +
+      'Authorized Agency           : Example(http://registrar.example)\n',
     { outcome: 'registered', expires: '2027-07-05T00:00:00Z' },
   ],
   [
@@ -244,8 +246,9 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
     '.fr, free',
     'nothing-here.fr',
     '%%\n%% This is the AFNIC Whois server.\n%%\n%% complete date format: YYYY-MM-DDThh:mm:ssZ\n%%\n%% Rights ' +
-      'restricted by copyright.\n%% See https://www.afnic.fr/en/domain-names-and-support/everything-there-is-to-know-about-domain-names/find-a-domain-name-or-a-holder-using-whois/\n%%\n%%\n\n%% ' +
-      'NOT FOUND\n',
+      'restricted by copyright.\n%% See https://www.afnic.fr/en/domain-names-and-support/' +
+      'everything-there-is-to-know-about-domain-names/find-a-domain-name-or-a-holder-using-whois/\n%%\n%%\n\n' +
+      '%% NOT FOUND\n',
     { outcome: 'not_found' },
   ],
   [
@@ -345,7 +348,8 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
   ],
 ];
 for (const [registry, name, text, expected] of ANSWERS) {
-  test(`${registry}: ${expected.outcome}${expected.expires === undefined ? '' : `, expires ${expected.expires}`}`, (t) => {
+  const expiry = expected.expires === undefined ? '' : `, expires ${expected.expires}`;
+  test(`${registry}: ${expected.outcome}${expiry}`, (t) => {
     const reading = readWhoisAnswer(text.replaceAll('\n', '\r\n'), name);
     t.is(reading.outcome, expected.outcome);
     if (reading.outcome !== 'registered') return;
@@ -376,7 +380,8 @@ const ROOT: readonly [text: string, server: object | null][] = [
   ['', null],
 ];
 for (const [text, server] of ROOT) {
-  test(`the root that says ${JSON.stringify(text)} refers to ${server === null ? 'nobody' : JSON.stringify(server)}`, (t) => {
+  const named = server === null ? 'nobody' : JSON.stringify(server);
+  test(`the root that says ${JSON.stringify(text)} refers to ${named}`, (t) => {
     t.deepEqual(readRootReferral(text), server);
   });
 }

@@ -9,7 +9,7 @@ const authority = await TestAuthority.create();
 authority.trust();
 const probe = createHttpProbe({ allowPrivateNetwork: true });
 
-test('a redirect from https to http is refused when the check carries a secret, and followed when it does not', async (t) => {
+test('a redirect from https to http is refused when the check carries a secret, else followed', async (t) => {
   const plain = await startHttpServer(t, (_, response) => response.end());
   const keys = await authority.issue({ hosts: HOSTS });
   const secure = await startHttpServer(

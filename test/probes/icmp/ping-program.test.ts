@@ -6,12 +6,15 @@ import type { EchoMeans } from '../../../probes/icmp/echo-means.ts';
 import { openPingProgram } from '../../../probes/icmp/ping-program.ts';
 import { until } from '../../helpers/until.ts';
 
-const ANSWERS = `printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'`;
+const ANSWERS =
+  "printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'";
 /**
  * What a real ping does when it is interrupted. The sleep is beside the shell, which hears the signal at once so, and
  * takes it along.
  */
-const WAITS_IN_SILENCE = `trap 'kill $!; wait $!; echo "3 packets transmitted, 0 received"; exit 1' INT\nsleep 10 >/dev/null 2>&1 &\nwait`;
+const WAITS_IN_SILENCE = `trap 'kill $!; wait $!; echo "3 packets transmitted, 0 received"; exit 1' INT
+sleep 10 >/dev/null 2>&1 &
+wait`;
 
 /**
  * A program in the system's place: it answers for loopback, as the trial at the start asks it, and does as told for any

@@ -55,7 +55,7 @@ test('more than may wait is turned away at once', async (t) => {
   t.is(outcomes.filter((outcome) => outcome === null).length, 68);
 });
 
-test('a thread that is closed starts no other: what it was at, what waits and what comes later has no turn', async (t) => {
+test('a closed thread starts no other: what it was at, what waits and what comes later has no turn', async (t) => {
   const thread = new ComputeThread<{ order: Order; text: string }, string>(ENTRY);
   const run = (text: string) => thread.run({ order: 'echo', text }, { account: 'a', size: 1, takesLong: false });
   await run('one');

@@ -77,7 +77,10 @@ test(
     t.like(judgement, { verdict: 'none', cause: null });
     t.regex(
       judgement.reason ?? '',
-      /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{3\d\d\}\[cd\]": simplify the pattern, or use fewer$/,
+      new RegExp(
+        '^The 50 ms of computing that a check has were over at text_body matches ' +
+          String.raw`"a\[ab\]\{3\d\d\}\[cd\]": simplify the pattern, or use fewer$`,
+      ),
     );
     t.is(conditions.length, 50);
   },
@@ -141,7 +144,7 @@ test('what failed before the budget was over decides', async (t) => {
   });
 });
 
-test('a preview shows what was judged before the budget was over, and goes on after a condition that failed', async (t) => {
+test('a preview shows what was judged before the budget was over, and goes on after a failed condition', async (t) => {
   const [first] = HOSTILE_ASSERTIONS;
   if (first === undefined) return t.fail();
   const { judgement, conditions } = await judgeAnswer(
@@ -161,7 +164,7 @@ test('a preview shows what was judged before the budget was over, and goes on af
   t.regex(conditions[2]?.reason ?? '', /were over at text_body matches/);
 });
 
-test('who was over budget is not judged again so soon, unless the monitor has changed, or fails for another reason', async (t) => {
+test('who was over budget is not judged again soon, unless the monitor changed or fails otherwise', async (t) => {
   const { judge: by, close: end } = openJudge();
   t.teardown(() => end());
   t.true((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).isOverBudget);

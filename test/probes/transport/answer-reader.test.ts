@@ -26,7 +26,7 @@ test('bytes that are expected in hex end the wait as soon as they have come, spl
   );
 });
 
-test('an answer in single bytes is searched through twice its greatest length at the most, and collected whole', (t) => {
+test('an answer in single bytes is searched through at most twice its greatest length, and collected whole', (t) => {
   let searched = 0;
   const reader = new TcpAnswerReader({ expect: 'y', expectMode: 'regex' }, (_pattern, text) => {
     searched += text.length;

@@ -318,12 +318,12 @@ test('an open AWS event is as bad as its newest words, for every service that it
 function rss(title: string, ...items: [title: string, date: string][]): string {
   const entries = items.map(
     ([name, date]) =>
-      `<item><title><![CDATA[${name}]]></title><link>http://status.aws.amazon.com/</link><pubDate>${date}</pubDate><guid ` +
-      'isPermaLink="false">x</guid><description><![CDATA[Words & <b>more</b>]]></description></item>',
+      `<item><title><![CDATA[${name}]]></title><link>http://status.aws.amazon.com/</link><pubDate>${date}</pubDate>` +
+      '<guid isPermaLink="false">x</guid><description><![CDATA[Words & <b>more</b>]]></description></item>',
   );
   return (
-    `<?xml version="1.0" encoding="UTF-8"?>\n<rss ` +
-    `version="2.0"><channel><title>${title}</title><link>http://status.aws.amazon.com/</link><ttl>5</ttl>${entries.join('')}</channel></rss>`
+    `<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>${title}</title>` +
+    `<link>http://status.aws.amazon.com/</link><ttl>5</ttl>${entries.join('')}</channel></rss>`
   );
 }
 

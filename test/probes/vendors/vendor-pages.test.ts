@@ -21,7 +21,8 @@ async function read(id: string, components: string[] = []) {
 }
 
 const AWS_FEED = (title: string) =>
-  `<rss version="2.0"><channel><title>Status</title><item><title>${title}</title><pubDate>${new Date().toUTCString()}</pubDate></item></channel></rss>`;
+  '<rss version="2.0"><channel><title>Status</title>' +
+  `<item><title>${title}</title><pubDate>${new Date().toUTCString()}</pubDate></item></channel></rss>`;
 
 test.serial("the feeds of the watched components stand in for AWS' events", async (t) => {
   nock('https://health.aws.amazon.com').get('/public/currentevents').reply(500);

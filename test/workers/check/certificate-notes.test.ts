@@ -135,7 +135,7 @@ test('a certificate without a subject goes by the host of its monitor', async (t
   );
 });
 
-test('a certificate is noted whether or not somebody wants to be warned of it, and nothing where there is none', async (t) => {
+test('a certificate is noted whether or not anybody wants to be warned, and nothing where there is none', async (t) => {
   const { notes, stored } = openNotes();
   notes.note({ check: checkOf(1, { warnDays: 0 }), agentNo: 7, observation: observed(1) });
   notes.note({ check: checkOf(2, { target: 'http://shop.example/' }), agentNo: 7, observation: observed(1) });

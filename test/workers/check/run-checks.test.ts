@@ -86,7 +86,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
   return { check, submitted, completed, crashed };
 }
 
-test('every monitor of the phase is probed at its own moment inside it, and the results leave in one batch', async (t) => {
+test('every monitor of the phase is probed at its own moment in it, and the results leave in one batch', async (t) => {
   const { check, submitted, completed } = checkerAt(PHASE_MS - 300);
   const outcome = await check(PLACE, PHASE_MS);
   t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
@@ -131,7 +131,7 @@ test('failures keep their phases, good results those of their first tick in ten 
   t.deepEqual(await keptAt(slotMs + 60_000, 503), [phases, phases, phases]);
 });
 
-test('the answer goes along with a failure that can be the first of its source, and with no other result', async (t) => {
+test('the answer goes with a failure that can be the first of its source, and with no other result', async (t) => {
   const votes = [null, 'degraded', 'down'] as const;
   const listDueChecks = () => Promise.resolve(votes.map((badVote, index) => ({ ...dueCheck(index + 1), badVote })));
   const answersTo = async (status: number) => {
@@ -164,7 +164,7 @@ test('a tick that comes when the next one is nearer is dropped without a probe',
   t.deepEqual(submitted, []);
 });
 
-test('a tick that runs again after a crash measures the same due times, so that its results are stored once', async (t) => {
+test('a tick that runs again after a crash measures the same due times, so its results are stored once', async (t) => {
   const first = checkerAt(PHASE_MS - 300);
   const second = checkerAt(PHASE_MS + 700);
   await first.check(PLACE, PHASE_MS);
@@ -208,7 +208,7 @@ test('a result that may be news takes its batch along at once, where others woul
   t.deepEqual(sizes, [2]);
 });
 
-test('urgent batches keep their distance: the first leaves at once, what comes on its heels leaves together', async (t) => {
+test('urgent batches keep their distance: the first leaves at once, what comes soon after together', async (t) => {
   const sizes: number[] = [];
   const batcher = createResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),

@@ -118,7 +118,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('a trial is held back by the guard as a check is, is made for nobody who has gone, and is given up in time', async (t) => {
+test('a trial is held back by the guard like a check, made for nobody who left, and given up in time', async (t) => {
   const runtime = await openTestRuntime(t);
   let hits = 0;
   const { port } = await startHttpServer(t, (_request, response) => {

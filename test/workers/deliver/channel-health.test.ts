@@ -29,7 +29,7 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-test('a failed delivery shows at its channel, one that arrives takes it away, and nothing is switched off', async (t) => {
+test('a failed delivery shows at its channel, one that arrives clears it, and nothing is switched off', async (t) => {
   const { channelId, tenantId, note, fail } = await prepare();
   await note({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
   await fail(1, START_MS + 5000);
@@ -55,7 +55,7 @@ test('a failed delivery shows at its channel, one that arrives takes it away, an
   });
 });
 
-test('who disables a failing webhook and enables it again still reads what was wrong, until something has arrived', async (t) => {
+test('who disables and re-enables a failing webhook still reads what was wrong, until something arrives', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(2, START_MS);
   for (const enabled of [false, true]) await updateChannel(database, { tenantId, id: channelId }, { enabled });

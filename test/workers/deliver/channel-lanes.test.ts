@@ -193,7 +193,7 @@ test('a lane that has to wait goes on as soon as the attempt it waits for is ove
   t.deepEqual(begun, ['dlv_1', 'dlv_2']);
 });
 
-test('a lane that has to wait does not keep what comes meanwhile and need not wait, nor are claims asked without end', async (t) => {
+test('a lane that must wait does not hold up what need not, nor are claims asked without end', async (t) => {
   const answers: (() => void)[] = [];
   const { lanes, outbox, begun, asked } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
   outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });

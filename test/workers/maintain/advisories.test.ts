@@ -160,7 +160,7 @@ test('a wider warning says what it had not said, and a narrower one nothing agai
   t.is(await round(NOW_MS), 0);
 });
 
-test('an https monitor with warn_days is warned of its domain and its certificate, without a change of state', async (t) => {
+test('an https monitor with warn_days is warned of domain and certificate, without a change of state', async (t) => {
   const { runtime, round, said } = await openOffice(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], HTTPS);
@@ -207,7 +207,7 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
   t.is(await round(NOW_MS), 0);
 });
 
-test('what is long ago or was said before the expiry warns nobody of an expiry that may have been put off', async (t) => {
+test('what is long ago or said before the expiry warns nobody of an expiry that may have been put off', async (t) => {
   const { runtime, round } = await openOffice(t);
   await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + DAY_MS / 2, nowMs: NOW_MS });

@@ -26,7 +26,8 @@ type Office = {
 /** Looking at ourselves, as the sweep does: reports wait for it. */
 async function noteSweep({ database }: TestRuntime, atMs: number): Promise<void> {
   await database.pool.query(
-    `INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1) ON CONFLICT (name) DO UPDATE SET at = $1`,
+    `INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1)
+     ON CONFLICT (name) DO UPDATE SET at = $1`,
     [atMs],
   );
 }
@@ -112,7 +113,7 @@ async function toldTo(runtime: TestRuntime): Promise<{ channel_id: string; messa
   ).rows;
 }
 
-test('a report of the week and one of the month are made when they have ended, once, and not a second before', async (t) => {
+test('reports of the week and the month are made when those have ended, once, and not a second before', async (t) => {
   const { make, made } = await openOffice(t, { days: 2 });
   t.is(await make(MONDAY_MS - 1), 0);
   t.is(await make(MONDAY_MS + 40_000), 2);
@@ -137,7 +138,7 @@ test('the period in which the tenant came has a report, those before it have non
   ]);
 });
 
-test('after a standstill everything is made up, the oldest first, but no more than 13 months and 53 weeks', async (t) => {
+test('after a standstill all is made up, the oldest first, but no more than 13 months and 53 weeks', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 800 });
   t.is(await make(MONDAY_MS + 9 * DAY_MS), 13 + 53);
   const order = await runtime.database.pool.query<{ period_end: number }>('SELECT period_end FROM reports ORDER BY id');
@@ -266,7 +267,7 @@ test('of what is made up after a standstill only the newest week and the newest 
   );
 });
 
-test('after a standstill no report is made before the sweep has found it: it would lack the gap for ever', async (t) => {
+test('after a standstill no report is made before the sweep has found it: it would never have the gap', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 9 });
   const restartedMs = MONDAY_MS + 2 * DAY_MS;
   const stoppedMs = MONDAY_MS - DAY_MS;

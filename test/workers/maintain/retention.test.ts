@@ -109,7 +109,7 @@ test("an entry of the audit log goes after 400 days, to the second, whoever's it
   }
 });
 
-test('an invitation goes 30 days after it was past, taken up or not; one that is good or newly past stays', async (t) => {
+test('an invitation goes 30 days after it was past, taken up or not; a good or newly past one stays', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId } = runtime;
   const kept = 30 * 86_400;

@@ -61,7 +61,7 @@ test('sums of times that no integer can hold are exact in hours, in days and in 
   t.deepEqual(await meanOf(2, MIDNIGHT, MIDNIGHT + DAY_MS), [1, 7, 3]);
 });
 
-test('a source that cannot be rolled up is set aside and tried again later and later, while all others go on', async (t) => {
+test('a source that cannot be rolled up is set aside and tried again later and later; the others go on', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const registry = new Registry();
@@ -120,7 +120,7 @@ test('a source that cannot be rolled up is set aside and tried again later and l
   );
 });
 
-test('an hour that cannot be made again for a late result holds up neither the other late hours nor the next one', async (t) => {
+test('an hour that cannot be remade for a late result holds up neither other late hours nor the next', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], MIDNIGHT);
@@ -185,7 +185,7 @@ test('how far roll-ups are behind is true before the first run, while runs fail,
   t.true((await lagHours()) >= 9, 'whichever process made the last run');
 });
 
-test('single results that are past their time wait a week for roll-ups that fail altogether, and no longer', async (t) => {
+test('single results past their time wait a week for roll-ups that fail altogether, and no longer', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const startMs = MIDNIGHT - 100 * DAY_MS;

@@ -19,7 +19,7 @@ function upAt(atMs: number): SeenCheck {
   return { monitorNo: 1, agentNo: 1, atMs, verdict: 'up', latencyMs: 20, phases: null };
 }
 
-test('the first run begins with the oldest day of which there are results, and goes on to the newest hour that is over', async (t) => {
+test('the first run begins with the oldest day with results, and goes on to the newest full hour', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const oldestMs = MIDNIGHT - 40 * DAY_MS;
@@ -48,7 +48,7 @@ test('the first run begins with the oldest day of which there are results, and g
   );
 });
 
-test('after days away a run works for a while and the next one goes on; meanwhile the rest is counted from results', async (t) => {
+test('after days away a run works a while and the next goes on; meanwhile results count for the rest', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const lags: number[] = [];

@@ -32,7 +32,7 @@ test.before(async () => {
 });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a stop ends what is under way, and what is left goes to another process at once`, async (t) => {
+  test(`${backend.name}: a stop ends what is under way, and the rest goes to another process at once`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const receiver = await startHeldReceiver(t);
     const attempts = await addDeliveries(runtime, { count: 10, url: receiver.url, dueAtMs: runtime.now() });
@@ -64,7 +64,7 @@ for (const backend of listQueueBackends()) {
     t.true(arrivedAtMs >= dueAtMs, `${arrivedAtMs - dueAtMs} ms`);
   });
 
-  test(`${backend.name}: deliveries whose jobs were lost are found by reconcile, all of a channel by one job`, async (t) => {
+  test(`${backend.name}: deliveries whose jobs were lost are found by reconcile, a channel's by one job`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const receiver = await startHeldReceiver(t);
     receiver.release();

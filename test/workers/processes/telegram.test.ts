@@ -20,7 +20,10 @@ test(
     const [greeting = ''] = await until(() => telegram.messagesTo(ADA).length > 0 && telegram.messagesTo(ADA));
     t.regex(
       greeting,
-      /<b>Connected to Spotcheck<\/b>\nAlerts of all monitors arrive here, through the channel Phone\. Write \/\u2060?stop to end them\./,
+      new RegExp(
+        String.raw`<b>Connected to Spotcheck</b>\nAlerts of all monitors arrive here, through the channel Phone\. ` +
+          String.raw`Write /\u2060?stop to end them\.`,
+      ),
     );
     t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
     t.like(
@@ -234,7 +237,7 @@ test("another program that asks in the bot's name is told in the log", async (t)
   t.is((await stranger).status, 200);
 });
 
-test('with a public https address Telegram is given a webhook whose path and header are secrets of the installation', async (t) => {
+test('with a public https address Telegram gets a webhook whose path and header are our secrets', async (t) => {
   const { telegram, runtime } = await prepare(t, { publicUrl: 'https://spotcheck.example' });
   const webhook = await until(() => telegram.webhook);
   const [path] = runtime.database.secrets.derive('telegram:webhook-path');
