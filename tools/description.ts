@@ -1,8 +1,28 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { descriptionJson } from './description-json.ts';
+import { randomUUID } from 'node:crypto';
+import { glob, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { descriptionJson } from '../api/description-json.ts';
+import { descriptionFile } from '../api/description.ts';
+import { apiTypes } from './api-types.ts';
 
+/** Makes of api/openapi.yaml what programs read and what the type check does; neither is kept in git. */
 const api = new URL('../api/', import.meta.url);
-await writeFile(
-  new URL('openapi.generated.json', api),
-  descriptionJson(await readFile(new URL('openapi.yaml', api), 'utf8')),
-);
+const yaml = await readFile(new URL('openapi.yaml', api), 'utf8');
+const json = descriptionJson(yaml);
+const made = descriptionFile(yaml);
+const types = apiTypes(JSON.parse(json));
+await put(made, json);
+await put('schema.generated.ts', `// Made from openapi.yaml by npm run prepare; do not edit.\n\n${types}`);
+for await (const name of glob('openapi.generated*.json', { cwd: api }))
+  if (name !== made) await rm(new URL(name, api), { force: true });
+
+/** In one step for who reads it, so that several may make it at a time; what is there already is not written again. */
+async function put(name: string, content: string): Promise<void> {
+  if ((await readFile(new URL(name, api), 'utf8').catch(() => null)) === content) return;
+  const temporary = new URL(`${name}.${randomUUID()}`, api);
+  try {
+    await writeFile(temporary, content);
+    await rename(temporary, new URL(name, api));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}

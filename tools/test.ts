@@ -28,7 +28,8 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 async function runTests(interrupted: AbortSignal): Promise<Tally> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    // Once, before every service that a test starts does so by itself.
+    // Once, before every process that a test starts does so by itself.
+    await import('./description.ts');
     await prepareConsole(print);
     const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
     // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself when

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import anyTest, { type TestFn } from 'ava';
 import { METHODS, readDescription } from '../../api/description.ts';
 import { ROUTES } from '../../api/routes.ts';
-import { descriptionJson } from '../../tools/description-json.ts';
 import { withApiServer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -19,23 +16,6 @@ const EVENTS = [
   'agent.online',
   'advisory.domain_expiry',
 ];
-
-test('the generated types were made from the description as it is now', async (t) => {
-  const yaml = await readFile(new URL('../../api/openapi.yaml', import.meta.url));
-  const types = await readFile(new URL('../../api/schema.generated.ts', import.meta.url), 'utf8');
-  t.true(
-    types.includes(`openapi.yaml sha256 ${createHash('sha256').update(yaml).digest('hex')}\n`),
-    'run npm run openapi:types',
-  );
-});
-
-test('what programs read is the description as it is now', async (t) => {
-  const yaml = await readFile(new URL('../../api/openapi.yaml', import.meta.url), 'utf8');
-  t.true(
-    (await readFile(new URL('../../api/openapi.generated.json', import.meta.url), 'utf8')) === descriptionJson(yaml),
-    'run node tools/description.ts',
-  );
-});
 
 test('every described operation below /v1 is routed where the description says', async (t) => {
   const { paths } = await readDescription();

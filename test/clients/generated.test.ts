@@ -59,7 +59,7 @@ const leftOut =
   missing.length > 0 ? `; no generator is installed here for ${missing.join(' and ')}, so those are left out` : '';
 const named = `${installed.map(([language]) => language).join(', ')}${leftOut}`;
 
-test('the types that openapi-typescript makes and openapi-fetch manage a monitor and a channel', async (t) => {
+test('our types of the API and openapi-fetch manage a monitor and a channel', async (t) => {
   await manageByFetch(t, await startAccess(t));
 });
 
