@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readSourceFiles, type SourceFile } from '../test/helpers/source-files.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const PRODUCTION =
+  /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|workers)\/(?!.*\.generated\.)/;
+
+const WIDTH = 120;
+const SMALL_LINES = 40;
+
+/** Words that once meant something in this code only, as they stand in names. docs/glossary.md has the field's. */
+const PRIVATE_WORDS = new Set(
+  (
+    'phase phases look looks looker asked trial trials place places told tell tells telling tellings teller news ' +
+    'sight sights seen standing standings unheard doubtful pointless hurried turns gate hall house door doors deed ' +
+    'book crew world worlds happening happenings spell spells nobody somebody whoever'
+  ).split(' '),
+);
+const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
+const STRING = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
+
+type Count = { what: string; count: number; aim: number; worst?: readonly string[] };
+
+/** Counts how near the code is to what we want it to be, and prints a line for each aim. */
+const files = (await readSourceFiles(ROOT)).filter(({ path }) => !path.includes('.generated.'));
+const texts = new Map(
+  await Promise.all(
+    files.map(async ({ path }) => [path, (await readFile(join(ROOT, path), 'utf8')).split('\n')] as const),
+  ),
+);
+const production = files.filter(({ path }) => PRODUCTION.test(path));
+
+const counts: Count[] = [
+  { what: 'files of production code', count: production.length, aim: 620 },
+  { what: `lines over ${WIDTH} columns`, ...listed(files.flatMap(wideLines)), aim: 0 },
+  {
+    what: `files under ${SMALL_LINES} lines with one importer, outside console/pages`,
+    ...listed(production.filter(isCloset).map(({ path }) => path)),
+    aim: 0,
+  },
+  { what: 'casts of request bodies', ...listed(production.flatMap(bodyCasts)), aim: 0 },
+  { what: 'names with a private word', ...listed(privateNames(production)), aim: 0 },
+];
+for (const { what, count, aim, worst = [] } of counts) {
+  process.stdout.write(`${String(count).padStart(6)}  ${what} (aim: ${aim === 0 ? 'none' : `at most ${aim}`})\n`);
+  if (process.argv.includes('--list')) for (const line of worst) process.stdout.write(`        ${line}\n`);
+}
+
+function listed(worst: readonly string[]): Pick<Count, 'count' | 'worst'> {
+  return { count: worst.length, worst };
+}
+
+function wideLines({ path }: SourceFile): string[] {
+  const lines = texts.get(path) ?? [];
+  return lines.flatMap((line, index) => ([...line].length > WIDTH ? [`${path}:${index + 1}`] : []));
+}
+
+function isCloset({ path }: SourceFile): boolean {
+  if (path.startsWith('console/pages/') || (texts.get(path)?.length ?? 0) > SMALL_LINES) return false;
+  return production.filter(({ imports }) => imports.some((imported) => imported.path === path)).length === 1;
+}
+
+function bodyCasts({ path, code }: SourceFile): string[] {
+  return [...code.matchAll(/request\.body as /g)].map(() => path);
+}
+
+function privateNames(of: readonly SourceFile[]): string[] {
+  const names = new Set(of.flatMap(({ code }) => code.replaceAll(STRING, ' ').match(IDENTIFIER) ?? []));
+  return [...names]
+    .filter((name) => name.match(WORD)?.some((word) => PRIVATE_WORDS.has(word.toLowerCase())))
+    .toSorted();
+}
