@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readSourceFiles } from '../test/helpers/source-files.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
+
+/** What leads out of the process: a test that reaches any of it needs servers, other programs or a browser. */
+const OUTSIDE =
+  /^(?:node:(?:child_process|dgram|http|http2|https|net|tls|worker_threads)|bullmq|ioredis|nock|pg|playwright-core|sequelize)$/;
+
+/** Lists the test files that need nothing but this process, by what they import, directly or through other files. */
+async function listUnitTests(): Promise<string[]> {
+  const imports = new Map((await readSourceFiles(ROOT)).map((file) => [file.path, file.imports]));
+  const reach = new Map<string, boolean>();
+  const reachesOutside = (path: string): boolean => {
+    const known = reach.get(path);
+    if (known !== undefined) return known;
+    // Files that import each other are asked about once.
+    reach.set(path, false);
+    const isOutside = (imports.get(path) ?? [])
+      .filter(({ isType }) => !isType)
+      .some((one) => OUTSIDE.test(one.package ?? '') || (one.path !== null && reachesOutside(one.path)));
+    reach.set(path, isOutside);
+    return isOutside;
+  };
+  return [...imports.keys()].filter((path) => path.endsWith('.test.ts') && !reachesOutside(path)).toSorted();
+}
+
+/** Runs them without a server of any kind; what follows on the command line is ava's, such as `--watch`. */
+const child = spawn(process.execPath, [AVA, ...process.argv.slice(2), ...(await listUnitTests())], {
+  cwd: ROOT,
+  stdio: 'inherit',
+});
+const [status]: (number | null)[] = await once(child, 'exit');
+process.exitCode = status ?? 1;
