@@ -21,8 +21,11 @@ import { createResultBatcher } from './result-batcher.ts';
 import { createChecker, createLooker, type CompletedCheck } from './run-checks.ts';
 import { createTrialRunner } from './trials.ts';
 
-/** Ticks in hand at a time: they mostly wait for their probes' moments. */
-const JOBS_AT_ONCE = 300;
+/**
+ * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
+ * can hold: a tick that is not in hand has no place in the line.
+ */
+const JOBS_AT_ONCE = 10_000;
 
 /**
  * Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. Where as many wait

@@ -1,53 +1,80 @@
 import type { Hall } from './tick-line.ts';
 
-/** Lets so many pass at once; the others wait in order. Before it is a hall: `room` resolves when it is not full. */
-export type Gate = Hall & { pass: <Result>(work: () => Promise<Result>) => Promise<Result> };
+/**
+ * Lets a number of works run at a time. Of accounts with works that wait, the one with the fewest under way is next, so
+ * that an account whose targets answer slowly holds up its own checks alone. Before it is a hall: `room` resolves when
+ * it is not full.
+ */
+export type Gate = Hall & { pass: <Result>(account: string, work: () => Promise<Result>) => Promise<Result> };
 
 /**
  * `width` is how many are inside at a time, `perTurn` how many begin in one turn of the event loop: when more is due
  * than can be done, turns would otherwise take seconds, and everything that needs several of them, as fetching the next
- * job does, would come to a standstill. The hall is full when as many wait as are inside.
+ * job does, would come to a standstill.
  */
 export type GateSize = { width: number; perTurn: number };
 
 /**
- * Whoever waits knows who comes after: taking the first of an array costs as much as the array is long, and after an
- * outage that is everybody.
+ * An account counts towards a full hall with at most this share of the width: several must be behind before work for
+ * all is put off.
  */
-type Waiter = { pass: () => void; next: Waiter | null };
+const ACCOUNT_SHARE = 1 / 16;
 
-/** Makes a gate; nobody passes those who wait. */
+/** The hall is full with so many in any case, and never with fewer than twice the width: what waits takes memory. */
+const MOST_WAITING = 4000;
+
+/** An account that has works inside or waiting. */
+type Account = { inside: number; waiting: (() => void)[] };
+
+/** Makes a gate. Works of one account begin in the order in which they came. */
 export function createGate({ width, perTurn }: GateSize): Gate {
-  let first: Waiter | null = null;
-  let last: Waiter | null = null;
+  const share = Math.max(1, Math.floor(width * ACCOUNT_SHARE));
+  const most = Math.max(2 * width, MOST_WAITING);
+  const accounts = new Map<string, Account>();
+  /** In the order of their last turn. */
+  const queued = new Map<string, Account>();
   let inside = 0;
   let begun = 0;
   let waiting = 0;
+  /** Those that wait, of each account its share at most. */
+  let counted = 0;
   const onRoom: (() => void)[] = [];
 
-  const isFull = () => waiting >= width;
+  const isFull = () => counted >= width || waiting >= most;
   const hasRoom = () => inside < width && begun < perTurn;
-  const enter = () => {
+  const accountOf = (name: string): Account => {
+    const known = accounts.get(name) ?? { inside: 0, waiting: [] };
+    accounts.set(name, known);
+    return known;
+  };
+  const enter = (account: Account) => {
+    account.inside += 1;
     inside += 1;
     begun += 1;
     if (begun === 1) setImmediate(beginTurn);
   };
-  const queueUp = (pass: () => void) => {
-    const waiter: Waiter = { pass, next: null };
-    if (last === null) first = waiter;
-    else last.next = waiter;
-    last = waiter;
+  const queueUp = (name: string, pass: () => void) => {
+    const account = accountOf(name);
+    account.waiting.push(pass);
+    queued.set(name, account);
     waiting += 1;
+    if (account.waiting.length <= share) counted += 1;
+  };
+  const takeNext = () => {
+    let next: [string, Account] | null = null;
+    for (const entry of queued) if (next === null || entry[1].inside < next[1].inside) next = entry;
+    if (next === null) return;
+    const [name, account] = next;
+    if (account.waiting.length <= share) counted -= 1;
+    waiting -= 1;
+    const pass = account.waiting.shift();
+    queued.delete(name);
+    if (account.waiting.length > 0) queued.set(name, account);
+    enter(account);
+    pass?.();
   };
   const letIn = () => {
-    while (first !== null && hasRoom()) {
-      const { pass, next }: Waiter = first;
-      first = next;
-      if (next === null) last = null;
-      waiting -= 1;
-      enter();
-      pass();
-    }
+    while (waiting > 0 && hasRoom()) takeNext();
     if (isFull()) return;
     for (const tell of onRoom.splice(0)) tell();
   };
@@ -59,13 +86,16 @@ export function createGate({ width, perTurn }: GateSize): Gate {
   return {
     isFull,
     room: () => (isFull() ? new Promise((resolve) => onRoom.push(resolve)) : Promise.resolve()),
-    async pass(work) {
-      if (first === null && hasRoom()) enter();
-      else await new Promise<void>(queueUp);
+    async pass(name, work) {
+      if (waiting === 0 && hasRoom()) enter(accountOf(name));
+      else await new Promise<void>((resolve) => queueUp(name, resolve));
       try {
         return await work();
       } finally {
+        const account = accountOf(name);
+        account.inside -= 1;
         inside -= 1;
+        if (account.inside === 0 && account.waiting.length === 0) accounts.delete(name);
         letIn();
       }
     },

@@ -70,6 +70,7 @@ export function createChecker(
 ): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
   const { gate, listDueChecks, now, onBehind } = dependencies;
   const line = createTickLine(gate);
+  const waiting: WaitingChecks = new Map();
   return async (place, phaseBeginsAtMs) => {
     const reportLateness = (beganAtMs: number) => {
       if (now() - beganAtMs >= place.intervalSeconds * 1000) onBehind?.(place.agentNo);
@@ -80,7 +81,7 @@ export function createChecker(
       const due = await listDueChecks(place);
       return {
         passedOver: tick.passedOver * due.length,
-        outcomes: due.map((check) => keepTick(check, { place, tick }, dependencies)),
+        outcomes: due.map((check) => keepTick(check, { place, tick, waiting }, dependencies)),
       };
     });
     if (begun === null) {
@@ -121,15 +122,18 @@ export function createLooker(
  */
 type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
+/** Checks that wait at the gate, by agent and monitor. */
+type WaitingChecks = Map<string, Due>;
+
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
 /**
- * Null when the tick came so late that the next one is nearer. One that waited in the line is run at once: those who
- * come after it wait there too.
+ * Null when the tick came so late that the next one is nearer, or the check before still waits at the gate: that one is
+ * then made for this tick. One that waited in the line is run at once: those who come after it wait there too.
  */
 async function keepTick(
   check: DueCheck,
-  { place, tick }: { place: SchedulePhase; tick: Tick },
+  { place, tick, waiting }: { place: SchedulePhase; tick: Tick; waiting: WaitingChecks },
   dependencies: CheckerDependencies,
 ): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = place;
@@ -139,15 +143,31 @@ async function keepTick(
     : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
-  return await runCheck({ check, agentNo, dueAtMs, intervalSeconds }, dependencies);
+  const due: Due = { check, agentNo, dueAtMs, intervalSeconds };
+  const key = `${agentNo} ${check.monitorNo}`;
+  const before = waiting.get(key);
+  if (before !== undefined) {
+    if (dueAtMs > before.dueAtMs) Object.assign(before, due);
+    dependencies.onBehind?.(agentNo);
+    return null;
+  }
+  waiting.set(key, due);
+  return await runCheck(due, dependencies, () => waiting.delete(key));
 }
 
-async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
+async function runCheck(
+  due: Due,
+  dependencies: Omit<CheckerDependencies, 'listDueChecks'>,
+  onBegin?: () => void,
+): Promise<CheckedOutcome> {
   const {
     startedAtMs,
     observation,
     judgement: measured,
-  } = await dependencies.gate.pass(() => holdingBodies(() => measure(due.check, dependencies)));
+  } = await dependencies.gate.pass(due.check.tenantId, () => {
+    onBegin?.();
+    return holdingBodies(() => measure(due.check, dependencies));
+  });
   const { check, agentNo, dueAtMs, intervalSeconds } = due;
   const { selfCheck } = dependencies;
   const judgement =

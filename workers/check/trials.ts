@@ -29,9 +29,8 @@ export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJ
   return async ({ trialId, tenantId, sealedTarget, untilMs }) => {
     if (now() >= untilMs) return null;
     const target = openTrialTarget(database, trialId, sealedTarget);
-    const outcome = await gate.pass(() =>
-      holdingBodies(() => probeOnce({ target, account: tenantId ?? PREVIEWS }, dependencies)),
-    );
+    const account = tenantId ?? PREVIEWS;
+    const outcome = await gate.pass(account, () => holdingBodies(() => probeOnce({ target, account }, dependencies)));
     return { sealedOutcome: sealTrialOutcome(database, trialId, outcome) };
   };
 }

@@ -9,7 +9,7 @@ test(
     const entered: number[] = [];
     const works = Array.from({ length: 6 }, () => Promise.withResolvers<number>());
     const all = works.map(({ promise }, number) =>
-      gate.pass(() => {
+      gate.pass('one', () => {
         entered.push(number);
         return promise;
       }),
@@ -28,7 +28,7 @@ test(
     for (const number of [3, 4, 5]) await leave(number);
     t.deepEqual(entered, [0, 1, 2, 3, 4, 5]);
     await t.throwsAsync(async () => await all[1], { message: 'It failed' });
-    t.is(await gate.pass(() => Promise.resolve('after all of them')), 'after all of them');
+    t.is(await gate.pass('one', () => Promise.resolve('after all of them')), 'after all of them');
   },
 );
 
@@ -36,7 +36,7 @@ test('so many begin in one turn of the event loop, the others in the turns after
   const gate = createGate({ width: 10, perTurn: 2 });
   let turn = 0;
   const begunIn: number[] = [];
-  const all = Array.from({ length: 5 }, () => gate.pass(() => Promise.resolve(begunIn.push(turn))));
+  const all = Array.from({ length: 5 }, () => gate.pass('one', () => Promise.resolve(begunIn.push(turn))));
   const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
   for (turn = 1; turn <= 4; turn += 1) await nextTurn();
   await Promise.all(all);
@@ -46,10 +46,10 @@ test('so many begin in one turn of the event loop, the others in the turns after
   );
 });
 
-test('there is room while fewer wait than can be inside, and who asked for it hears when there is', async (t) => {
+test('the hall is full when works of as many accounts wait as can be inside, and who asked hears when it is not', async (t) => {
   const gate = createGate({ width: 2, perTurn: 10 });
   const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
-  const all = works.map(({ promise }) => gate.pass(() => promise));
+  const all = works.map(({ promise }, number) => gate.pass(`account ${number}`, () => promise));
   t.true(gate.isFull());
   let hasRoom = false;
   const room = gate.room().then(() => (hasRoom = true));
@@ -61,4 +61,46 @@ test('there is room while fewer wait than can be inside, and who asked for it he
   await gate.room();
   for (const { resolve } of works) resolve();
   await Promise.all(all);
+});
+
+test('the account with the fewest inside is next, and one account alone does not fill the hall', async (t) => {
+  const gate = createGate({ width: 2, perTurn: 100 });
+  const entered: string[] = [];
+  const begin = (account: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const done = gate.pass(account, () => {
+      entered.push(account);
+      return promise;
+    });
+    return async () => {
+      resolve();
+      await done;
+    };
+  };
+  const slow = Array.from({ length: 40 }, () => begin('slow'));
+  t.false(gate.isFull());
+  const quick = [begin('quick'), begin('quick')];
+  t.deepEqual(entered, ['slow', 'slow']);
+  await slow[0]?.();
+  t.deepEqual(entered.slice(2), ['quick']);
+  await quick[0]?.();
+  t.deepEqual(entered.slice(2), ['quick', 'quick'], 'a place that a quick one leaves is not lost to a slow one');
+  await quick[1]?.();
+  t.deepEqual(entered.slice(4), ['slow']);
+  for (const end of slow) await end();
+  t.is(entered.filter((account) => account === 'slow').length, 40);
+});
+
+test('one account alone puts reading off with some thousand works that wait', async (t) => {
+  const gate = createGate({ width: 1, perTurn: 1 });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wide = createGate({ width: 32, perTurn: 10_000 });
+  const all = Array.from({ length: 32 + 4000 }, () => wide.pass('one', () => promise));
+  t.true(wide.isFull());
+  const first = gate.pass('one', () => promise);
+  const second = gate.pass('one', () => promise);
+  t.true(gate.isFull(), 'where one has the whole width, one that waits is enough');
+  resolve();
+  await Promise.all([...all, first, second]);
+  t.false(wide.isFull());
 });

@@ -313,3 +313,20 @@ test(
     ]);
   },
 );
+
+test('a check that still waits when its next one is due is made once, for the later time', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const width = 32;
+  const gate = createGate({ width, perTurn: 1000 });
+  const held = Array.from({ length: width }, () => gate.pass('another account', () => release.promise));
+  let behind = 0;
+  const { check, submitted } = checkerAt(PHASE_MS - 300, { gate, onBehind: () => void (behind += 1) });
+  const first = check(PLACE, PHASE_MS);
+  t.like(await check(PLACE, PHASE_MS + 60_000), { checks: 0, dropped: 3 });
+  t.is(behind, 3);
+  release.resolve();
+  await Promise.all(held);
+  t.like(await first, { checks: 3, dropped: 0 });
+  const ticks = submitted.flat().map(({ dueAtMs }) => Math.floor((dueAtMs - PHASE_MS) / 60_000));
+  t.deepEqual(ticks, [1, 1, 1]);
+});
