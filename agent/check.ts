@@ -1,6 +1,7 @@
 import { discountStall } from '../core/own-stall.ts';
 import { seenAnswerOf } from '../core/seen-answer.ts';
 import type { Judgement } from '../core/verdict.ts';
+import { holdingBodies, OutOfBodyMemory } from '../net/body-budget.ts';
 import type { Judge } from '../probes/judging/judge.ts';
 import type { Probe } from '../probes/probe.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
@@ -37,9 +38,12 @@ export function createCheck({
     if (target === null)
       return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
-      const { result: observation, ownTime } = await watchStalls(() => probe(target));
       // All monitors are one customer's: here each has a share of its own.
-      const judged = await judge({ target, observation, account: monitorId, check: assignment.identity });
+      const { observation, ownTime, judged } = await holdingBodies(monitorId, async () => {
+        const { result, ...seen } = await watchStalls(() => probe(target));
+        const of = { target, observation: result, account: monitorId, check: assignment.identity };
+        return { ...seen, observation: result, judged: await judge(of) };
+      });
       const measured = discountStall(judged.judgement, observation, ownTime);
       const judgement =
         selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
@@ -52,14 +56,10 @@ export function createCheck({
         answer: isFailure ? seenAnswerOf({ target, observation }) : null,
       };
     } catch (error) {
-      onCrash(assignment, error);
-      return {
-        monitorId,
-        startedAtMs,
-        observation: null,
-        judgement: noVote('The check could not be run here'),
-        answer: null,
-      };
+      const isShort = error instanceof OutOfBodyMemory;
+      if (!isShort) onCrash(assignment, error);
+      const judgement = noVote(isShort ? error.message : 'The check could not be run here');
+      return { monitorId, startedAtMs, observation: null, judgement, answer: null };
     }
   };
 }

@@ -48,7 +48,7 @@ const MAX_REASON_CHARACTERS = 300;
 
 /** Opens the way to the service. Certificates are verified, and the token never follows a redirect. */
 export function openServiceClient({ serviceUrl, token, version, now }: ServiceClientOptions): ServiceClient {
-  const send = createHttpClient({ allowPrivateNetwork: true });
+  const send = createHttpClient({ allowPrivateNetwork: true, purpose: 'agent' });
   const isSecure = serviceUrl.toLowerCase().startsWith('https:');
   const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 4 });
   const post = (path: string, { body, headers }: { body: string; headers: Record<string, string> }) =>

@@ -6,6 +6,9 @@ export const FREE_BODY_BYTES = 64 * 1024;
 /** Bytes beyond that which all bodies of a process hold together (D-322). */
 const SHARED_BODY_BYTES = 128 * 1024 * 1024;
 
+/** Of what others leave, an account with several bodies has this part (D-395): some is left for whoever comes next. */
+const PART_OF_AN_ACCOUNT = 1 / 4;
+
 /** What one body holds. */
 export type BodyCharge = {
   /** Takes more bytes; false where none are left, even after others were given up. */
@@ -15,7 +18,8 @@ export type BodyCharge = {
   release: () => void;
 };
 
-export type BodyBudget = { open: (giveUp: () => void) => BodyCharge; heldBytes: () => number };
+/** `account` is whose body it is. */
+export type BodyBudget = { open: (account: string, giveUp: () => void) => BodyCharge; heldBytes: () => number };
 
 /**
  * Says that a body was given up because bodies of other exchanges had all the memory, which is no fact about the
@@ -27,43 +31,66 @@ export class OutOfBodyMemory extends Error {
   }
 }
 
+/** One body; `account` is whose it is. */
+type Holder = { account: string; bytes: number; giveUp: () => void };
+
 /**
- * Makes a budget of bytes for bodies. Where it is used up, the bodies that have been coming in for longest are given up
- * until there is room: an answer that drips holds its memory until its deadline, an honest one is through in a moment
- * and must not wait for it.
+ * Makes a budget of bytes for bodies, in which each account has a share while it has several. Where the share or all
+ * is used up, bodies that still come in are given up until there is room: those of the account that holds the most, and
+ * of these the ones that have been coming in for longest. An answer that drips holds its memory until its deadline, an
+ * honest one is through in a moment and must not wait for it.
  */
 export function createBodyBudget(mostBytes: number): BodyBudget {
-  type Holder = { bytes: number; giveUp: () => void };
   /** Those that are still coming in, in the order in which they began. */
   const coming = new Set<Holder>();
+  const heldByAccount = new Map<string, number>();
   let held = 0;
 
+  const heldBy = (account: string): number => heldByAccount.get(account) ?? 0;
+  const hold = (holder: Holder, bytes: number): void => {
+    holder.bytes += bytes;
+    held += bytes;
+    const left = heldBy(holder.account) + bytes;
+    if (left === 0) heldByAccount.delete(holder.account);
+    else heldByAccount.set(holder.account, left);
+  };
   const release = (holder: Holder): void => {
     coming.delete(holder);
-    held -= holder.bytes;
-    holder.bytes = 0;
+    hold(holder, -holder.bytes);
   };
-  const makeRoom = (bytes: number, asking: Holder): boolean => {
-    for (const holder of coming) {
-      if (held + bytes <= mostBytes) break;
-      if (holder === asking || holder.bytes === 0) continue;
+  const makeRoom = (hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean => {
+    while (!hasRoom()) {
+      let first: Holder | null = null;
+      for (const holder of coming) {
+        if (holder.bytes === 0 || !mayGo(holder)) continue;
+        if (first === null || heldBy(holder.account) > heldBy(first.account)) first = holder;
+      }
+      if (first === null) return false;
       // At once, and not when its reader comes to it: else more would be given up than is asked for.
-      release(holder);
-      holder.giveUp();
+      release(first);
+      first.giveUp();
     }
-    return held + bytes <= mostBytes;
+    return true;
   };
   return {
     heldBytes: () => held,
-    open(giveUp) {
-      const holder: Holder = { bytes: 0, giveUp };
+    open(account, giveUp) {
+      const holder: Holder = { account, bytes: 0, giveUp };
       coming.add(holder);
       return {
         take(bytes) {
-          if (held + bytes > mostBytes && !makeRoom(bytes, holder)) return false;
-          holder.bytes += bytes;
-          held += bytes;
-          return true;
+          const isWithinShare = () => {
+            const own = heldBy(account);
+            return own === holder.bytes || own + bytes <= (mostBytes - (held - own)) * PART_OF_AN_ACCOUNT;
+          };
+          const hasRoom =
+            makeRoom(isWithinShare, (other) => other !== holder && other.account === account) &&
+            makeRoom(
+              () => held + bytes <= mostBytes,
+              (other) => other !== holder,
+            );
+          if (hasRoom) hold(holder, bytes);
+          return hasRoom;
         },
         complete: () => void coming.delete(holder),
         release: () => release(holder),
@@ -75,19 +102,25 @@ export function createBodyBudget(mostBytes: number): BodyBudget {
 /** The one of this process. */
 export const bodyBudget = createBodyBudget(SHARED_BODY_BYTES);
 
-const scopes = new AsyncLocalStorage<BodyCharge[]>();
+/** Work that looks at bodies: whose it is, and what they hold until it ends. */
+export type BodyScope = { account: string; charges: BodyCharge[] };
 
-/** Runs work that looks at whole bodies after they came: what its exchanges keep stays counted until it ends. */
-export async function holdingBodies<Result>(work: () => Promise<Result>): Promise<Result> {
-  const charges: BodyCharge[] = [];
+const scopes = new AsyncLocalStorage<BodyScope>();
+
+/**
+ * Runs work of an account that looks at whole bodies after they came: they count as the account's, and what its
+ * exchanges keep stays counted until it ends.
+ */
+export async function holdingBodies<Result>(account: string, work: () => Promise<Result>): Promise<Result> {
+  const scope: BodyScope = { account, charges: [] };
   try {
-    return await scopes.run(charges, work);
+    return await scopes.run(scope, work);
   } finally {
-    for (const charge of charges) charge.release();
+    for (const charge of scope.charges) charge.release();
   }
 }
 
-/** What is released when the work ends that is under way here; undefined where there is none. */
-export function bodyScope(): BodyCharge[] | undefined {
+/** The scope of the work that is under way here; undefined where there is none. */
+export function bodyScope(): BodyScope | undefined {
   return scopes.getStore();
 }

@@ -8,7 +8,7 @@ import http, {
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { bodyBudget, bodyScope, OutOfBodyMemory, type BodyCharge } from './body-budget.ts';
+import { bodyBudget, bodyScope, OutOfBodyMemory, type BodyScope } from './body-budget.ts';
 import {
   explainVerification,
   fetchCertificate,
@@ -106,16 +106,27 @@ const MAX_INFORMATIONAL = 100;
 /** How long a glimpse of a body waits for it, in milliseconds: most come with the head. */
 const GLIMPSE_MS = 300;
 
+/** `purpose`: what serves no single account, whose bodies have one share of memory, whoever caused the request. */
+export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
+
+/** Whose bodies are that neither serve a purpose nor belong to work of an account. */
+const NOBODY = 'nobody';
+
 /** Opens the one door to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
-export function createHttpClient(guard: { allowPrivateNetwork: boolean }): HttpClient {
-  const findDestination = createDestinations(guard);
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const findDestination = createDestinations(options);
   return (request) =>
     new Promise((resolve, reject) => {
-      new RunningExchange({ request, resolve, reject }).start(findDestination(request.url));
+      const scope = bodyScope();
+      const account = options.purpose ?? scope?.account ?? NOBODY;
+      new RunningExchange({ request, scope, account, resolve, reject }).start(findDestination(request.url));
     });
 }
 
-type Settlement = { request: HttpRequest; resolve: (exchange: HttpExchange) => void; reject: (error: Error) => void };
+type Settlement = { resolve: (exchange: HttpExchange) => void; reject: (error: Error) => void };
+
+/** `account` is whose its body is. */
+type ExchangeStart = Settlement & { request: HttpRequest; scope: BodyScope | undefined; account: string };
 
 class RunningExchange {
   readonly #request: HttpRequest;
@@ -126,7 +137,8 @@ class RunningExchange {
   #isSettled = false;
   #certificate: Certificate | null = null;
   /** Where the body stays counted once it is complete; undefined where nobody looks at it for long. */
-  readonly #scope: BodyCharge[] | undefined;
+  readonly #scope: BodyScope | undefined;
+  readonly #account: string;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
   /** What has come of an answer whose body is being read. */
@@ -136,11 +148,12 @@ class RunningExchange {
    */
   #failure: Failure | null = null;
 
-  constructor({ request, resolve, reject }: Settlement) {
+  constructor({ request, scope, account, resolve, reject }: ExchangeStart) {
     this.#request = request;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#scope = request.keepsBody === true ? bodyScope() : undefined;
+    this.#scope = request.keepsBody === true ? scope : undefined;
+    this.#account = account;
     this.#timeline = new Timeline(request.url.protocol === 'https:');
   }
 
@@ -215,13 +228,13 @@ class RunningExchange {
     const { socket } = response;
     this.#markAnswer(socket);
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
-    const charge = bodyBudget.open(coming.giveUp);
+    const charge = bodyBudget.open(this.#account, coming.giveUp);
     this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
     const body = await coming.ended;
     this.#timeline.markBodyEnd();
     charge.complete();
     if (this.#scope === undefined || this.#isSettled || typeof body === 'string') charge.release();
-    else this.#scope.push(charge);
+    else this.#scope.charges.push(charge);
     if (body === 'out_of_memory') this.#rejectWith(new OutOfBodyMemory());
     else if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
     else this.#answer(response, body);

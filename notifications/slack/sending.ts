@@ -15,7 +15,10 @@ export function openSlackSending(options: {
 }): SlackSending {
   const { allowPrivateNetwork, apiUrl, deadlineMs } = options;
   return {
-    http: createHttpClient({ allowPrivateNetwork: allowPrivateNetwork || isOverridden(apiUrl) }),
+    http: createHttpClient({
+      allowPrivateNetwork: allowPrivateNetwork || isOverridden(apiUrl),
+      purpose: 'notifications',
+    }),
     apiUrl,
     deadlineMs,
     now: Date.now,

@@ -15,7 +15,9 @@ export function openTelegramBot({
   botToken,
   apiUrl,
 }: Pick<TelegramSettings, 'botToken' | 'apiUrl'>): TelegramBot | null {
-  return botToken === null ? null : { token: botToken, apiUrl, http: createHttpClient({ allowPrivateNetwork: true }) };
+  return botToken === null
+    ? null
+    : { token: botToken, apiUrl, http: createHttpClient({ allowPrivateNetwork: true, purpose: 'notifications' }) };
 }
 
 /** What sends to Telegram chats, each attempt within `deadlineMs`; null without a bot. */

@@ -8,5 +8,10 @@ import type { WebhookSending } from './attempt.ts';
  */
 export function openWebhookSending(options: { allowPrivateNetwork: boolean; deadlineMs: number }): WebhookSending {
   const { allowPrivateNetwork, deadlineMs } = options;
-  return { http: createHttpClient({ allowPrivateNetwork }), agent: createWebhookAgent(), deadlineMs, now: Date.now };
+  return {
+    http: createHttpClient({ allowPrivateNetwork, purpose: 'notifications' }),
+    agent: createWebhookAgent(),
+    deadlineMs,
+    now: Date.now,
+  };
 }

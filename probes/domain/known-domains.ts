@@ -59,7 +59,13 @@ export function openKnownDomains({
     askInTurn,
     now,
   });
-  const lookUp = createLookUp({ http: createHttpClient({ allowPrivateNetwork }), store, askInTurn, askWhois, now });
+  const lookUp = createLookUp({
+    http: createHttpClient({ allowPrivateNetwork, purpose: 'registries' }),
+    store,
+    askInTurn,
+    askWhois,
+    now,
+  });
   return shareLookUps({ store, lookUp, now });
 }
 

@@ -23,10 +23,10 @@ const WITH_THREAD = 4;
 
 /**
  * What may wait for the thread: as many jobs as checks are under way at a time, for a process that is behind reads no
- * more of them; and so many characters.
+ * more of them; and so many bytes.
  */
 const MOST_WAITING = 2000;
-const MOST_WAITING_CHARACTERS = 128 * 1024 * 1024;
+const MOST_WAITING_BYTES = 128 * 1024 * 1024;
 
 /**
  * A job that is known to take long lets others go before it until they have computed for so long, in milliseconds of
@@ -54,7 +54,7 @@ export class ComputeThread<Task, Result> {
   readonly #entry: URL;
   readonly #queued = new FairQueue<Job<Task, Result>>({
     mostJobs: MOST_WAITING,
-    mostCharacters: MOST_WAITING_CHARACTERS,
+    mostBytes: MOST_WAITING_BYTES,
     now: () => performance.now(),
   });
   #worker: Worker | null = null;

@@ -1,16 +1,16 @@
 /**
- * Whose a piece of work is, how much memory it holds while it waits, in characters, and whether work of its kind is
- * known to take long.
+ * Whose a piece of work is, the bytes of memory that it holds while it waits, and whether work of its kind is known to
+ * take long.
  */
-export type Demand = { account: string; size: number; takesLong: boolean };
+export type Demand = { account: string; bytes: number; takesLong: boolean };
 
 type Waiting<Job> = Demand & { job: Job; queuedAtMs: number };
 type Used = { ms: number; atMs: number };
 
 export type FairQueueOptions = {
-  /** What may wait at most: jobs, and characters that they hold. */
+  /** What may wait at most: jobs, and bytes that they hold. */
   mostJobs: number;
-  mostCharacters: number;
+  mostBytes: number;
   /** A clock in milliseconds that only goes forward. */
   now: () => number;
 };
@@ -31,7 +31,7 @@ export class FairQueue<Job> {
   readonly #options: FairQueueOptions;
   readonly #used = new Map<string, Used>();
   #waiting: Waiting<Job>[] = [];
-  #characters = 0;
+  #bytes = 0;
   /** Computing time that was charged so far, in milliseconds: what a job waits for at most is counted in it. */
   #chargedMs = 0;
 
@@ -40,11 +40,11 @@ export class FairQueue<Job> {
   }
 
   /** Returns the jobs that have to go for it, itself perhaps among them. */
-  add(job: Job, { account, size, takesLong }: Demand): Job[] {
-    this.#waiting.push({ job, account, size, takesLong, queuedAtMs: this.#chargedMs });
-    this.#characters += size;
+  add(job: Job, { account, bytes, takesLong }: Demand): Job[] {
+    this.#waiting.push({ job, account, bytes, takesLong, queuedAtMs: this.#chargedMs });
+    this.#bytes += bytes;
     const turnedAway: Job[] = [];
-    while (this.#waiting.length > this.#options.mostJobs || this.#characters > this.#options.mostCharacters) {
+    while (this.#waiting.length > this.#options.mostJobs || this.#bytes > this.#options.mostBytes) {
       turnedAway.push(this.#remove(this.#furthestBack()));
     }
     return turnedAway;
@@ -68,7 +68,7 @@ export class FairQueue<Job> {
     const overdue = this.#waiting.filter(isOverdue);
     if (overdue.length === 0) return [];
     this.#waiting = this.#waiting.filter((waiting) => !isOverdue(waiting));
-    for (const { size } of overdue) this.#characters -= size;
+    for (const { bytes } of overdue) this.#bytes -= bytes;
     return overdue.map(({ job }) => job);
   }
 
@@ -109,7 +109,7 @@ export class FairQueue<Job> {
   #remove(index: number): Job {
     const [waiting] = this.#waiting.splice(index, 1);
     if (waiting === undefined) throw new RangeError(`Nothing waits at ${index}`);
-    this.#characters -= waiting.size;
+    this.#bytes -= waiting.bytes;
     return waiting.job;
   }
 }

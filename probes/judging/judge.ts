@@ -35,6 +35,9 @@ const LONGEST_REST_MS = 30_000;
  */
 const REST_FOR_EACH_MS = 500;
 
+/** What an observation holds besides a body: the head of an answer is the most of it, at one byte a character. */
+const MOST_BYTES_BESIDE_BODY = 64 * 1024;
+
 /** Monitors that are remembered to take long. */
 const MOST_SLOW = 10_000;
 
@@ -76,7 +79,7 @@ export function openJudge(): OpenJudge {
       if (known !== undefined && performance.now() < known.untilMs) return unjudged(notJudgedAgainYet(known.judgement));
       const computed = await thread.run(taskOf(target, observation), {
         account,
-        size: sizeOf(observation),
+        bytes: mostBytesOf(observation),
         takesLong: known !== undefined,
       });
       if (computed === null) return unjudged(CROWDED_OUT);
@@ -100,6 +103,8 @@ function taskOf(target: CheckTarget, observation: Observation): JudgingTask {
   };
 }
 
-function sizeOf(observation: Observation): number {
-  return observation.type === 'http' && observation.outcome === 'answered' ? (observation.body?.length ?? 0) : 1024;
+/** What an observation holds at the most while it waits: V8 may keep each character of a body in two bytes. */
+function mostBytesOf(observation: Observation): number {
+  const hasBody = observation.type === 'http' && observation.outcome === 'answered';
+  return MOST_BYTES_BESIDE_BODY + (hasBody ? 2 * (observation.body?.length ?? 0) : 0);
 }

@@ -25,7 +25,7 @@ export function createDocumentParser(): DocumentParser {
     if (body.length <= ON_THE_LOOP_BYTES) return parseVendorDocument(body, document, nowMs);
     const computed = await thread.run(
       { body, document, nowMs },
-      { account: new URL(document.url).host, size: body.length, takesLong: true },
+      { account: new URL(document.url).host, bytes: body.length, takesLong: true },
     );
     return computed?.result ?? TOO_BUSY;
   };

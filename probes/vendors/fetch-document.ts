@@ -33,7 +33,7 @@ const SENDS_AWAY = new Set([429, 503]);
 
 /** Makes the function that asks for documents, through the guard unless private networks are allowed (D-30). */
 export function createDocumentFetch(environment: { allowPrivateNetwork: boolean }): FetchDocument {
-  const send = createHttpClient(environment);
+  const send = createHttpClient({ ...environment, purpose: 'vendors' });
   return async (url, known) => {
     const startedAtMs = performance.now();
     let hop = new URL(url);

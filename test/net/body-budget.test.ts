@@ -21,7 +21,7 @@ test(
   (t) => {
     const budget = createBodyBudget(100);
     const givenUp: string[] = [];
-    const open = (name: string) => budget.open(() => void givenUp.push(name));
+    const open = (name: string) => budget.open(`account of ${name}`, () => void givenUp.push(name));
     const [complete, old, young] = [open('complete'), open('old'), open('young')];
     t.true(complete.take(30));
     complete.complete();
@@ -37,6 +37,34 @@ test(
     t.is(budget.heldBytes(), 0);
   },
 );
+
+test('an account with several bodies has a quarter of what others leave, one body it has as long as there is room', (t) => {
+  const budget = createBodyBudget(160);
+  const givenUp: string[] = [];
+  const open = (account: string, name: string) => budget.open(account, () => void givenUp.push(name));
+  const take = (account: string, name: string, bytes: number) => {
+    const charge = open(account, name);
+    const isTaken = charge.take(bytes);
+    return { ...charge, isTaken };
+  };
+  const judged = Array.from({ length: 6 }, (_, no) => {
+    const body = take('greedy', `judged ${no}`, 10);
+    body.complete();
+    return body.isTaken;
+  });
+  t.deepEqual(judged, [true, true, true, true, false, false]);
+  t.deepEqual(givenUp, []);
+  t.true(take('honest', 'one', 15).isTaken);
+  t.true(take('honest', 'two', 15).isTaken);
+  t.deepEqual(givenUp, []);
+  t.true(take('honest', 'three', 15).isTaken);
+  t.deepEqual(givenUp, ['one']);
+  t.true(take('single', 'large', 90).isTaken);
+  t.is(budget.heldBytes(), 160);
+  t.true(take('late', 'small', 10).isTaken);
+  t.deepEqual(givenUp, ['one', 'large']);
+  t.is(budget.heldBytes(), 80);
+});
 
 /** Answers with so many bytes, and then nothing more where it is asked to hang. */
 async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
@@ -62,8 +90,8 @@ test.serial(
         deadlineMs,
         bodyLimit: () => MIB,
       } satisfies HttpRequest);
-    const drips = Array.from({ length: 200 }, () =>
-      ask(`drip/${MIB - 1}`, 60_000).then(
+    const drips = Array.from({ length: 200 }, (_, no) =>
+      holdingBodies(`ten_${no}`, () => ask(`drip/${MIB - 1}`, 60_000)).then(
         ({ outcome }) => outcome,
         (error: unknown) => error,
       ),
@@ -85,7 +113,7 @@ test.serial(
     const { port } = await startBodies(t);
     const probe = createHttpProbe({ allowPrivateNetwork: true });
     await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
-    await holdingBodies(async () => {
+    await holdingBodies('ten_1', async () => {
       const observation = await probe(
         httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }),
       );
@@ -100,3 +128,33 @@ test.serial(
     t.is(bodyBudget.heldBytes(), 0);
   },
 );
+
+test.serial('an account whose bodies wait to be judged leaves room for those of others, and is told why', async (t) => {
+  const { port } = await startBodies(t);
+  const probe = createHttpProbe({ allowPrivateNetwork: true });
+  const target = httpTarget({
+    target: `http://127.0.0.1:${port}/whole/${MIB}`,
+    bodyMatch: 'x',
+    timeoutMs: 60_000,
+  });
+  await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
+  const { promise: isJudged, resolve: judge } = Promise.withResolvers<void>();
+  let read = 0;
+  const watch = (account: string) =>
+    holdingBodies(account, async () => {
+      const { outcome } = await probe(target).finally(() => (read += 1));
+      await isJudged;
+      return outcome;
+    }).catch((error: unknown) => error);
+  const greedy = Array.from({ length: 200 }, () => watch('greedy'));
+  await until(() => read === 200, { timeoutMs: 60_000 });
+  t.true(bodyBudget.heldBytes() <= MOST / 4);
+  const others = ['one', 'two', 'three'].map((account) => watch(account));
+  await until(() => read === 203, { timeoutMs: 60_000 });
+  judge();
+  t.deepEqual(await Promise.all(others), ['answered', 'answered', 'answered']);
+  const ends = await Promise.all(greedy);
+  t.true(ends.some((end) => end instanceof OutOfBodyMemory));
+  t.true(ends.filter((end) => end === 'answered').length >= 32);
+  t.is(bodyBudget.heldBytes(), 0);
+});

@@ -166,7 +166,7 @@ async function runCheck(
     judgement: measured,
   } = await dependencies.gate.pass(due.check.tenantId, () => {
     onBegin?.();
-    return holdingBodies(() => measure(due.check, dependencies));
+    return holdingBodies(due.check.tenantId, () => measure(due.check, dependencies));
   });
   const { check, agentNo, dueAtMs, intervalSeconds } = due;
   const { selfCheck } = dependencies;

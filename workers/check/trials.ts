@@ -17,7 +17,7 @@ export type TrialDependencies = Pick<CheckerDependencies, 'probe' | 'judge' | 'w
 
 const NOT_RUN: Judgement = { verdict: 'none', cause: null, reason: 'The check could not be run here' };
 
-/** Whose computing time previews of an older `web` use, which does not say for whom they are. */
+/** Whose computing time and memory previews of an older `web` use, which does not say for whom they are. */
 const PREVIEWS = 'previews';
 
 /**
@@ -30,7 +30,9 @@ export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJ
     if (now() >= untilMs) return null;
     const target = openTrialTarget(database, trialId, sealedTarget);
     const account = tenantId ?? PREVIEWS;
-    const outcome = await gate.pass(account, () => holdingBodies(() => probeOnce({ target, account }, dependencies)));
+    const outcome = await gate.pass(account, () =>
+      holdingBodies(account, () => probeOnce({ target, account }, dependencies)),
+    );
     return { sealedOutcome: sealTrialOutcome(database, trialId, outcome) };
   };
 }

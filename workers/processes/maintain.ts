@@ -92,7 +92,7 @@ function openChores(
   { rdapBootstrapUrl, knowDomain, signal }: ChoreTools,
 ): Record<Chore, () => Promise<object>> {
   // The operator has chosen this one address (D-30); the guard is for what others name.
-  const http = createHttpClient({ allowPrivateNetwork: true });
+  const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'chores' });
   return {
     reconcile: () => reconcile(runtime),
     sweep: () => sweep(runtime),

@@ -3,7 +3,7 @@ import { listVendorDocuments } from '../../../core/vendor/document.ts';
 import { findVendorPage } from '../../../core/vendor/page.ts';
 import { claimDomain } from '../../../models/domains.ts';
 import { createVendorDocumentStore } from '../../../models/vendor-pages.ts';
-import { bodyBudget, OutOfBodyMemory } from '../../../net/body-budget.ts';
+import { bodyBudget, holdingBodies, OutOfBodyMemory } from '../../../net/body-budget.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { openJudge } from '../../../probes/judging/judge.ts';
 import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
@@ -191,18 +191,24 @@ const probes: Walker = async (t) => {
     (_request, response) => void response.writeHead(200).write(Buffer.alloc(MIB - 1, 'x')),
   );
   const send = createHttpClient({ allowPrivateNetwork: true });
-  const ask = () =>
-    send({
-      url: new URL(`http://127.0.0.1:${port}/`),
-      method: 'GET',
-      headers: {},
-      deadlineMs: 60_000,
-      bodyLimit: () => MIB,
-    }).then(
+  const ask = (account: string) =>
+    holdingBodies(account, () =>
+      send({
+        url: new URL(`http://127.0.0.1:${port}/`),
+        method: 'GET',
+        headers: {},
+        deadlineMs: 60_000,
+        bodyLimit: () => MIB,
+      }),
+    ).then(
       ({ outcome }) => outcome,
       (error: unknown) => error,
     );
-  t.true((await Promise.race(Array.from({ length: 160 }, ask))) instanceof OutOfBodyMemory);
+  const ofOne = Array.from({ length: 60 }, () => ask('ten_greedy'));
+  t.true((await Promise.race(ofOne)) instanceof OutOfBodyMemory);
+  t.true(bodyBudget.heldBytes() <= 32 * MIB);
+  const ofMany = Array.from({ length: 160 }, (_, no) => ask(`ten_${no}`));
+  t.true((await Promise.race(ofMany)) instanceof OutOfBodyMemory);
   t.true(bodyBudget.heldBytes() <= 128 * MIB);
 };
 

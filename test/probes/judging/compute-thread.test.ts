@@ -19,7 +19,7 @@ function openThread(t: { teardown: (end: () => Promise<void>) => void }) {
   const thread = new ComputeThread<{ order: Order; text: string }, string>(ENTRY);
   t.teardown(() => thread.close());
   return async (order: Order, text = '') =>
-    (await thread.run({ order, text }, { account: 'a', size: text.length, takesLong: false }))?.result ?? null;
+    (await thread.run({ order, text }, { account: 'a', bytes: text.length, takesLong: false }))?.result ?? null;
 }
 
 test('tasks are done one after the other, by a thread that sees nothing of the environment', async (t) => {
@@ -57,7 +57,7 @@ test('more than may wait is turned away at once', async (t) => {
 
 test('a closed thread starts no other: what it was at, what waits and what comes later has no turn', async (t) => {
   const thread = new ComputeThread<{ order: Order; text: string }, string>(ENTRY);
-  const run = (text: string) => thread.run({ order: 'echo', text }, { account: 'a', size: 1, takesLong: false });
+  const run = (text: string) => thread.run({ order: 'echo', text }, { account: 'a', bytes: 1, takesLong: false });
   await run('one');
   const under = ['two', 'three', 'four', 'five', 'six', 'seven'].map(run);
   await thread.close();

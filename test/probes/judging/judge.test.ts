@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import type { HttpAnswered } from '../../../core/http/observation.ts';
-import type { Judged } from '../../../core/judging.ts';
+import { CROWDED_OUT, type Judged } from '../../../core/judging.ts';
 import type { Assertion, CheckTarget } from '../../../core/monitor.ts';
 import type { Observation } from '../../../core/observation.ts';
 import { openJudge, type Judge } from '../../../probes/judging/judge.ts';
@@ -246,4 +246,18 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
     verdict: 'none',
     reason: 'The 50 ms of computing that a check has were over at its records: expect fewer of them',
   });
+});
+
+test('what waits to be judged is counted in bytes, of which a character of a body may have two', async (t) => {
+  const { judge: busy, close: closeBusy } = openJudge();
+  t.teardown(closeBusy);
+  const body = '\u3042'.repeat(1024 * 1024);
+  let crowdedOut = 0;
+  for (let no = 0; no < 100; no += 1)
+    void judgeAnswer(HOSTILE_ASSERTIONS, { body, by: busy }).then(
+      ({ judgement }) => (crowdedOut += Number(judgement === CROWDED_OUT)),
+    );
+  await turn();
+  // The thread has four of 2 MiB each, and 128 MiB wait.
+  t.true(crowdedOut >= 32);
 });

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Observation } from '../../../core/observation.ts';
 import type { DueCheck } from '../../../models/checks.ts';
+import { bodyScope } from '../../../net/body-budget.ts';
 import { openJudge } from '../../../probes/judging/judge.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { createGate } from '../../../workers/check/gate.ts';
@@ -103,6 +104,16 @@ test('every monitor of the phase is probed at its own moment in it, and the resu
     httpStatus: 200,
     latencyMs: 12,
   });
+});
+
+test("the bodies that a check reads count as its account's", async (t) => {
+  const accounts: unknown[] = [];
+  const probe = () => {
+    accounts.push(bodyScope()?.account);
+    return Promise.resolve(answered(200));
+  };
+  await checkerAt(PHASE_MS - 300, { probe }).check(PLACE, PHASE_MS);
+  t.deepEqual(accounts, ['ten_1', 'ten_1', 'ten_1']);
 });
 
 test('a probe that crashes is no vote, is told, and costs the others nothing', async (t) => {
