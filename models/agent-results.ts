@@ -14,6 +14,7 @@ export type ReportedMonitor = {
   timeoutMs: number;
   downAfterFailures: number;
   checksVersion: number;
+  createdAtMs: number;
   /**
    * The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null =
    * none.
@@ -35,6 +36,7 @@ type MonitorRow = {
   timeout_ms: number;
   down_after_failures: number;
   checks_version: number;
+  created_at: number;
   given_version: number | null;
   given_at: number | null;
   given_before: number | null;
@@ -51,7 +53,7 @@ export async function listReportedMonitors(
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
     text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds,
-        m.timeout_ms, m.down_after_failures, m.checks_version, s.given_version, s.given_at, s.given_before,
+        m.timeout_ms, m.down_after_failures, m.checks_version, m.created_at, s.given_version, s.given_at, s.given_before,
              c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
@@ -137,6 +139,7 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     timeoutMs: row.timeout_ms,
     downAfterFailures: row.down_after_failures,
     checksVersion: row.checks_version,
+    createdAtMs: row.created_at * 1000,
     givenVersion: row.given_version,
     givenAtMs: row.given_at,
     givenBefore: row.given_before,

@@ -3,7 +3,7 @@ import { Counter } from 'prom-client';
 import { findInability } from '../../core/agent/capability.ts';
 import { judgeReport } from '../../core/agent/judge-report.ts';
 import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
-import { sortByAge } from '../../core/agent/report-age.ts';
+import { isBeforeCreation, sortByAge } from '../../core/agent/report-age.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
 import { isRecord } from '../../core/monitor-input/checks.ts';
 import { cleanAnswer } from '../../core/seen-answer.ts';
@@ -35,7 +35,7 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
   return async (request, response) => {
     const agent = agentOf(response);
     const nowMs = now();
-    const { timely, future, tooOld } = sortByAge(accept(readIngest(request.body)), nowMs);
+    const { timely, future, tooOld: outdated } = sortByAge(accept(readIngest(request.body)), nowMs);
     const monitors =
       timely.length === 0
         ? new Map<string, ReportedMonitor>()
@@ -44,7 +44,8 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
       const monitor = monitors.get(report.monitorId);
       return monitor === undefined ? [] : [{ report, monitor }];
     });
-    const admitted = await limitResults(agent.no, assigned, nowMs);
+    const measured = assigned.filter(({ report, monitor }) => !isBeforeCreation(report, monitor.createdAtMs, nowMs));
+    const admitted = await limitResults(agent.no, measured, nowMs);
     const accepted = admitted.map(({ report, monitor }): AcceptedReport => ({
       report,
       monitor,
@@ -70,20 +71,20 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
     const dropped = {
       notAssigned: timely.length - assigned.length,
       future,
-      tooOld,
-      tooMany: assigned.length - admitted.length,
+      tooOld: outdated + assigned.length - measured.length,
+      tooMany: measured.length - admitted.length,
     };
     const outcomes = {
       accepted: accepted.length,
       not_assigned: dropped.notAssigned,
       future,
-      too_old: tooOld,
+      too_old: dropped.tooOld,
       too_many: dropped.tooMany,
     };
     for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
     const answer: IngestAnswer = {
       accepted: accepted.length,
-      dropped: dropped.notAssigned + future + tooOld + dropped.tooMany,
+      dropped: dropped.notAssigned + future + dropped.tooOld + dropped.tooMany,
       droppedBecause: dropped,
       recheck,
     };

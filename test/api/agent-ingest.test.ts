@@ -488,3 +488,29 @@ test('the certificate that an agent saw is kept once for an https monitor, and a
   await agent.post('ingest', { results: [seen(id, ts + 4, 1_700_000_000)] });
   t.like((await stored())[0], { target: 'https://shop.example' }, 'what it saw was the old target');
 });
+
+test('results of the time before a monitor was created are too old, but for a minute by which clocks may differ', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agent = await agentCaller(api, account);
+  const made = await account.owner('POST', '/v1/monitors', {
+    name: 'New',
+    target: 'https://shop.example',
+    agent_sources: [agent.id],
+  });
+  const monitorId = String(made.json['id']);
+  const { json: monitor } = await account.owner('GET', `/v1/monitors/${monitorId}`);
+  const createdAt = Number(monitor['created_at']);
+  const day = Array.from({ length: 500 }, (_, no) => createdAt - 61 - no * 170);
+  const results = [...day, createdAt - 59, createdAt].map((ts) => ({ monitorId, ok: true, ts }));
+  t.like((await agent.post('ingest', { results })).json, {
+    accepted: 2,
+    dropped: 500,
+    droppedBecause: { notAssigned: 0, future: 0, tooOld: 500, tooMany: 0 },
+  });
+  t.is(submittedBy(api, agent).length, 2);
+  // Our clock was ahead when it was made.
+  await api.database.pool.query('UPDATE monitors SET created_at = created_at + 86400 WHERE id = $1', [monitorId]);
+  const fresh = { monitorId, ok: true, ts: Math.floor(Date.now() / 1000) };
+  t.like((await agent.post('ingest', { results: [fresh] })).json, { accepted: 1 });
+});

@@ -19,7 +19,6 @@ async function storingAgent(api: ApiServer, monitor: object) {
   const id = await agent.watch(monitor);
   workOf(await agent.post('pull', { capabilities: ['http'] }));
   const { rows } = await database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE id = $1', [id]);
-  // Results of the time before there was a monitor are stored like any others.
   const stored = async () =>
     (
       await database.pool.query<{ count: number }>(
