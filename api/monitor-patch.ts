@@ -37,7 +37,8 @@ export async function patchMonitor(
 async function tryPatch(dependencies: HandlerDependencies, { caller, monitorId, body }: MonitorPatch, isLast: boolean) {
   const { database, now } = dependencies;
   const context = await loadMonitorContext(dependencies, { caller, monitorId, body, isNew: false });
-  return await updateMonitor(database, { tenantId: caller.tenantId, id: monitorId, nowMs: now() }, (current) => {
+  const key = { tenantId: caller.tenantId, id: monitorId, nowMs: now(), holdsLooks: true };
+  return await updateMonitor(database, key, (current) => {
     const page = findPageToPatch(body, current.monitor);
     if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) throw new VendorChanged();
     const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(current), context }));

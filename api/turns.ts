@@ -28,6 +28,13 @@ const TURNS = {
     seconds: MINUTE,
     what: 'checks of monitors of this account were asked for',
   },
+  /** Of one account: checks that begin before their tick because a monitor is new or was changed. */
+  look: {
+    counter: 'look',
+    points: 60,
+    seconds: MINUTE,
+    what: 'checks at once of monitors that are new or were changed',
+  },
   /** Of one account: a target that is given freely must not make this a scanner. */
   trial: READS,
   page: READS,

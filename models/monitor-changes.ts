@@ -22,14 +22,17 @@ import type { MonitorColumns } from './records/monitor.ts';
 import { placeMonitor } from './schedule.ts';
 import { inPoolTransaction, inTransaction, runWith, type Run } from './sql.ts';
 
+/**
+ * The monitor that is changed, and when. With `holdsLooks` the looks of the change are the caller's to plan once it is
+ * committed: else they are planned with it.
+ */
+export type ChangeKey = { tenantId: string; id: string; nowMs: number; holdsLooks?: boolean };
+
 /** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
-export type NewMonitor = {
-  id: string;
-  tenantId: string;
+export type NewMonitor = ChangeKey & {
   settings: MonitorSettings;
   secrets: MonitorSecrets;
   agentIds: readonly string[];
-  nowMs: number;
 };
 
 /** What a change of a monitor may set; an absent part stays. */
@@ -41,7 +44,7 @@ export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets
  */
 export async function createMonitor(
   database: Database,
-  { id, tenantId, settings, secrets, agentIds, nowMs }: NewMonitor,
+  { id, tenantId, settings, secrets, agentIds, nowMs, holdsLooks }: NewMonitor,
   limit: number | null,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inTransaction(database, async (transaction) => {
@@ -63,7 +66,7 @@ export async function createMonitor(
     const run = runWith(database, transaction);
     const monitor = monitorOf(record.get({ plain: true }));
     await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
-    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: true, nowMs }) };
+    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: true, nowMs, holdsLooks }) };
   });
 }
 
@@ -74,7 +77,7 @@ export async function createMonitor(
  */
 export async function updateMonitor(
   database: Database,
-  key: { tenantId: string; id: string; nowMs: number },
+  key: ChangeKey,
   decide: (current: WholeMonitor) => MonitorChange | Promise<MonitorChange>,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inPoolTransaction(database, async (run) => {
@@ -114,6 +117,7 @@ export async function updateMonitor(
         agentIds: change.agentIds,
         isNews: checksVersion > current.checksVersion,
         nowMs: key.nowMs,
+        holdsLooks: key.holdsLooks,
       }),
     };
   });
@@ -125,7 +129,7 @@ export async function updateMonitor(
  */
 export async function pauseMonitor(
   database: Database,
-  key: { tenantId: string; id: string; nowMs: number },
+  key: ChangeKey,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await setEnabled(database, key, false);
 }
@@ -136,7 +140,7 @@ export async function pauseMonitor(
  */
 export async function resumeMonitor(
   database: Database,
-  key: { tenantId: string; id: string; nowMs: number },
+  key: ChangeKey,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await setEnabled(database, key, true);
 }
@@ -197,7 +201,7 @@ async function forgetVendor(database: Database, { tenantId, id }: { tenantId: st
 
 async function setEnabled(
   database: Database,
-  key: { tenantId: string; id: string; nowMs: number },
+  key: ChangeKey,
   enabled: boolean,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inPoolTransaction(database, async (run) => {
@@ -225,7 +229,7 @@ async function setEnabled(
       { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) },
       run,
     );
-    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }) };
+    return { monitor, schedule: await place(run, { ...key, monitor, agentIds, isNews: enabled }) };
   });
 }
 
@@ -294,9 +298,18 @@ async function isAtLimit(
   return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
 }
 
-type Placed = { monitor: Monitor; agentIds: readonly string[]; isNews: boolean; nowMs: number };
+type Placed = {
+  monitor: Monitor;
+  agentIds: readonly string[];
+  isNews: boolean;
+  nowMs: number;
+  holdsLooks?: boolean | undefined;
+};
 
-async function place(run: Run, { monitor, agentIds, isNews, nowMs }: Placed): Promise<ScheduleChange> {
+async function place(
+  run: Run,
+  { monitor, agentIds, isNews, nowMs, holdsLooks = false }: Placed,
+): Promise<ScheduleChange> {
   await placeHeartbeat(run, monitor, nowMs);
   // What no agent checks has the service itself for its one source.
   const agents = isAgentChecked(monitor.type)
@@ -310,6 +323,7 @@ async function place(run: Run, { monitor, agentIds, isNews, nowMs }: Placed): Pr
     intervalSeconds: monitor.intervalSeconds,
     scheduled: isScheduled(monitor),
     isNews,
+    holdsLooks,
     nowMs,
   });
 }

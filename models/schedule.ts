@@ -6,7 +6,7 @@ import { runWith, type Run } from './sql.ts';
 /**
  * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isNews`: there is something
  * to be seen (the monitor is new or resumed, its checks are others), so that its agents look without waiting for their
- * next tick.
+ * next tick. `holdsLooks`: these looks are named in the change and not planned yet.
  */
 export type Placement = {
   monitorNo: number;
@@ -14,6 +14,7 @@ export type Placement = {
   intervalSeconds: number;
   scheduled: boolean;
   isNews: boolean;
+  holdsLooks?: boolean;
   nowMs: number;
 };
 
@@ -73,7 +74,7 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
                  look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at,
                    monitor_sources.look_at) END`,
       },
-      [monitorNo, agentNo, intervalSeconds, phase, looks ? placement.nowMs : null],
+      [monitorNo, agentNo, intervalSeconds, phase, looks && placement.holdsLooks !== true ? placement.nowMs : null],
     );
   }
   return withoutMoves(change);

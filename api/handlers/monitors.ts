@@ -6,7 +6,13 @@ import type { ScheduleChange } from '../../core/schedule.ts';
 import { listUnableSources } from '../../models/agent-work.ts';
 import { findAgent } from '../../models/agents.ts';
 import { createBatched } from '../../models/batched.ts';
-import { createMonitor, deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitor-changes.ts';
+import {
+  createMonitor,
+  deleteMonitor,
+  pauseMonitor,
+  resumeMonitor,
+  type ChangeKey,
+} from '../../models/monitor-changes.ts';
 import { findMonitor, findMonitors, listMonitors, type FoundMonitor, type MonitorKey } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
@@ -15,7 +21,7 @@ import { patchMonitor } from '../monitor-patch.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from '../presenters/monitor.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import { announceSchedule } from '../schedule-news.ts';
+import { announceMonitor, announceSchedule } from '../schedule-news.ts';
 import type { operations } from '../schema.generated.ts';
 
 type ListQuery = NonNullable<operations['listMonitors']['parameters']['query']>;
@@ -63,12 +69,12 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Request
     const { monitors } = PLAN_LIMITS[caller.plan];
     const stored = await createMonitor(
       database,
-      { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now() },
+      { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now(), holdsLooks: true },
       config.planCountLimits ? monitors : null,
     );
     if (stored === null)
       throw badRequest(`the ${caller.plan} plan allows at most ${monitors} monitors, and this account has them all`);
-    announceSchedule(dependencies, stored.schedule);
+    await announceMonitor(dependencies, stored);
     response.status(201).json(presentMonitorState(stored.monitor));
   };
 }
@@ -90,7 +96,7 @@ export function updateMonitorHandler(dependencies: HandlerDependencies): Request
     const id = idOf(request);
     const stored = await patchMonitor(dependencies, { caller: callerOf(response), monitorId: id, body: request.body });
     if (stored === null) throw notFound('monitor', id);
-    announceSchedule(dependencies, stored.schedule);
+    await announceMonitor(dependencies, stored);
     response.json(presentMonitorState(stored.monitor));
   };
 }
@@ -108,27 +114,27 @@ export function deleteMonitorHandler(dependencies: ApiDependencies): RequestHand
 }
 
 /** `POST /monitors/{id}/pause` */
-export function pauseMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+export function pauseMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
   return switchMonitor(dependencies, pauseMonitor);
 }
 
 /** `POST /monitors/{id}/resume` */
-export function resumeMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+export function resumeMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
   return switchMonitor(dependencies, resumeMonitor);
 }
 
 type Switch = (
   database: ApiDependencies['database'],
-  key: { tenantId: string; id: string; nowMs: number },
+  key: ChangeKey,
 ) => Promise<{ monitor: Monitor; schedule: ScheduleChange } | null>;
 
-function switchMonitor(dependencies: ApiDependencies, change: Switch): RequestHandler {
+function switchMonitor(dependencies: HandlerDependencies, change: Switch): RequestHandler {
   const { database, now } = dependencies;
   return async (request: Request, response: Response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const stored = await change(database, { ...key, nowMs: now() });
+    const stored = await change(database, { ...key, nowMs: now(), holdsLooks: true });
     if (stored === null) throw notFound('monitor', key.id);
-    announceSchedule(dependencies, stored.schedule);
+    await announceMonitor(dependencies, stored);
     const found = await findMonitor(database, key);
     // Deleted by someone else in the meantime: then this is what the caller will find too.
     if (found === null) throw notFound('monitor', key.id);

@@ -183,6 +183,31 @@ const checksAskedFor: Walker = async (t) => {
   t.is((await ask(ids[20])).status, 429);
 };
 
+const news: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const agentNos = 'SELECT count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no';
+  const waiting = () => numberOf(api, `${agentNos} WHERE m.tenant_id = $1 AND s.look_at IS NOT NULL`, [tenantId]);
+  const settle = () => api.database.pool.query('UPDATE monitor_sources SET look_at = NULL');
+  const id = await made(
+    owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/', interval_seconds: 86_400 }),
+  );
+  const looked: boolean[] = [];
+  for (let no = 0; no < 65; no += 1) {
+    await settle();
+    t.is((await owner('PATCH', `/v1/monitors/${id}`, { target: `https://shop${no}.example/` })).status, 200);
+    looked.push((await waiting()) > 0);
+  }
+  t.is(looked.filter(Boolean).length, 59);
+  t.deepEqual(looked.slice(59), [false, false, false, false, false, false]);
+  t.is((await owner('POST', `/v1/monitors/${id}/check`)).status, 429);
+  await owner('POST', `/v1/monitors/${id}/pause`);
+  t.is((await owner('POST', `/v1/monitors/${id}/resume`)).status, 200);
+  t.is(await waiting(), 0);
+  await made(owner('POST', '/v1/monitors', { name: 'y', target: 'https://other.example/', interval_seconds: 86_400 }));
+  t.is(await waiting(), 0);
+};
+
 const MIB = 1024 * 1024;
 
 const probes: Walker = async (t) => {
@@ -260,6 +285,7 @@ export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   'changes of state': changes,
   notes,
   'status pages': statusPages,
+  'checks of what is new': news,
   'checks asked for': checksAskedFor,
   probes,
   judging,
