@@ -60,11 +60,12 @@ export function createGate({ width, perTurn }: GateSize): Gate {
     waiting += 1;
     if (account.waiting.length <= share) counted += 1;
   };
-  const takeNext = () => {
-    let next: [string, Account] | null = null;
-    for (const entry of queued) if (next === null || entry[1].inside < next[1].inside) next = entry;
-    if (next === null) return;
-    const [name, account] = next;
+  const findNext = () => {
+    let next: [string, Account] | undefined;
+    for (const entry of queued) if (next === undefined || entry[1].inside < next[1].inside) next = entry;
+    return next;
+  };
+  const take = ([name, account]: [string, Account]) => {
     if (account.waiting.length <= share) counted -= 1;
     waiting -= 1;
     const pass = account.waiting.shift();
@@ -74,7 +75,11 @@ export function createGate({ width, perTurn }: GateSize): Gate {
     pass?.();
   };
   const letIn = () => {
-    while (waiting > 0 && hasRoom()) takeNext();
+    while (hasRoom()) {
+      const next = findNext();
+      if (next === undefined) break;
+      take(next);
+    }
     if (isFull()) return;
     for (const tell of onRoom.splice(0)) tell();
   };
