@@ -1,5 +1,5 @@
-import { agentOffsetMs, nextTickMs } from '../core/agent/phase.ts';
-import { planStart } from '../core/phases.ts';
+import { agentOffsetMs, nextTickMs } from '../core/agent/ticks.ts';
+import { planStart } from '../core/slots.ts';
 import type { Assignment } from './assignment.ts';
 import type { Wake } from './wake-up.ts';
 
@@ -14,7 +14,7 @@ export type ClockOptions = {
 
 /** Starts the probes of all assignments, each at its own ticks. Times are Unix milliseconds. */
 export type Clock = {
-  /** Takes over the complete list: what is new or changed is looked at at once, what is gone stops. */
+  /** Takes over the complete list: what is new or changed is checked at once, what is gone stops. */
   assign: (assignments: readonly Assignment[]) => void;
   /** One probe more at a moment, where that is ahead, before the monitor's next tick and beside no probe of it. */
   recheck: (monitorId: string, atMs: number) => void;
@@ -29,19 +29,19 @@ type Entry = {
   /** Where its ticks lie within the interval; it also stands for the monitor where moments are spread. */
   offsetMs: number;
   dueAtMs: number;
-  /** A probe outside the ticks: the first look, a recheck, a tick made up for; null for none. */
-  lookAtMs: number | null;
+  /** A probe outside the ticks: the first check, a recheck, a tick made up for; null for none. */
+  nextCheckAtMs: number | null;
   isBusy: boolean;
 };
 
-/** A tick that is nearer than this needs no look before it. */
+/** A tick that is nearer than this needs no check before it. */
 const NEAR_TICK_MS = 2000;
 
-/** First looks at many monitors follow one another at this distance, so that a start is no storm. */
-const FIRST_LOOKS_APART_MS = 20;
+/** First checks of many monitors follow one another at this distance, so that a start is no storm. */
+const FIRST_CHECKS_APART_MS = 20;
 
 /**
- * Timers run on while the wall clock is set, and stand still while the machine sleeps: the clock is looked at again
+ * Timers run on while the wall clock is set, and stand still while the machine sleeps: the clock is read again
  * after this at the latest.
  */
 const LONGEST_SLEEP_MS = 5000;
@@ -68,8 +68,8 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
     entry.isBusy = false;
     launchNext();
     if (isStopped && running === 0) idle.resolve();
-    // A look at changed work waits for the probe of the old.
-    if (entry.lookAtMs !== null) turn();
+    // A check of changed work waits for the probe of the old.
+    if (entry.nextCheckAtMs !== null) turn();
   };
 
   const launchNext = (): void => {
@@ -91,7 +91,7 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
       nextMs = Math.min(
         nextMs,
         entry.dueAtMs,
-        entry.isBusy ? Number.POSITIVE_INFINITY : (entry.lookAtMs ?? Number.POSITIVE_INFINITY),
+        entry.isBusy ? Number.POSITIVE_INFINITY : (entry.nextCheckAtMs ?? Number.POSITIVE_INFINITY),
       );
     }
     cancelWake = wake(Math.max(0, nextMs - nowMs), turn);
@@ -102,25 +102,25 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
       const nowMs = now();
       const wanted = new Set(assignments.map(({ monitorId }) => monitorId));
       for (const monitorId of entries.keys()) if (!wanted.has(monitorId)) entries.delete(monitorId);
-      let looks = 0;
+      let firstChecks = 0;
       for (const assignment of assignments) {
         const known = entries.get(assignment.monitorId);
         if (known?.assignment.identity === assignment.identity) continue;
         const offsetMs = agentOffsetMs(assignment);
         const dueAtMs = nextTickMs({ offsetMs, intervalSeconds: assignment.intervalSeconds }, nowMs);
-        const lookAtMs = dueAtMs - nowMs > NEAR_TICK_MS ? nowMs + looks * FIRST_LOOKS_APART_MS : null;
-        if (lookAtMs !== null) looks += 1;
+        const nextCheckAtMs = dueAtMs - nowMs > NEAR_TICK_MS ? nowMs + firstChecks * FIRST_CHECKS_APART_MS : null;
+        if (nextCheckAtMs !== null) firstChecks += 1;
         if (known === undefined)
-          entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, lookAtMs, isBusy: false });
-        else Object.assign(known, { assignment, offsetMs, dueAtMs, lookAtMs });
+          entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, nextCheckAtMs, isBusy: false });
+        else Object.assign(known, { assignment, offsetMs, dueAtMs, nextCheckAtMs });
       }
       turn();
     },
     recheck(monitorId, atMs) {
       const entry = entries.get(monitorId);
-      if (entry === undefined || entry.isBusy || entry.lookAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs)
+      if (entry === undefined || entry.isBusy || entry.nextCheckAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs)
         return;
-      entry.lookAtMs = atMs;
+      entry.nextCheckAtMs = atMs;
       turn();
     },
     isCurrent: (assignment) => entries.get(assignment.monitorId)?.assignment === assignment,
@@ -141,9 +141,9 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
 function takeDue(entry: Entry, nowMs: number): number | null {
   const tickMs = takeTick(entry, nowMs);
   if (entry.isBusy) return null;
-  const lookAtMs = entry.lookAtMs !== null && entry.lookAtMs <= nowMs ? entry.lookAtMs : null;
-  if (tickMs !== null || lookAtMs !== null) entry.lookAtMs = null;
-  return tickMs ?? lookAtMs;
+  const nextCheckAtMs = entry.nextCheckAtMs !== null && entry.nextCheckAtMs <= nowMs ? entry.nextCheckAtMs : null;
+  if (tickMs !== null || nextCheckAtMs !== null) entry.nextCheckAtMs = null;
+  return tickMs ?? nextCheckAtMs;
 }
 
 /**
@@ -159,6 +159,6 @@ function takeTick(entry: Entry, nowMs: number): number | null {
   entry.dueAtMs = nextTickMs({ offsetMs, intervalSeconds }, nowMs);
   const startAtMs = dueAtMs > nowMs ? null : planStart({ dueAtMs, intervalMs, monitorNo: offsetMs }, nowMs);
   if (startAtMs !== null && startAtMs <= nowMs) return dueAtMs;
-  entry.lookAtMs ??= startAtMs;
+  entry.nextCheckAtMs ??= startAtMs;
   return null;
 }

@@ -6,7 +6,7 @@ import {
 } from '../core/agent/wire.ts';
 import type { Observation } from '../core/observation.ts';
 import type { SeenAnswer } from '../core/seen-failure.ts';
-import type { Judgement, Phases } from '../core/verdict.ts';
+import type { Judgement, Timings } from '../core/verdict.ts';
 
 /**
  * One probe with the verdict on it; the observation is null where there was nothing to observe. `answer` is what may be
@@ -46,11 +46,11 @@ function detailOf(observation: Observation | null, nowMs: number): AgentResultDe
   switch (observation?.type) {
     case 'http':
       return {
-        timing: timingOf(observation.phases),
+        timing: timingOf(observation.timings),
         ...(observation.certificate && validityOf(observation.certificate.validTo, nowMs)),
       };
     case 'tcp':
-      return { timing: timingOf(observation.phases) };
+      return { timing: timingOf(observation.timings) };
     case 'udp':
       return observation.dnsMs === null ? null : { timing: { dnsMs: readable(observation.dnsMs) } };
     case 'icmp':
@@ -78,8 +78,8 @@ function validityOf(notAfter: number, nowMs: number): AgentResultDetail {
 }
 
 /** Steps that did not happen are left out. */
-function timingOf(phases: Phases): Record<string, number> {
-  const taken = Object.entries(phases).filter((entry): entry is [string, number] => entry[1] !== null);
+function timingOf(timings: Timings): Record<string, number> {
+  const taken = Object.entries(timings).filter((entry): entry is [string, number] => entry[1] !== null);
   return Object.fromEntries(taken.map(([name, ms]) => [name, readable(ms)]));
 }
 

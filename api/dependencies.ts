@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Channel } from '../core/channel.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
+import type { PreviewOutcome } from '../core/preview.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
-import type { TrialOutcome } from '../core/trial.ts';
 import type { VendorReading } from '../core/vendor/document.ts';
 import type { VendorPage } from '../core/vendor/page.ts';
 import type { Database } from '../models/database.ts';
@@ -16,8 +16,8 @@ import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
 import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
+import type { PreviewInput } from './preview-run.ts';
 import type { Throttle } from './session/throttle.ts';
-import type { TriedTarget } from './trial-run.ts';
 import type { Turns } from './turns.ts';
 import type { UnstoredPings } from './unstored-pings.ts';
 
@@ -52,7 +52,7 @@ export type ApiDependencies = {
    * Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered
    * within 30 s. Rejects while the queue is away.
    */
-  runTrial: (region: string, tried: TriedTarget) => Promise<TrialOutcome | null>;
+  runPreview: (region: string, preview: PreviewInput) => Promise<PreviewOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
   /**

@@ -13,8 +13,8 @@ export type ConnectionLimits = {
    * that we are just closing.
    */
   idleMs: number;
-  /** How often the first two are looked at. */
-  lookEveryMs: number;
+  /** How often connections are checked for the first two, in milliseconds. */
+  connectionCheckMs: number;
 };
 
 /**
@@ -26,7 +26,7 @@ const LIMITS: ConnectionLimits = {
   requestMs: 60_000,
   silenceMs: 60_000,
   idleMs: 75_000,
-  lookEveryMs: 2000,
+  connectionCheckMs: 2000,
 };
 
 /**
@@ -34,12 +34,12 @@ const LIMITS: ConnectionLimits = {
  * better answer than the server's bare one.
  */
 export function createLimitedServer(listener: RequestListener, limits = LIMITS): Server {
-  const { headersMs, requestMs, idleMs, lookEveryMs } = limits;
+  const { headersMs, requestMs, idleMs, connectionCheckMs } = limits;
   const options = {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: idleMs,
-    connectionsCheckingInterval: lookEveryMs,
+    connectionsCheckingInterval: connectionCheckMs,
     requireHostHeader: false,
   };
   const server = createServer(options, listener);

@@ -37,7 +37,7 @@ export async function patchMonitor(
 async function tryPatch(dependencies: HandlerDependencies, { caller, monitorId, body }: MonitorPatch, isLast: boolean) {
   const { database, now } = dependencies;
   const context = await loadMonitorContext(dependencies, { caller, monitorId, body, isNew: false });
-  const key = { tenantId: caller.tenantId, id: monitorId, nowMs: now(), holdsLooks: true };
+  const key = { tenantId: caller.tenantId, id: monitorId, nowMs: now(), holdsRechecks: true };
   return await updateMonitor(database, key, (current) => {
     const page = findPageToPatch(body, current.monitor);
     if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) throw new VendorChanged();

@@ -3,7 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import express, { type RequestHandler, type Router } from 'express';
 import { listCheckRegions } from '../models/agents.ts';
-import { listPhaseNames } from '../models/checks.ts';
+import { listNamesBySlot } from '../models/checks.ts';
 import type { Database } from '../models/database.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import type { CheckJob } from '../queues/payloads.ts';
@@ -11,7 +11,7 @@ import { QUEUE_BOARD_PATH } from './queue-board-login.ts';
 
 export type QueueBoardOptions = { database: Database; queues: JobQueues; now: () => number };
 
-/** Regions and the names of phases are read again after this long, in milliseconds. */
+/** Regions and the names of slots are read again after this long, in milliseconds. */
 const REFRESH_MS = 5000;
 
 /** Names of monitors shown with a job. */
@@ -23,7 +23,7 @@ const CONTENT_SECURITY_POLICY =
   "form-action 'self'";
 
 /**
- * Makes the board of every queue, on either backend. Check jobs say which monitors stand in their phase; what came of
+ * Makes the board of every queue, on either backend. Check jobs say which monitors stand in their slot; what came of
  * the last ticks is in their return values. Who may see it is decided in front of it.
  */
 export function createQueueBoard({ database, queues, now }: QueueBoardOptions): Router {
@@ -48,7 +48,7 @@ export function createQueueBoard({ database, queues, now }: QueueBoardOptions): 
     namesByAgent = new Map(
       await Promise.all(
         [...regions.keys()].map(
-          async (agentNo) => [agentNo, await listPhaseNames(database, agentNo, NAMES_PER_JOB)] as const,
+          async (agentNo) => [agentNo, await listNamesBySlot(database, agentNo, NAMES_PER_JOB)] as const,
         ),
       ),
     );

@@ -45,6 +45,7 @@ import {
 } from './handlers/monitors.ts';
 import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
 import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
+import { previewMonitorHandler } from './handlers/previews.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
 import {
   confirmTotpHandler,
@@ -63,7 +64,6 @@ import {
 import { signInHandler } from './handlers/sign-in.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
 import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './handlers/tokens.ts';
-import { tryMonitorHandler } from './handlers/trials.ts';
 import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
@@ -79,8 +79,8 @@ type Served = { path: string; handler: (dependencies: HandlerDependencies) => Re
 
 /**
  * What can change something says what the audit log calls that; null where nothing is stored that anybody could ask
- * about later (trials and tests), and for a region that is given up, which is recorded in the accounts that it watched
- * for.
+ * about later (previews and tests), and for a region that is given up, which is recorded in the accounts that it
+ * watched for.
  */
 type Route = Served &
   ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
@@ -122,7 +122,7 @@ export const ROUTES = {
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   retireRegion: { method: 'post', path: '/fleet/retirements', records: null, handler: retireRegionHandler },
-  tryMonitor: { method: 'post', path: '/trials', records: null, handler: tryMonitorHandler },
+  tryMonitor: { method: 'post', path: '/trials', records: null, handler: previewMonitorHandler },
   listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
   listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },
   watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },

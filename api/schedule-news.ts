@@ -1,6 +1,6 @@
 import type { Monitor } from '../core/monitor.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
-import { planLooks } from '../models/schedule.ts';
+import { scheduleRechecks } from '../models/schedule.ts';
 import { runWith } from '../models/sql.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from './dependencies.ts';
@@ -13,31 +13,31 @@ export function announceSchedule(
   { onScheduleChange, logger }: Pick<ApiDependencies, 'onScheduleChange' | 'logger'>,
   change: ScheduleChange,
 ): void {
-  if (change.occupied.length + change.emptied.length + change.looks.length === 0) return;
+  if (change.occupied.length + change.emptied.length + change.rechecks.length === 0) return;
   onScheduleChange(change).catch((error: unknown) => logger.warn({ err: error }, 'schedule.announcement_failed'));
 }
 
 /**
- * Plans the looks that a committed change of a monitor holds, where the account has turns left, and tells the queue of
- * the change. Without a turn the monitor is checked at its next tick (D-397). Never rejects: the change is stored.
+ * Plans the rechecks that a committed change of a monitor holds, where the account has turns left, and tells the queue
+ * of the change. Without a turn the monitor is checked at its next tick (D-397). Never rejects: the change is stored.
  */
 export async function announceMonitor(
   dependencies: HandlerDependencies,
   { monitor, schedule }: { monitor: Monitor; schedule: ScheduleChange },
 ): Promise<void> {
   const { database, logger, now } = dependencies;
-  const planned = schedule.looks.map((agentNo) => ({ monitorNo: monitor.no, agentNo, atMs: now() }));
+  const planned = schedule.rechecks.map((agentNo) => ({ monitorNo: monitor.no, agentNo, atMs: now() }));
   try {
-    const mayLook = planned.length > 0 && (await takesLook(dependencies, monitor.tenantId));
-    if (mayLook) await planLooks(runWith(database), planned);
-    announceSchedule(dependencies, mayLook ? schedule : { ...schedule, looks: [] });
+    const mayRecheck = planned.length > 0 && (await takesRecheck(dependencies, monitor.tenantId));
+    if (mayRecheck) await scheduleRechecks(runWith(database), planned);
+    announceSchedule(dependencies, mayRecheck ? schedule : { ...schedule, rechecks: [] });
   } catch (error) {
     logger.warn({ err: error, monitor_id: monitor.id }, 'schedule.look_not_planned');
-    announceSchedule(dependencies, { ...schedule, looks: [] });
+    announceSchedule(dependencies, { ...schedule, rechecks: [] });
   }
 }
 
-async function takesLook({ turns }: HandlerDependencies, tenantId: string): Promise<boolean> {
+async function takesRecheck({ turns }: HandlerDependencies, tenantId: string): Promise<boolean> {
   try {
     await turns.take('look', tenantId);
     return true;

@@ -30,12 +30,12 @@ import { consolePages } from './console-pages.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { createLimitedServer } from './limited-server.ts';
 import { startPingDoor } from './ping-door.ts';
+import { createPreviewRun } from './preview-run.ts';
 import { loadQueueBoard } from './queue-board-door.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from './queue-board-login.ts';
-import { createTrialRun } from './trial-run.ts';
 import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createUnstoredPings } from './unstored-pings.ts';
-import { createVendorLookUp } from './vendor-look-up.ts';
+import { createVendorLookup } from './vendor-lookup.ts';
 
 export type ServeOptions = {
   port: number;
@@ -110,12 +110,12 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
       sendSlack,
-      readVendorPage: createVendorLookUp({
+      readVendorPage: createVendorLookup({
         listRecords: (urls) => listVendorDocumentRecords(database, urls),
-        enqueueLookUp: queues.enqueueLookUp,
+        enqueueLookup: queues.enqueueLookup,
         now: Date.now,
       }),
-      runTrial: createTrialRun({ database, queues, makeTrialId: randomUUID, now: Date.now }),
+      runPreview: createPreviewRun({ database, queues, makePreviewId: randomUUID, now: Date.now }),
       submitResults: (results) => queues.enqueueResults(sealAnswers(database, results)),
       readQueues: createQueueReading(queues, () => listCheckRegions(database)),
       findAwayQueues: createAwayReading(queues, () => listCheckRegions(database)),

@@ -20,13 +20,13 @@ const READS = {
  */
 const TURNS = {
   /** Of one monitor: each is a probe by all of its sources. */
-  check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were asked for' },
+  check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were requested' },
   /** Of one account, over all of its monitors. */
   accountCheck: {
     counter: 'account-check',
     points: 120,
     seconds: MINUTE,
-    what: 'checks of monitors of this account were asked for',
+    what: 'checks of monitors of this account were requested',
   },
   /** Of one account: checks that begin before their tick because a monitor is new or was changed. */
   look: {
@@ -36,7 +36,7 @@ const TURNS = {
     what: 'checks at once of monitors that are new or were changed',
   },
   /** Of one account: a target that is given freely must not make this a scanner. */
-  trial: READS,
+  preview: READS,
   page: READS,
   /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
   test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries were made by this account' },

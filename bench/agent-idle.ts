@@ -30,7 +30,7 @@ export async function agentIdle({ isQuick, report, withStand }: BenchContext): P
       DATA_DIR: await newDirectory(stand),
     });
     const seconds = isQuick ? 20 : 60;
-    // The first looks, and what is compiled for them, belong to the start.
+    // The first checks, and what is compiled for them, belong to the start.
     await delay((isQuick ? 15 : 65) * 1000);
     const before = { cpu: await cpuSecondsOf([agent.pid]), results: await results() };
     if (before.results < MONITORS) throw new Error(`The agent has sent ${before.results} results: ${agent.output()}`);

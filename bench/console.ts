@@ -37,10 +37,10 @@ const ROW_PX = 54;
 
 /** Notes in the page when there are rows, and when a letter in the search field has been taken: then it can be used. */
 const WATCH = `window.usable = new Promise((resolve) => {
-  const look = () => {
+  const findField = () => {
     const field = document.querySelector('input[type="search"]');
     if (document.querySelector('ul[aria-label="Monitors"] a') === null || field === null)
-      return requestAnimationFrame(look);
+      return requestAnimationFrame(findField);
     const rowsMs = performance.now();
     field.value = '7';
     field.dispatchEvent(new InputEvent('input', { bubbles: true, data: '7' }));
@@ -50,7 +50,7 @@ const WATCH = `window.usable = new Promise((resolve) => {
         : requestAnimationFrame(taken);
     requestAnimationFrame(taken);
   };
-  requestAnimationFrame(look);
+  requestAnimationFrame(findField);
 })`;
 
 /** Intervals from one frame to the next, by the page's own clock, and what the browser itself calls a long frame. */

@@ -12,7 +12,7 @@ import { forkChild, type Child } from './stand/program.ts';
 import { growth, histogramPercentile } from './stand/scrape.ts';
 import { startTarget } from './stand/target.ts';
 import { countTicks, type TickCount } from './stand/ticks.ts';
-import { look, watch, type Look, type Watched } from './stand/watch.ts';
+import { takeSample, watch, type Sample, type Watched } from './stand/watch.ts';
 
 /**
  * 1,667 checks a second; the short form has as many of fewer monitors, so that whole intervals fit into its windows.
@@ -41,7 +41,7 @@ const TOKENS_EACH = 4;
 /** Of the requests that customers want to send, so many are answered at least. */
 const ANSWERED_SHARE = 0.99;
 
-const LOOK_EVERY_MS = 10_000;
+const SAMPLE_EVERY_MS = 10_000;
 
 /** Start lateness of checks under the normal load at the 99th percentile, in milliseconds. */
 const LATENESS_MS = 250;
@@ -98,8 +98,8 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
     await askFor(run, size.warmUpSeconds);
 
     const normal = await loadFor(run, { name: 'normal', seconds: size.normalSeconds, withCustomers: true });
-    tellMemory(run, normal.looks, isQuick);
-    const before = normal.looks.at(-1);
+    tellMemory(run, normal.samples, isQuick);
+    const before = normal.samples.at(-1);
     await addMonitors(installation, { ...wave, first: monitors + 1 });
     const overload = await loadFor(run, { name: 'overload', seconds: size.overloadSeconds, withCustomers: true });
     await unscheduleMonitors(installation, { first: monitors + 1, count: monitors });
@@ -133,10 +133,10 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
       unit: ' s',
       atMost: CALM_WITHIN_SECONDS,
     });
-    const after = await look(run);
+    const after = await takeSample(run);
     report.figure(
       'memory before the overload, at its end and after the recovery, MB: ' +
-        `${memoryOf(before, overload.looks.at(-1), after)}`,
+        `${memoryOf(before, overload.samples.at(-1), after)}`,
     );
     const ours = [monitorId(1), monitorId(2 * monitors), normal.window.fromMs];
     const changed = await runWith(database)<{
@@ -200,7 +200,7 @@ function evenSpread(intervals: number, { due, missed }: TickCount): number {
   return Math.min(intervals, Math.ceil((intervals + 1) / turnEvery)) - Math.floor((intervals - 1) / turnEvery);
 }
 
-type Load = { looks: Look[]; window: { fromMs: number; toMs: number }; latenessMs: number };
+type Load = { samples: Sample[]; window: { fromMs: number; toMs: number }; latenessMs: number };
 
 /**
  * Lets so many seconds of a load pass, with the API's customers or without them, and prints what it cost and how late
@@ -212,12 +212,12 @@ async function loadFor(
 ): Promise<Load> {
   const { report } = run;
   const fromMs = Date.now();
-  const [{ looks, wokeLateMs }, answers] = await Promise.all([
-    watch(run, { forMs: seconds * 1000, everyMs: LOOK_EVERY_MS }),
+  const [{ samples, wokeLateMs }, answers] = await Promise.all([
+    watch(run, { forMs: seconds * 1000, everyMs: SAMPLE_EVERY_MS }),
     withCustomers ? askFor(run, seconds) : null,
   ]);
-  const [first, last] = [looks[0], looks.at(-1)];
-  if (first === undefined || last === undefined) throw new Error('Nobody looked');
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('No samples');
   const forSeconds = (last.atMs - first.atMs) / 1000;
   const checks = growth('spotcheck_checks_total', first.check, last.check);
   const used = Object.keys(run.processes).map(
@@ -244,12 +244,12 @@ async function loadFor(
       `${readable(lagMost)} ms`,
   );
   report.figure(
-    `${name}: lateness p50 in ms every ${LOOK_EVERY_MS / 1000} s: ${between(looks)
+    `${name}: lateness p50 in ms every ${SAMPLE_EVERY_MS / 1000} s: ${between(samples)
       .map((pair) => readable(histogramPercentile('spotcheck_check_lateness_seconds', 0.5, pair) * 1000))
       .join(' ')}`,
   );
   if (answers !== null) tellAnswers(report, { name, seconds, answers });
-  return { looks, window: { fromMs, toMs: fromMs + seconds * 1000 }, latenessMs: p99 };
+  return { samples, window: { fromMs, toMs: fromMs + seconds * 1000 }, latenessMs: p99 };
 }
 
 function askFor({ api }: Run, seconds: number): Promise<ApiFigures> {
@@ -283,23 +283,23 @@ function tellAnswers(
   });
 }
 
-function between(looks: readonly Look[]): [Look['check'], Look['check']][] {
-  return looks.slice(1).map((one, index) => [looks[index]?.check ?? one.check, one.check]);
+function between(samples: readonly Sample[]): [Sample['check'], Sample['check']][] {
+  return samples.slice(1).map((one, index) => [samples[index]?.check ?? one.check, one.check]);
 }
 
 /** Memory of each process over the normal load: its last third against its middle third, and its slope. */
-function tellMemory({ report, processes }: Run, looks: readonly Look[], isQuick: boolean): void {
-  const third = Math.floor(looks.length / 3);
-  const minutes = ((looks.at(-1)?.atMs ?? 0) - (looks[0]?.atMs ?? 0)) / 60_000;
+function tellMemory({ report, processes }: Run, samples: readonly Sample[], isQuick: boolean): void {
+  const third = Math.floor(samples.length / 3);
+  const minutes = ((samples.at(-1)?.atMs ?? 0) - (samples[0]?.atMs ?? 0)) / 60_000;
   const kinds = [
     ...Object.keys(processes)
       .filter((name) => name !== 'target' && name !== 'customers')
-      .map((name) => [name, looks.map(({ memoryMb }) => memoryMb[name] ?? 0)] as const),
-    ['data in Redis', looks.map(({ redisMb }) => redisMb)] as const,
+      .map((name) => [name, samples.map(({ memoryMb }) => memoryMb[name] ?? 0)] as const),
+    ['data in Redis', samples.map(({ redisMb }) => redisMb)] as const,
   ];
   for (const [name, sizes] of kinds) {
     const [middle, end] = [median(sizes.slice(third, 2 * third)), median(sizes.slice(2 * third))];
-    const steps = (looks.length - 1) / minutes;
+    const steps = (samples.length - 1) / minutes;
     report.figure(
       `memory of ${name}: ${readable(sizes[0] ?? 0)} MB at first, ${readable(middle)} in the middle third, ` +
         `${readable(end)} in the last, ${readable(slope(sizes) * steps)} MB a minute`,
@@ -314,12 +314,12 @@ function tellMemory({ report, processes }: Run, looks: readonly Look[], isQuick:
   }
 }
 
-function memoryOf(...looks: readonly (Look | undefined)[]): string {
+function memoryOf(...samples: readonly (Sample | undefined)[]): string {
   const names = ['web', 'check', 'evaluate', 'PostgreSQL'];
   const each = names.map(
-    (name) => `${name} ${looks.map((one) => readable(one?.memoryMb[name] ?? Number.NaN)).join(' ')}`,
+    (name) => `${name} ${samples.map((one) => readable(one?.memoryMb[name] ?? Number.NaN)).join(' ')}`,
   );
-  return [...each, `data in Redis ${looks.map((one) => readable(one?.redisMb ?? Number.NaN)).join(' ')}`].join(', ');
+  return [...each, `data in Redis ${samples.map((one) => readable(one?.redisMb ?? Number.NaN)).join(' ')}`].join(', ');
 }
 
 /**
@@ -328,9 +328,9 @@ function memoryOf(...looks: readonly (Look | undefined)[]): string {
  */
 async function untilCalm(run: Run): Promise<number> {
   const startedAt = performance.now();
-  for (let before = await look(run); performance.now() - startedAt < CALM_WITHIN_SECONDS * 1000;) {
+  for (let before = await takeSample(run); performance.now() - startedAt < CALM_WITHIN_SECONDS * 1000;) {
     await delay(CALM_SECONDS * 1000);
-    const after = await look(run);
+    const after = await takeSample(run);
     if (histogramPercentile('spotcheck_check_lateness_seconds', 1, [before.check, after.check]) <= CALM_SECONDS)
       return (performance.now() - startedAt) / 1000;
     before = after;

@@ -27,7 +27,7 @@ const PINGED = 20_000;
 const SECRET = 'bench';
 
 /**
- * 100,000 heartbeats: what a look at them costs PostgreSQL, with nothing to tell and with 100 missed; and 1,000 pings a
+ * 100,000 heartbeats: what a poll of them costs PostgreSQL, with nothing to tell and with 100 missed; and 1,000 pings a
  * second through the API.
  */
 export async function heartbeats({ isQuick, report, withStand }: BenchContext): Promise<void> {

@@ -88,7 +88,7 @@ async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Bac
     );
     report.figure(
       `${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} ` +
-        `due${isQuick ? ', give or take a phase' : ''}`,
+        `due${isQuick ? ', give or take a slot' : ''}`,
     );
     if (!isQuick)
       report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });

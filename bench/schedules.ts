@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MonitorSettings } from '../core/monitor.ts';
-import { phaseCount } from '../core/phases.ts';
+import { countSlots } from '../core/slots.ts';
 import { listCheckRegions, registerSharedAgent } from '../models/agents.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createMonitor } from '../models/monitor-changes.ts';
@@ -79,7 +79,7 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
         }),
       );
       const createdAt = performance.now();
-      const wanted = phaseCount(INTERVAL_SECONDS);
+      const wanted = countSlots(INTERVAL_SECONDS);
       while ((await queues.checkQueue(REGION).getJobSchedulersCount()) < wanted) await delay(POLL_MS);
       const inPlaceSeconds = (performance.now() - createdAt) / 1000;
       const seconds = (createdAt - startedAt) / 1000;

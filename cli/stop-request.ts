@@ -4,7 +4,7 @@
  */
 const ECHO_MS = 500;
 
-/** How often a service that npm runs looks whether npm is still there, in milliseconds. */
+/** How often a service that npm runs polls whether npm is still there, in milliseconds. */
 const WATCH_INTERVAL_MS = 500;
 
 /**

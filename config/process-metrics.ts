@@ -1,8 +1,8 @@
 import { collectDefaultMetrics, Counter, type Registry } from 'prom-client';
 
 /**
- * How closely stand-stills of the event loop are watched, in milliseconds. Each look wakes the process: with 10 an idle
- * installation woke up for little else.
+ * How closely stand-stills of the event loop are watched, in milliseconds. Each sample wakes the process: with 10 an
+ * idle installation woke up for little else.
  */
 const EVENT_LOOP_PRECISION_MS = 100;
 

@@ -52,7 +52,7 @@ export function defaultTimeoutMs(intervalSeconds: number): number {
 }
 
 /**
- * How many sources must agree that a monitor is down: two where there are two, and one where the service itself looks
+ * How many sources must agree that a monitor is down: two where there are two, and one where the service itself checks
  * (D-10).
  */
 export function defaultDownMinSources(type: MonitorType, sources: number): number {

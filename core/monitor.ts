@@ -8,15 +8,15 @@ export type MonitorType = (typeof MONITOR_TYPES)[number];
 /** Types that agents measure, so that several sources can vote (quorum D-41). */
 export const AGENT_CHECKED_TYPES = ['http', 'tcp', 'icmp', 'udp'] as const satisfies readonly MonitorType[];
 
-/** True where sources are agents; false where the service itself looks, or waits for pings. */
+/** True where sources are agents; false where the service itself checks, or waits for pings. */
 export function isAgentChecked(type: MonitorType): boolean {
   return (AGENT_CHECKED_TYPES as readonly MonitorType[]).includes(type);
 }
 
 /**
  * True where each check talks to the target itself. The others answer from what is known of it, because registries and
- * vendors' pages are asked gently (D-27, D-28): looking again soon would bring the same answer, and what they say tells
- * nothing of our own network.
+ * vendors' pages are asked gently (D-27, D-28): checking again soon would bring the same answer, and what they say
+ * tells nothing of our own network.
  */
 export function talksToTarget(type: MonitorType): boolean {
   return isAgentChecked(type) || type === 'dns';

@@ -56,7 +56,7 @@ function countWaits(observation: Observation): number {
   switch (observation.type) {
     case 'http':
     case 'tcp': {
-      const { dnsMs, connectMs, tlsMs, firstByteMs } = observation.phases;
+      const { dnsMs, connectMs, tlsMs, firstByteMs } = observation.timings;
       // Who answered once may have answered more than once: bodies come in pieces, and redirects begin anew.
       return firstByteMs === null ? [dnsMs, connectMs, tlsMs].filter((ms) => ms !== null).length + 1 : MOST_WAITS;
     }

@@ -1,14 +1,14 @@
-import { msUntilTick, type TickMoment } from './phases.ts';
+import { msUntilTick, type TickMoment } from './slots.ts';
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from './source-state.ts';
 
-/** A source whose bad result may be worth another look; `state` is the one before that result is applied. */
+/** A source whose bad result may be worth a recheck; `state` is the one before that result is applied. */
 export type RecheckedSource = { state: SourceState | null; rule: StreakRule };
 
 /** Rechecks come half an interval after the bad result's due time, within these bounds, in milliseconds (D-47). */
 const SHORTEST_MS = 1000;
 const LONGEST_MS = 20_000;
 
-/** Two looks closer together than this see the same moment, in milliseconds. */
+/** Two checks closer together than this see the same moment, in milliseconds. */
 const APART_MS = 500;
 
 /**
@@ -18,7 +18,7 @@ const APART_MS = 500;
 const GATHERED_FROM_MS = 5000;
 
 /**
- * How long after the due time of a bad result its source shall look again (D-47), in milliseconds; null where it shall
+ * How long after the due time of a bad result its source shall check again (D-47), in milliseconds; null where it shall
  * not: the result is good, no vote, old, a repeat or of older checks, it leaves the source as bad as it was or makes it
  * bad, or the interval is too short. A down result counts for the source being down, a degraded one for its being
  * degraded.

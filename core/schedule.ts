@@ -1,17 +1,17 @@
 import type { Monitor } from './monitor.ts';
 
 /** One place in an agent's schedule: what a job scheduler in the queue stands for. */
-export type SchedulePhase = { agentNo: number; intervalSeconds: number; phase: number };
+export type ScheduleSlot = { agentNo: number; intervalSeconds: number; slot: number };
 
 /**
- * What a committed change means for the queue: phases that became occupied need a job scheduler, emptied ones need none
- * any more, and the agents of `looks` have monitors to look at now.
+ * What a committed change means for the queue: slots that became occupied need a job scheduler, emptied ones need none
+ * any more, and the agents of `rechecks` have monitors to check now.
  */
-export type ScheduleChange = { occupied: SchedulePhase[]; emptied: SchedulePhase[]; looks: number[] };
+export type ScheduleChange = { occupied: ScheduleSlot[]; emptied: ScheduleSlot[]; rechecks: number[] };
 
 /** A change that means nothing for the queue. */
 export function noScheduleChange(): ScheduleChange {
-  return { occupied: [], emptied: [], looks: [] };
+  return { occupied: [], emptied: [], rechecks: [] };
 }
 
 /**

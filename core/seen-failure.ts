@@ -1,5 +1,5 @@
 import type { Observation } from './observation.ts';
-import type { Phases, Vote } from './verdict.ts';
+import type { Timings, Vote } from './verdict.ts';
 
 /**
  * An answer that made a check fail, as far as it may be kept: for http its status, its headers by lower-case name (few,
@@ -15,62 +15,62 @@ export type SeenAnswer = {
 };
 
 /**
- * What one failing check saw beyond its verdict. Phases in whole milliseconds; each part is null where there was none.
+ * What one failing check saw beyond its verdict. Timings in whole milliseconds; each part is null where there was none.
  */
-export type SeenFailure = { phases: Phases | null; answer: SeenAnswer | null };
+export type SeenFailure = { phases: Timings | null; answer: SeenAnswer | null };
 
-/** Successes keep their phases once in so long, in milliseconds. */
+/** Successes keep their timings once in so long, in milliseconds. */
 const SAMPLED_EVERY_MS = 600_000;
 
-/** The phases in the order in which they follow one another. */
-export const PHASE_NAMES = [
+/** The timings in the order in which they follow one another. */
+export const TIMING_NAMES = [
   'dnsMs',
   'connectMs',
   'tlsMs',
   'firstByteMs',
   'downloadMs',
-] as const satisfies readonly (keyof Phases)[];
+] as const satisfies readonly (keyof Timings)[];
 
 /** What a failing result saw; null where that is nothing. */
 export function seenFailureOf({ phases, answer }: SeenFailure): SeenFailure | null {
   return phases === null && answer === null ? null : { phases, answer };
 }
 
-/** The phases of an observation in whole milliseconds; null where it has none. */
-export function phasesOf(observation: Observation | null): Phases | null {
+/** The timings of an observation in whole milliseconds; null where it has none. */
+export function timingsOf(observation: Observation | null): Timings | null {
   switch (observation?.type) {
     case 'http':
     case 'tcp':
-      return wholePhases(observation.phases);
+      return roundTimings(observation.timings);
     case 'udp':
-      return wholePhases({ dnsMs: observation.dnsMs });
+      return roundTimings({ dnsMs: observation.dnsMs });
     default:
       return null;
   }
 }
 
 /**
- * Phases in whole milliseconds, of which none is longer than `mostMs`, what is missing or no time as null; null where
+ * Timings in whole milliseconds, of which none is longer than `mostMs`, what is missing or no time as null; null where
  * none is left.
  */
-export function wholePhases(measured: Readonly<Record<string, unknown>>, mostMs = MAX_PHASE_MS): Phases | null {
-  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = PHASE_NAMES.map(
+export function roundTimings(measured: Readonly<Record<string, unknown>>, mostMs = MAX_TIMING_MS): Timings | null {
+  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = TIMING_NAMES.map(
     (name) => wholeMs(measured[name], mostMs),
   );
-  const phases = { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs };
-  return PHASE_NAMES.every((name) => phases[name] === null) ? null : phases;
+  const timings = { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs };
+  return TIMING_NAMES.every((name) => timings[name] === null) ? null : timings;
 }
 
 /**
- * Phases as they are stored with a result, which has next to no room: whole milliseconds in their order, `-` for a step
- * that did not happen, such as `4 11 - 22 2`.
+ * Timings as they are stored with a result, which has next to no room: whole milliseconds in their order, `-` for a
+ * step that did not happen, such as `4 11 - 22 2`.
  */
-export function writePhases(phases: Phases): string {
-  return PHASE_NAMES.map((name) => phases[name] ?? '-').join(' ');
+export function writeTimings(timings: Timings): string {
+  return TIMING_NAMES.map((name) => timings[name] ?? '-').join(' ');
 }
 
-/** Phases as `writePhases` wrote them. */
-export function readPhases(written: string): Phases {
+/** Timings as `writeTimings` wrote them. */
+export function readTimings(written: string): Timings {
   const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = written
     .split(' ')
     .map((ms) => (ms === '-' ? null : Number(ms)));
@@ -78,11 +78,11 @@ export function readPhases(written: string): Phases {
 }
 
 /**
- * True where a result keeps its phases: a bad one always, a good one when it is its source's first due time in a
- * ten-minute slot, so that a source keeps about one each ten minutes whatever its interval; all of them at intervals of
- * ten minutes and more.
+ * True where a result keeps its timings: a bad one always, a good one when it is its source's first due time in a
+ * ten-minute window, so that a source keeps about one each ten minutes whatever its interval; all of them at intervals
+ * of ten minutes and more.
  */
-export function keepsPhases(
+export function keepsTimings(
   { verdict, dueAtMs }: { verdict: Vote; dueAtMs: number },
   intervalSeconds: number,
 ): boolean {
@@ -90,7 +90,7 @@ export function keepsPhases(
 }
 
 /** The longest time that is believed, in milliseconds: more than any deadline. */
-const MAX_PHASE_MS = 600_000;
+const MAX_TIMING_MS = 600_000;
 
 function wholeMs(value: unknown, mostMs: number): number | null {
   return typeof value === 'number' && value >= 0 ? Math.min(Math.round(value), mostMs) : null;

@@ -15,10 +15,10 @@ export type RecentResults = {
 };
 
 /**
- * The newest results of so many monitors are looked at: few, so that an outage shows after two or three results where
+ * The newest results of so many monitors are compared: few, so that an outage shows after two or three results where
  * there are many a second.
  */
-const MONITORS_LOOKED_AT = 5;
+const MONITORS_COMPARED = 5;
 
 /**
  * What a result says of our own network holds so long, in milliseconds: a place with few monitors sees each result
@@ -36,7 +36,7 @@ const CONFIRMED_ENOUGH = 5;
 const MOST_CONFIRMED = 10_000;
 
 /**
- * Makes the memory of one place. Results have turned mostly bad when at least half of the monitors looked at have
+ * Makes the memory of one place. Results have turned mostly bad when at least half of the monitors compared have
  * turned: bad, and not known to be really so. Those that are known to be bad say nothing, nor does a no vote; degraded
  * is an answer, and thus good. A doubted result that turns out to be no vote leaves its monitor turned, so that the
  * doubt lasts as long as the outage.
@@ -54,7 +54,7 @@ export function createRecentResults(): RecentResults {
       recent =
         isBad && isKnown(monitor)
           ? others
-          : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_LOOKED_AT);
+          : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_COMPARED);
       const turned = recent.filter((result) => result.turned).length;
       return isBad && !isKnown(monitor) && turned > 0 && turned * 2 >= recent.length;
     },

@@ -17,9 +17,9 @@ export type OngoingKind = Exclude<GapKind, 'clock' | 'overload'>;
 /** Standing still for longer than this is a gap, in milliseconds: a restart or a deploy is shorter. */
 export const MAX_STANDSTILL_MS = 60_000;
 
-/** What was known of the service's doings after the look before. Moments are Unix milliseconds, null = never. */
+/** What was known of the service's doings after the poll before. Moments are Unix milliseconds, null = never. */
 export type WatchedService = {
-  /** The newest look, and the first of those that came without a gap until it. */
+  /** The newest poll, and the first of those that came without a gap until it. */
   sweptAtMs: number | null;
   resumedAtMs: number | null;
   /** When a check, and a batch of results, was newly seen through; up to ten seconds older than the truth. */
@@ -34,7 +34,7 @@ export type WatchedService = {
 export type Due = { sinceMs: number; intervalSeconds: number };
 
 /**
- * What a look sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
+ * What a poll sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
  * undefined: the queue could not be asked.
  */
 export type ServiceSight = {
@@ -44,7 +44,7 @@ export type ServiceSight = {
 };
 
 /**
- * What follows from a look: since when we have been watching without a gap, what is due, and the gaps that ended and
+ * What follows from a poll: since when we have been watching without a gap, what is due, and the gaps that ended and
  * began.
  */
 export type WatchStep = {
@@ -55,7 +55,7 @@ export type WatchStep = {
 };
 
 /**
- * One look at our own doings, which are worth a look every ten seconds (docs/accounting.md, Service gaps). Looks too
+ * One poll of our own doings, every ten seconds (docs/accounting.md, Service gaps). Polls too
  * far apart are a gap of the clock, which ends whatever else was open: it covers everything from there on. The others
  * are measured from the newest of what was seen through, the end of the clock's gap, and since when checks are due. A
  * time that goes backwards is no gap.

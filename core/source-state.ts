@@ -1,6 +1,6 @@
 import type { KeptAnswers } from './dns/kept-answers.ts';
 import type { SeenAnswer } from './seen-failure.ts';
-import type { Cause, Phases, Verdict, Vote } from './verdict.ts';
+import type { Cause, Timings, Verdict, Vote } from './verdict.ts';
 
 /**
  * A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its
@@ -15,9 +15,9 @@ export type VotedResult = {
   reason: string | null;
   httpStatus: number | null;
   latencyMs: number | null;
-  phases: Phases | null;
+  phases: Timings | null;
   answer: SeenAnswer | null;
-  /** Of dns checks that keep them, as phases are kept. */
+  /** Of dns checks that keep them, as timings are kept. */
   dnsAnswers?: KeptAnswers;
 };
 
@@ -56,11 +56,11 @@ export type SourceState = {
   impaired: Gauge;
 };
 
-/** How many results in a row change what a source says, and how often it looks. */
+/** How many results in a row change what a source says, and how often it checks. */
 export type StreakRule = { downAfterFailures: number; upAfterSuccesses: number; intervalSeconds: number };
 
 /**
- * Results further apart than so many intervals are not in a row: nobody looked in between, and what happened then is
+ * Results further apart than so many intervals are not in a row: nobody checked in between, and what happened then is
  * not known (D-250).
  */
 const MOST_INTERVALS_APART = 3;

@@ -46,10 +46,10 @@ export type FixedCause = (typeof CAUSES)[number];
 export type Cause = FixedCause | `status_${number}` | `assert_${AssertionSource}_${string}`;
 
 /**
- * How long each step of an exchange took, in milliseconds; null = the step did not happen (an address needs no look-up,
+ * How long each step of an exchange took, in milliseconds; null = the step did not happen (an address needs no lookup,
  * http no TLS).
  */
-export type Phases = {
+export type Timings = {
   dnsMs: number | null;
   connectMs: number | null;
   tlsMs: number | null;

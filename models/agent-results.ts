@@ -53,7 +53,8 @@ export async function listReportedMonitors(
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
     text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds,
-        m.timeout_ms, m.down_after_failures, m.checks_version, m.created_at, s.given_version, s.given_at, s.given_before,
+        m.timeout_ms, m.down_after_failures, m.checks_version, m.created_at, s.given_version, s.given_at,
+          s.given_before,
              c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1

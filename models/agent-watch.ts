@@ -10,10 +10,10 @@ import { DOOR_MARK } from './ping-door.ts';
 import type { Run } from './sql.ts';
 
 /**
- * What a look at the agents found: the door as it was last held, whether anything is to be decided, and whether there
+ * What a poll of the agents found: the door as it was last held, whether anything is to be decided, and whether there
  * is any customer's agent.
  */
-export type AgentLook = { door: AgentDoor; isDue: boolean; hasOwn: boolean };
+export type AgentPoll = { door: AgentDoor; isDue: boolean; hasOwn: boolean };
 
 /**
  * An agent whose standing changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
@@ -54,9 +54,9 @@ const LATELY_MS = 300_000;
  * the time and the answer is mostly no. It reads the whole of a small table: an index on the newest check-in would have
  * to be written with every check-in.
  */
-export async function lookAtAgents(database: Database, nowMs: number): Promise<AgentLook | null> {
+export async function pollAgents(database: Database, nowMs: number): Promise<AgentPoll | null> {
   const { rows } = await database.pool.query<{ at: number; resumed_at: number; has_own: boolean; is_due: boolean }>({
-    name: 'look-at-agents',
+    name: 'poll-agents',
     text: `SELECT d.at, d.resumed_at, coalesce(bool_or(a.kind = 'tenant'), false) AS has_own,
                   coalesce(bool_or(CASE WHEN a.offline_at IS NOT NULL THEN ${IS_BACK}
                                         ELSE ${SILENT_SINCE} <= d.at - ${OFFLINE_AFTER_MS}

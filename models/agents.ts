@@ -135,8 +135,9 @@ export async function deleteAgent(
        FROM monitor_sources s WHERE s.agent_no = $1 AND s.monitor_no = m.no`,
       [record.no],
     );
-    const emptied = await run<{ agent_no: number; interval_seconds: number; phase: number }>(
-      'DELETE FROM schedule_phases WHERE agent_no = $1 AND monitors > 0 RETURNING agent_no, interval_seconds, phase',
+    const emptied = await run<{ agent_no: number; interval_seconds: number; slot: number }>(
+      'DELETE FROM schedule_phases WHERE agent_no = $1 AND monitors > 0 RETURNING agent_no, interval_seconds, ' +
+        'phase AS slot',
       [record.no],
     );
     await record.destroy({ transaction });
@@ -146,7 +147,7 @@ export async function deleteAgent(
       emptied: emptied.map((row) => ({
         agentNo: row.agent_no,
         intervalSeconds: row.interval_seconds,
-        phase: row.phase,
+        slot: row.slot,
       })),
     };
   });
@@ -297,7 +298,7 @@ export async function assignMissingSources(
       });
     });
     change.occupied.push(...placed.occupied);
-    change.looks.push(...placed.looks);
+    change.rechecks.push(...placed.rechecks);
   }
   return change;
 }

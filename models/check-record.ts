@@ -1,7 +1,7 @@
 import { decodeCause, VERDICT_CODES } from '../core/cause-code.ts';
 import type { KeptAnswers } from '../core/dns/kept-answers.ts';
-import { readPhases } from '../core/seen-failure.ts';
-import type { Phases, Vote } from '../core/verdict.ts';
+import { readTimings } from '../core/seen-failure.ts';
+import type { Timings, Vote } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { runOn } from './sql.ts';
 
@@ -16,8 +16,8 @@ export type KeptCheck = {
   httpStatus: number | null;
   latencyMs: number | null;
   /** Null where they were not kept: of failures they are, of successes now and then. */
-  phases: Phases | null;
-  /** Null but for dns checks, of which they are kept where phases would be. */
+  timings: Timings | null;
+  /** Null but for dns checks, of which they are kept where timings would be. */
   dnsAnswers: KeptAnswers | null;
 };
 
@@ -51,13 +51,13 @@ type CheckRow = {
 
 const DAY_MS = 86_400_000;
 
-/** Each stretch of days that is looked at is so many times as long as the one after it. */
+/** Each stretch of days that is read is so many times as long as the one after it. */
 const STRETCH_GROWTH = 4;
 
 const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];
 
 /**
- * The checks of a monitor, newest first. Looks at ever longer stretches of days, so that a page of what is new opens no
+ * The checks of a monitor, newest first. Reads ever longer stretches of days, so that a page of what is new opens no
  * partition of what is old.
  */
 export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQuery): Promise<KeptCheck[]> {
@@ -158,7 +158,7 @@ function checkOf(row: CheckRow): KeptCheck {
     reason: row.detail?.reason ?? null,
     httpStatus: row.http_status,
     latencyMs: row.latency_ms,
-    phases: row.detail?.phases === undefined ? null : readPhases(row.detail.phases),
+    timings: row.detail?.phases === undefined ? null : readTimings(row.detail.phases),
     dnsAnswers: row.detail?.dns ?? null,
   };
 }

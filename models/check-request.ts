@@ -5,8 +5,8 @@ import type { Database } from './database.ts';
 import type { AgentKind } from './records/agent.ts';
 import { inPoolTransaction } from './sql.ts';
 
-/** A source that was asked to look at once: when it will, and for `unable` why it will not. */
-export type AskedSource = {
+/** A source of which a recheck was requested: when it will make it, and for `unable` why it will not. */
+export type RequestedSource = {
   agentNo: number;
   agentId: string;
   kind: AgentKind;
@@ -17,7 +17,7 @@ export type AskedSource = {
 /** What a request for a check found. Whoever is not being checked now has no sources that could be asked. */
 export type CheckRequest = {
   monitor: { no: number; type: MonitorType; target: string; enabled: boolean };
-  sources: AskedSource[];
+  sources: RequestedSource[];
 };
 
 type SourceRow = {
@@ -30,8 +30,8 @@ type SourceRow = {
 };
 
 /**
- * Has every source of a monitor that can look at it once more: those of the service as soon as the queue is told,
- * customers' agents at their next check-in. Asking again before one has looked changes nothing for it. Null where the
+ * Has every source of a monitor that can check it once more: those of the service as soon as the queue is told,
+ * customers' agents at their next check-in. Asking again before one has checked changes nothing for it. Null where the
  * tenant has no such monitor.
  */
 export async function requestCheck(
@@ -45,14 +45,14 @@ export async function requestCheck(
     );
     if (monitor === undefined) return null;
     const rows = await run<SourceRow>(
-      `WITH asked AS (
+      `WITH requested AS (
          SELECT monitor_no, agent_no FROM monitor_sources WHERE monitor_no = $1 AND phase IS NOT NULL ORDER BY agent_no
            FOR NO KEY UPDATE
        )
        UPDATE monitor_sources s
        SET look_at = CASE a.kind WHEN 'tenant' THEN s.look_at
          ELSE least(s.look_at, $2::bigint) END, asked_at = CASE a.kind WHEN 'tenant' THEN $2::bigint / 1000 END
-       FROM asked k JOIN agents a ON a.no = k.agent_no JOIN monitors m ON m.no = k.monitor_no
+       FROM requested k JOIN agents a ON a.no = k.agent_no JOIN monitors m ON m.no = k.monitor_no
        WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
        RETURNING s.agent_no, a.id, a.kind, a.capabilities, a.secrets_withheld,
          m.sealed_secrets IS NOT NULL AS has_secrets`,
@@ -60,11 +60,14 @@ export async function requestCheck(
     );
     if (rows.length > 0)
       await recordChange(run, database, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
-    return { monitor, sources: rows.map((row) => askedSource(row, monitor)).toSorted((a, b) => a.agentNo - b.agentNo) };
+    return {
+      monitor,
+      sources: rows.map((row) => requestedSource(row, monitor)).toSorted((a, b) => a.agentNo - b.agentNo),
+    };
   });
 }
 
-function askedSource(row: SourceRow, { type }: CheckRequest['monitor']): AskedSource {
+function requestedSource(row: SourceRow, { type }: CheckRequest['monitor']): RequestedSource {
   const {
     agent_no: agentNo,
     id: agentId,

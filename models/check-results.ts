@@ -1,5 +1,5 @@
 import { encodeCause, VERDICT_CODES } from '../core/cause-code.ts';
-import { writePhases } from '../core/seen-failure.ts';
+import { writeTimings } from '../core/seen-failure.ts';
 import type { VotedResult } from '../core/source-state.ts';
 import type { Run } from './sql.ts';
 
@@ -37,14 +37,14 @@ export function resultIdentity(result: MeasuredResult): string {
 
 /**
  * What a row keeps beside its columns: of a result that was not up its sentence, and its cause if that has no code; of
- * any that carries phases these, as one text, because an object would cost each row 14 bytes on average; of dns checks
+ * any that carries timings these, as one text, because an object would cost each row 14 bytes on average; of dns checks
  * the answers. Null = nothing.
  */
 function detailOf({ verdict, cause, reason, phases, dnsAnswers }: MeasuredResult): string | null {
   const taken =
     phases === null && dnsAnswers === undefined
       ? null
-      : { ...(phases && { phases: writePhases(phases) }), ...(dnsAnswers && { dns: dnsAnswers }) };
+      : { ...(phases && { phases: writeTimings(phases) }), ...(dnsAnswers && { dns: dnsAnswers }) };
   if (verdict === 'up') return taken && JSON.stringify(taken);
   const uncoded = cause !== null && encodeCause(cause) === null;
   return JSON.stringify({ reason, ...(uncoded && { cause }), ...taken });

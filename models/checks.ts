@@ -1,5 +1,5 @@
 import type { CheckSpec, CheckTarget, HttpMethod, MonitorSecrets, MonitorType } from '../core/monitor.ts';
-import type { SchedulePhase } from '../core/schedule.ts';
+import type { ScheduleSlot } from '../core/schedule.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { secretsContext } from './monitor-rows.ts';
@@ -45,25 +45,25 @@ const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state 
        WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
 
 /**
- * The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing
+ * The monitors that stand in a slot, in one indexed query, secrets opened: these values exist in clear in the probing
  * process only.
  */
-export async function listDueChecks(database: Database, place: SchedulePhase): Promise<DueCheck[]> {
+export async function listDueChecks(database: Database, place: ScheduleSlot): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
     text: `SELECT ${DUE_COLUMNS}
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
-    values: [place.agentNo, place.intervalSeconds, place.phase],
+    values: [place.agentNo, place.intervalSeconds, place.slot],
   });
   return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
 }
 
 /**
- * Takes monitors that an agent is to look at before their next tick, the longest waiting first: of two that take at
- * once each gets others. Secrets opened.
+ * Claims rechecks: the monitors that an agent is to check before their next tick, the longest waiting first. Of two
+ * that claim at once each gets others. Secrets opened.
  */
-export async function takeLooks(
+export async function claimRechecks(
   database: Database,
   { agentNo, nowMs, limit }: { agentNo: number; nowMs: number; limit: number },
 ): Promise<DueCheck[]> {
@@ -105,24 +105,24 @@ function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
 }
 
 /**
- * The names of the monitors of each occupied phase of an agent, for the queue board; at most `perPhase` names of a
- * phase.
+ * The names of the monitors of each occupied slot of an agent, for the queue board; at most `perSlot` names of a
+ * slot.
  */
-export async function listPhaseNames(
+export async function listNamesBySlot(
   database: Database,
   agentNo: number,
-  perPhase: number,
+  perSlot: number,
 ): Promise<Map<string, string[]>> {
-  const { rows } = await database.pool.query<{ interval_seconds: number; phase: number; names: string[] }>(
-    `SELECT s.interval_seconds, s.phase, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
+  const { rows } = await database.pool.query<{ interval_seconds: number; slot: number; names: string[] }>(
+    `SELECT s.interval_seconds, s.phase AS slot, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
      FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
      WHERE s.agent_no = $1 AND s.phase IS NOT NULL GROUP BY 1, 2`,
-    [agentNo, perPhase],
+    [agentNo, perSlot],
   );
-  return new Map(rows.map((row) => [`${row.interval_seconds}/${row.phase}`, row.names]));
+  return new Map(rows.map((row) => [`${row.interval_seconds}/${row.slot}`, row.names]));
 }
 
-/** Null where they do not open: one monitor's lost key must not stop those that share its phase. */
+/** Null where they do not open: one monitor's lost key must not stop those that share its slot. */
 function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
   if (row.sealed_secrets === null) return {};
   try {

@@ -31,7 +31,7 @@ export async function findDomain(database: Database, name: string): Promise<Doma
 }
 
 /**
- * Claims the look-up of a domain that is due; false when another holds it, or it is due no more. Times are Unix
+ * Claims the lookup of a domain that is due; false when another holds it, or it is due no more. Times are Unix
  * milliseconds.
  */
 export async function claimDomain(
@@ -49,9 +49,9 @@ export async function claimDomain(
   return rows.length > 0;
 }
 
-/** Stores what is known of a domain after a look-up, and ends its claim. */
+/** Stores what is known of a domain after a lookup, and ends its claim. */
 export async function storeDomain(database: Database, facts: DomainFacts): Promise<void> {
-  const { name, registration, notFoundSinceMs, answeredAtMs, failures, failure, nextLookAtMs } = facts;
+  const { name, registration, notFoundSinceMs, answeredAtMs, failures, failure, nextLookupAtMs } = facts;
   await runOn(database.pool)(
     `INSERT INTO domains (name, is_registered, expires_at, registrar, not_found_since, answered_at, failures, failure,
      next_look_at)
@@ -70,7 +70,7 @@ export async function storeDomain(database: Database, facts: DomainFacts): Promi
       answeredAtMs,
       failures,
       failure,
-      nextLookAtMs,
+      nextLookupAtMs,
     ],
   );
 }
@@ -93,6 +93,6 @@ function factsOf(row: DomainRow): DomainFacts {
     answeredAtMs: row.answered_at,
     failures: row.failures,
     failure: row.failure,
-    nextLookAtMs: row.next_look_at,
+    nextLookupAtMs: row.next_look_at,
   };
 }

@@ -8,7 +8,7 @@ import { findUncheckedFrom } from './overload.ts';
 import type { AgentKind } from './records/agent.ts';
 import type { Run } from './sql.ts';
 
-/** A source as the first look at a batch needs it: enough to see whether a result changes anything. */
+/** A source as the first pass over a batch needs it: enough to see whether a result changes anything. */
 export type LockedSource = {
   monitorNo: number;
   agentNo: number;
@@ -23,12 +23,12 @@ export type LockedSource = {
 };
 
 /**
- * `phase` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
+ * `slot` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
  * agents, who keep their own. `behindAtMs`: when its agent last left out checks for want of time (null = never).
  * `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went
  * offline since.
  */
-export type ScheduledSource = Source & { phase: number | null; wasUnheard: boolean; behindAtMs: number | null };
+export type ScheduledSource = Source & { slot: number | null; wasUnheard: boolean; behindAtMs: number | null };
 
 /** A monitor with all its sources, locked, for a decision. */
 export type EvaluatedMonitor = {
@@ -89,7 +89,7 @@ type VoterRow = {
   kind: AgentKind;
   is_online: boolean;
   state: SourceState | null;
-  phase: number | null;
+  slot: number | null;
   was_unheard: boolean;
   behind_at: number | null;
   newest_at: number | null;
@@ -186,7 +186,8 @@ export async function lockMonitors(
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
   const voters = await run<VoterRow>(
-    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase, s.was_unheard,
+    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase AS slot,
+     s.was_unheard,
      a.behind_at,
             (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
               AND r.due_at >= $2) AS newest_at
@@ -363,7 +364,7 @@ function sourceOf(voter: VoterRow): ScheduledSource {
     online: voter.is_online,
     newestAtMs: voter.newest_at,
     state: voter.state,
-    phase: voter.kind === 'tenant' ? null : voter.phase,
+    slot: voter.kind === 'tenant' ? null : voter.slot,
     wasUnheard: voter.was_unheard,
     behindAtMs: voter.behind_at,
   };

@@ -7,7 +7,7 @@ import { runOn } from './sql.ts';
 export type SetBack = { nowMs: number; backMs: number };
 
 /** A recheck that is planned lies no further ahead, in milliseconds: its interval's tick is nearer. */
-const FURTHEST_LOOK_MS = 60_000;
+const FURTHEST_RECHECK_MS = 60_000;
 
 /** Room for what was heard of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later. */
 const HEARD_ROOM_MS = 100;
@@ -95,7 +95,7 @@ function pullMarks(nowMs: number): string[] {
      WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups')
        AND greatest(at, resumed_at, lost_from, lost_to) > ${nowMs}`,
     `UPDATE service_marks SET at = ${hourMs}, resumed_at = ${hourMs} WHERE name = 'rollups' AND at > ${hourMs}`,
-    `UPDATE monitor_sources SET look_at = ${nowMs} WHERE look_at > ${nowMs + FURTHEST_LOOK_MS}`,
+    `UPDATE monitor_sources SET look_at = ${nowMs} WHERE look_at > ${nowMs + FURTHEST_RECHECK_MS}`,
     `UPDATE monitor_sources SET given_at = ${nowMs} WHERE given_at > ${nowMs}`,
     `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)},
      offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}

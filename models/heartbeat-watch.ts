@@ -15,12 +15,12 @@ export type PendingSight = {
 
 /**
  * Whether a deadline may be taken or something seen waits to be decided (`due`), nothing of the kind (`quiet`), or no
- * heartbeat waits for a ping at all (`none`): one prepared look, because it is asked all the time and the answer is
- * mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
+ * heartbeat waits for a ping at all (`none`): one prepared statement, because it is asked all the time and the answer
+ * is mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
  */
-export async function lookAround(database: Database): Promise<'due' | 'quiet' | 'none'> {
+export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
-    name: 'look-around-heartbeats',
+    name: 'poll-heartbeats',
     text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT least(at, lost_from) - $1::bigint
         FROM service_marks WHERE name = $2)
                   OR EXISTS (SELECT 1 FROM heartbeat_observations) AS is_waiting`,

@@ -23,10 +23,10 @@ import { placeMonitor } from './schedule.ts';
 import { inPoolTransaction, inTransaction, runWith, type Run } from './sql.ts';
 
 /**
- * The monitor that is changed, and when. With `holdsLooks` the looks of the change are the caller's to plan once it is
- * committed: else they are planned with it.
+ * The monitor that is changed, and when. With `holdsRechecks` the rechecks of the change are the caller's to plan once
+ * it is committed: else they are planned with it.
  */
-export type ChangeKey = { tenantId: string; id: string; nowMs: number; holdsLooks?: boolean };
+export type ChangeKey = { tenantId: string; id: string; nowMs: number; holdsRechecks?: boolean };
 
 /** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
 export type NewMonitor = ChangeKey & {
@@ -44,7 +44,7 @@ export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets
  */
 export async function createMonitor(
   database: Database,
-  { id, tenantId, settings, secrets, agentIds, nowMs, holdsLooks }: NewMonitor,
+  { id, tenantId, settings, secrets, agentIds, nowMs, holdsRechecks }: NewMonitor,
   limit: number | null,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inTransaction(database, async (transaction) => {
@@ -66,7 +66,7 @@ export async function createMonitor(
     const run = runWith(database, transaction);
     const monitor = monitorOf(record.get({ plain: true }));
     await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
-    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: true, nowMs, holdsLooks }) };
+    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: true, nowMs, holdsRechecks }) };
   });
 }
 
@@ -117,7 +117,7 @@ export async function updateMonitor(
         agentIds: change.agentIds,
         isNews: checksVersion > current.checksVersion,
         nowMs: key.nowMs,
-        holdsLooks: key.holdsLooks,
+        holdsRechecks: key.holdsRechecks,
       }),
     };
   });
@@ -303,12 +303,12 @@ type Placed = {
   agentIds: readonly string[];
   isNews: boolean;
   nowMs: number;
-  holdsLooks?: boolean | undefined;
+  holdsRechecks?: boolean | undefined;
 };
 
 async function place(
   run: Run,
-  { monitor, agentIds, isNews, nowMs, holdsLooks = false }: Placed,
+  { monitor, agentIds, isNews, nowMs, holdsRechecks = false }: Placed,
 ): Promise<ScheduleChange> {
   await placeHeartbeat(run, monitor, nowMs);
   // What no agent checks has the service itself for its one source.
@@ -323,7 +323,7 @@ async function place(
     intervalSeconds: monitor.intervalSeconds,
     scheduled: isScheduled(monitor),
     isNews,
-    holdsLooks,
+    holdsRechecks,
     nowMs,
   });
 }

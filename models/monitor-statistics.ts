@@ -110,7 +110,7 @@ function latencyOf({ buckets, counts }: TallyRow): Histogram {
   return buckets === null || counts === null ? NO_LATENCIES : { buckets, counts };
 }
 
-/** Phases are sums and how many they are of, place by place. */
+/** Timings are sums and how many they are of, place by place. */
 function addPlaces(rows: readonly CountedRow[]): number[] | null {
   const places: number[] = [];
   for (const { phases } of rows) {

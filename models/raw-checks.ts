@@ -1,6 +1,6 @@
 import { VERDICT_CODES } from '../core/cause-code.ts';
 import { LATENCY_GROWTH } from '../core/latency-histogram.ts';
-import { PHASE_NAMES } from '../core/seen-failure.ts';
+import { TIMING_NAMES } from '../core/seen-failure.ts';
 
 /**
  * Which of the raw checks are meant: from and to are SQL of Unix milliseconds (to excluded), `only` narrows a table,
@@ -56,11 +56,11 @@ export function bucketSql(latency: string): string {
 }
 
 /**
- * SQL of what roll-ups keep of the phases of one check: for each phase, in the order of `PHASE_NAMES`, two places, its
- * milliseconds and whether it happened. Null where its phases were not kept.
+ * SQL of what roll-ups keep of the timings of one check: for each timing, in the order of `TIMING_NAMES`, two places,
+ * its milliseconds and whether it happened. Null where its timings were not kept.
  */
-export function phasesOfCheck(alias: string): string {
-  const places = PHASE_NAMES.map(
+export function timingsOfCheck(alias: string): string {
+  const places = TIMING_NAMES.map(
     (_, index) => `coalesce(${alias}.phases[${index + 1}], 0), (${alias}.phases[${index + 1}] IS NOT NULL)::integer`,
   );
   return `CASE WHEN ${isTimed(alias)} AND ${alias}.phases IS NOT NULL THEN ARRAY[${places.join(', ')}] END`;
@@ -73,31 +73,31 @@ export function phasesOfCheck(alias: string): string {
 const WIDE = 2 ** 31;
 
 /**
- * SQL of the milliseconds of a phase, by its index, summed up over rows that have places as `phases`. Only places of
+ * SQL of the milliseconds of a timing, by its index, summed up over rows that have places as `phases`. Only places of
  * roll-ups can be wide ones.
  */
 function sumOfMs(index: number, from: 'checks' | 'rollups'): string {
   const low = `sum(phases[${2 * index + 1}])`;
   return from === 'checks'
     ? low
-    : `(${low} + ${WIDE} * coalesce(sum(phases[${2 * PHASE_NAMES.length + index + 1}]), 0))`;
+    : `(${low} + ${WIDE} * coalesce(sum(phases[${2 * TIMING_NAMES.length + index + 1}]), 0))`;
 }
 
 /**
- * SQL of the places summed up over rows that have them as `phases`, as `bigint`, two for each phase; null where no row
+ * SQL of the places summed up over rows that have them as `phases`, as `bigint`, two for each timing; null where no row
  * has any.
  */
-export function summedPhases(): string {
-  const places = PHASE_NAMES.flatMap((_, index) => [sumOfMs(index, 'rollups'), `sum(phases[${2 * index + 2}])`]);
+export function summedTimings(): string {
+  const places = TIMING_NAMES.flatMap((_, index) => [sumOfMs(index, 'rollups'), `sum(phases[${2 * index + 2}])`]);
   return `CASE WHEN count(phases) > 0 THEN ARRAY[${places.join(', ')}]::bigint[] END`;
 }
 
 /**
- * SQL of the same as a roll-up stores it: as `integer`, a third place for each phase behind the others where a sum
+ * SQL of the same as a roll-up stores it: as `integer`, a third place for each timing behind the others where a sum
  * needs it.
  */
-export function storedPhases(from: 'checks' | 'rollups'): string {
-  const sums = PHASE_NAMES.map((_, index) => sumOfMs(index, from));
+export function storedTimings(from: 'checks' | 'rollups'): string {
+  const sums = TIMING_NAMES.map((_, index) => sumOfMs(index, from));
   const places = sums.flatMap((sum, index) => [`${sum} % ${WIDE}`, `sum(phases[${2 * index + 2}])`]);
   const beyond = sums.map((sum) => `${sum} / ${WIDE}`);
   return `CASE WHEN count(phases) > 0 THEN ARRAY[${places.join(', ')}]::integer[]

@@ -98,7 +98,7 @@ export async function retireRegion(
     const batch = await inPoolTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));
     schedule.occupied.push(...batch.schedule.occupied);
     schedule.emptied.push(...batch.schedule.emptied);
-    schedule.looks.push(...batch.schedule.looks);
+    schedule.rechecks.push(...batch.schedule.rechecks);
     if (batch.monitors === 0) break;
     done += batch.monitors;
     afterNo = batch.lastNo;
@@ -107,7 +107,7 @@ export async function retireRegion(
     'SELECT count(*) AS monitors FROM monitor_sources WHERE agent_no = $1',
     [retired.no],
   );
-  return { left: left?.monitors ?? 0, schedule: { ...schedule, looks: [...new Set(schedule.looks)] } };
+  return { left: left?.monitors ?? 0, schedule: { ...schedule, rechecks: [...new Set(schedule.rechecks)] } };
 }
 
 /**
@@ -202,7 +202,7 @@ async function moveBatch(
     });
     schedule.occupied.push(...placed.occupied);
     schedule.emptied.push(...placed.emptied);
-    schedule.looks.push(...placed.looks);
+    schedule.rechecks.push(...placed.rechecks);
     const fieldsOf = (agents: readonly { id: string }[], downMinSources: number) => ({
       fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() },
     });

@@ -1,7 +1,7 @@
 import { VERDICT_CODES } from '../core/cause-code.ts';
 import { DAY_MS, HOUR_MS } from '../core/rollup-spans.ts';
 import type { Database } from './database.ts';
-import { bucketSql, isTimed, phasesOfCheck, rawChecks, storedPhases } from './raw-checks.ts';
+import { bucketSql, isTimed, timingsOfCheck, rawChecks, storedTimings } from './raw-checks.ts';
 import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
@@ -210,7 +210,7 @@ export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<n
                      count(*) FILTER (WHERE verdict = ${down}) AS down,
                        count(*) FILTER (WHERE verdict = ${none}) AS none, count(*) AS n
               FROM ${checks} GROUP BY 1, 2, 3`,
-    phases: `SELECT r.monitor_no, r.agent_no, ${phasesOfCheck('r')} AS phases FROM ${checks} WHERE ${isTimed('r')}
+    timings: `SELECT r.monitor_no, r.agent_no, ${timingsOfCheck('r')} AS phases FROM ${checks} WHERE ${isTimed('r')}
         AND r.phases IS NOT NULL`,
   });
 }
@@ -233,7 +233,7 @@ export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<nu
                 SELECT h.monitor_no, h.agent_no, b.bucket, 0, 0, 0, 0, b.n
                   FROM hourly_rollups h, unnest(h.buckets, h.counts) AS b (bucket, n) WHERE ${where}
               ) h GROUP BY 1, 2, 3`,
-    phases: `SELECT h.monitor_no, h.agent_no, h.phases FROM hourly_rollups h WHERE ${where} AND h.phases IS NOT NULL`,
+    timings: `SELECT h.monitor_no, h.agent_no, h.phases FROM hourly_rollups h WHERE ${where} AND h.phases IS NOT NULL`,
   });
 }
 
@@ -242,10 +242,10 @@ type Parts = {
   from: 'checks' | 'rollups';
   bind: unknown[];
   grouped: string;
-  phases: string;
+  timings: string;
 };
 
-async function store(run: Run, { table, from, bind, grouped, phases }: Parts): Promise<number> {
+async function store(run: Run, { table, from, bind, grouped, timings }: Parts): Promise<number> {
   const [row] = await run<{ rows: number }>(
     `WITH checks AS (
        SELECT monitor_no, agent_no, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down, sum(none) AS none,
@@ -253,7 +253,7 @@ async function store(run: Run, { table, from, bind, grouped, phases }: Parts): P
               coalesce(array_agg(n::integer ORDER BY bucket) FILTER (WHERE bucket IS NOT NULL), '{}') AS counts
        FROM (${grouped}) g GROUP BY 1, 2
      ), timed AS (
-       SELECT monitor_no, agent_no, ${storedPhases(from)} AS phases FROM (${phases}) p GROUP BY 1, 2
+       SELECT monitor_no, agent_no, ${storedTimings(from)} AS phases FROM (${timings}) p GROUP BY 1, 2
      ), stored AS (
        INSERT INTO ${table} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
        SELECT $1, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases FROM checks LEFT JOIN timed

@@ -1,12 +1,12 @@
-import { choosePhase, isTickFar } from '../core/phases.ts';
-import { noScheduleChange, type ScheduleChange, type SchedulePhase } from '../core/schedule.ts';
+import { noScheduleChange, type ScheduleChange, type ScheduleSlot } from '../core/schedule.ts';
+import { chooseSlot, isTickFar } from '../core/slots.ts';
 import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
 
 /**
  * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isNews`: there is something
- * to be seen (the monitor is new or resumed, its checks are others), so that its agents look without waiting for their
- * next tick. `holdsLooks`: these looks are named in the change and not planned yet.
+ * to be seen (the monitor is new or resumed, its checks are others), so that its agents check without waiting for their
+ * next tick. `holdsRechecks`: these rechecks are named in the change and not planned yet.
  */
 export type Placement = {
   monitorNo: number;
@@ -14,15 +14,15 @@ export type Placement = {
   intervalSeconds: number;
   scheduled: boolean;
   isNews: boolean;
-  holdsLooks?: boolean;
+  holdsRechecks?: boolean;
   nowMs: number;
 };
 
-type SourceRow = { agent_no: number; interval_seconds: number; phase: number | null };
+type SourceRow = { agent_no: number; interval_seconds: number; slot: number | null };
 
 /**
- * Makes `monitor_sources` and the phases' counts say what the placement says, inside the caller's transaction, and
- * returns what that means for the queue. A source that stays where it is keeps its phase and its streaks; one that is
+ * Makes `monitor_sources` and the timings' counts say what the placement says, inside the caller's transaction, and
+ * returns what that means for the queue. A source that stays where it is keeps its slot and its streaks; one that is
  * no longer named is removed.
  */
 export async function placeMonitor(run: Run, placement: Placement): Promise<ScheduleChange> {
@@ -31,7 +31,8 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     {
       name: 'lock-sources',
       text:
-        'SELECT agent_no, interval_seconds, phase FROM monitor_sources WHERE monitor_no = $1 ORDER BY agent_no FOR ' +
+        'SELECT agent_no, interval_seconds, phase AS slot FROM monitor_sources WHERE monitor_no = $1 ORDER BY ' +
+        'agent_no FOR ' +
         'UPDATE',
     },
     [monitorNo],
@@ -40,10 +41,10 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
   const known = new Map(rows.map((row) => [row.agent_no, row]));
   for (const row of rows) {
     const stays = agentNos.includes(row.agent_no);
-    const keepsPhase = stays && placement.scheduled && row.interval_seconds === intervalSeconds;
-    if (row.phase !== null && !keepsPhase) {
-      const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase };
-      if (await leavePhase(run, left)) change.emptied.push(left);
+    const keepsSlot = stays && placement.scheduled && row.interval_seconds === intervalSeconds;
+    if (row.slot !== null && !keepsSlot) {
+      const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot };
+      if (await leaveSlot(run, left)) change.emptied.push(left);
     }
     if (!stays)
       await run(
@@ -56,14 +57,14 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     const stays =
       before !== undefined &&
       before.interval_seconds === intervalSeconds &&
-      (before.phase !== null) === placement.scheduled;
+      (before.slot !== null) === placement.scheduled;
     const isNews = placement.scheduled && (placement.isNews || before === undefined);
     if (stays && !isNews) continue;
-    const taken = placement.scheduled && !stays ? await takePhase(run, { agentNo, intervalSeconds }) : null;
-    if (taken?.first === true) change.occupied.push({ agentNo, intervalSeconds, phase: taken.phase });
-    const phase = stays ? before.phase : (taken?.phase ?? null);
-    const looks = isNews && phase !== null && isTickFar({ intervalSeconds, phase, monitorNo }, placement.nowMs);
-    if (looks) change.looks.push(agentNo);
+    const taken = placement.scheduled && !stays ? await takeSlot(run, { agentNo, intervalSeconds }) : null;
+    if (taken?.first === true) change.occupied.push({ agentNo, intervalSeconds, slot: taken.slot });
+    const slot = stays ? before.slot : (taken?.slot ?? null);
+    const isRechecked = isNews && slot !== null && isTickFar({ intervalSeconds, slot, monitorNo }, placement.nowMs);
+    if (isRechecked) change.rechecks.push(agentNo);
     await run(
       {
         name: 'write-source',
@@ -74,42 +75,52 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
                  look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at,
                    monitor_sources.look_at) END`,
       },
-      [monitorNo, agentNo, intervalSeconds, phase, looks && placement.holdsLooks !== true ? placement.nowMs : null],
+      [
+        monitorNo,
+        agentNo,
+        intervalSeconds,
+        slot,
+        isRechecked && placement.holdsRechecks !== true ? placement.nowMs : null,
+      ],
     );
   }
   return withoutMoves(change);
 }
 
-/** One source's look before its next tick, from a moment on (Unix milliseconds). */
-export type PlannedLook = { monitorNo: number; agentNo: number; atMs: number };
+/** One source's recheck before its next tick, from a moment on (Unix milliseconds). */
+export type PlannedRecheck = { monitorNo: number; agentNo: number; atMs: number };
 
 /**
- * Has sources look again, with one statement; a look that is waiting already is never postponed. Sources that left the
- * schedule meanwhile stay out of it.
+ * Has sources check again, with one statement; a recheck that is waiting already is never postponed. Sources that left
+ * the schedule meanwhile stay out of it.
  */
-export async function planLooks(run: Run, looks: readonly PlannedLook[]): Promise<void> {
-  if (looks.length === 0) return;
+export async function scheduleRechecks(run: Run, rechecks: readonly PlannedRecheck[]): Promise<void> {
+  if (rechecks.length === 0) return;
   await run(
     `UPDATE monitor_sources s SET look_at = least(s.look_at, k.at)
      FROM unnest($1::int[], $2::int[], $3::bigint[]) AS k (monitor_no, agent_no, at)
      WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no AND s.phase IS NOT NULL`,
-    [looks.map((look) => look.monitorNo), looks.map((look) => look.agentNo), looks.map((look) => look.atMs)],
+    [
+      rechecks.map((recheck) => recheck.monitorNo),
+      rechecks.map((recheck) => recheck.agentNo),
+      rechecks.map((recheck) => recheck.atMs),
+    ],
   );
 }
 
-/** Every phase that has monitors: what the queue must hold a job scheduler for. */
-export async function listOccupiedPhases(database: Database): Promise<SchedulePhase[]> {
-  const rows = await runWith(database)<{ agent_no: number; interval_seconds: number; phase: number }>(
-    'SELECT agent_no, interval_seconds, phase FROM schedule_phases WHERE monitors > 0',
+/** Every slot that has monitors: what the queue must hold a job scheduler for. */
+export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
+  const rows = await runWith(database)<{ agent_no: number; interval_seconds: number; slot: number }>(
+    'SELECT agent_no, interval_seconds, phase AS slot FROM schedule_phases WHERE monitors > 0',
   );
-  return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase }));
+  return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot }));
 }
 
 /**
- * The agents of the service that have had a look to take since before `beforeMs` (Unix milliseconds): nobody was told
- * of it, or who was told is gone.
+ * The agents of the service that have had a recheck to make since before `beforeMs` (Unix milliseconds): nobody was
+ * told of it, or who was told is gone.
  */
-export async function listForgottenLooks(database: Database, beforeMs: number): Promise<number[]> {
+export async function listOverdueRechecks(database: Database, beforeMs: number): Promise<number[]> {
   const rows = await runWith(database)<{ no: number }>(
     `SELECT no FROM agents a WHERE kind <> 'tenant' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.agent_no = a.no
      AND s.look_at < $1)`,
@@ -118,53 +129,53 @@ export async function listForgottenLooks(database: Database, beforeMs: number): 
   return rows.map((row) => row.no);
 }
 
-async function takePhase(
+async function takeSlot(
   run: Run,
   place: { agentNo: number; intervalSeconds: number },
-): Promise<{ phase: number; first: boolean }> {
-  const rows = await run<{ phase: number; monitors: number }>(
+): Promise<{ slot: number; first: boolean }> {
+  const rows = await run<{ slot: number; monitors: number }>(
     {
-      name: 'list-phases',
-      text: `SELECT phase, monitors FROM schedule_phases
+      name: 'list-slots',
+      text: `SELECT phase AS slot, monitors FROM schedule_phases
              WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0`,
     },
     [place.agentNo, place.intervalSeconds],
   );
-  const phase = choosePhase(place.intervalSeconds, new Map(rows.map((row) => [row.phase, row.monitors])));
+  const slot = chooseSlot(place.intervalSeconds, new Map(rows.map((row) => [row.slot, row.monitors])));
   const [taken] = await run<{ monitors: number }>(
     {
-      name: 'take-phase',
+      name: 'take-slot',
       text: `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors) VALUES ($1, $2, $3, 1)
              ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1
                RETURNING monitors`,
     },
-    [place.agentNo, place.intervalSeconds, phase],
+    [place.agentNo, place.intervalSeconds, slot],
   );
-  return { phase, first: taken?.monitors === 1 };
+  return { slot, first: taken?.monitors === 1 };
 }
 
 /** True when the last monitor left. */
-async function leavePhase(run: Run, left: SchedulePhase): Promise<boolean> {
+async function leaveSlot(run: Run, left: ScheduleSlot): Promise<boolean> {
   const [remaining] = await run<{ monitors: number }>(
     {
-      name: 'leave-phase',
+      name: 'leave-slot',
       text:
         'UPDATE schedule_phases SET monitors = monitors - 1 WHERE agent_no = $1 AND interval_seconds = $2 AND ' +
         'phase = $3 RETURNING monitors',
     },
-    [left.agentNo, left.intervalSeconds, left.phase],
+    [left.agentNo, left.intervalSeconds, left.slot],
   );
   return remaining?.monitors === 0;
 }
 
-/** A phase that was left and taken again in one change is neither new nor empty to the queue. */
-function withoutMoves({ occupied, emptied, looks }: ScheduleChange): ScheduleChange {
-  const key = (place: SchedulePhase) => `${place.agentNo}/${place.intervalSeconds}/${place.phase}`;
+/** A slot that was left and taken again in one change is neither new nor empty to the queue. */
+function withoutMoves({ occupied, emptied, rechecks }: ScheduleChange): ScheduleChange {
+  const key = (place: ScheduleSlot) => `${place.agentNo}/${place.intervalSeconds}/${place.slot}`;
   const taken = new Set(occupied.map(key));
   const left = new Set(emptied.map(key));
   return {
     occupied: occupied.filter((place) => !left.has(key(place))),
     emptied: emptied.filter((place) => !taken.has(key(place))),
-    looks,
+    rechecks,
   };
 }

@@ -73,8 +73,8 @@ type WatchRow = {
 };
 
 /**
- * Takes a look at our own doings, notes it, and records the gaps that follow from it, in one transaction: of two that
- * look at once the second sees what the first one noted. The caller says what it found in the queue.
+ * Polls our own doings, notes it, and records the gaps that follow from it, in one transaction: of two that
+ * poll at once the second sees what the first one noted. The caller says what it found in the queue.
  */
 export async function watchService(
   database: Database,

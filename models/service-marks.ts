@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
 /**
- * The service's own doings whose newest moment is kept: looks at ourselves, checks, batches of results, and what is
+ * The service's own doings whose newest moment is kept: polls of ourselves, checks, batches of results, and what is
  * due.
  */
 export const MARKS = { sweep: 'sweep', checks: 'checks', evaluation: 'evaluation', due: 'due' } as const;
@@ -10,7 +10,7 @@ export const MARKS = { sweep: 'sweep', checks: 'checks', evaluation: 'evaluation
 /** What a process notes of itself. */
 export type NotedDoing = 'checks' | 'evaluation';
 
-/** When we last looked at ourselves, in Unix milliseconds; null = never. */
+/** When we last polled ourselves, in Unix milliseconds; null = never. */
 export async function findLastSweep(run: Run): Promise<number | null> {
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [MARKS.sweep]);
   return mark?.at ?? null;

@@ -1,17 +1,17 @@
 import { VERDICT_CODES } from '../core/cause-code.ts';
 import { NO_LATENCIES, type Histogram } from '../core/latency-histogram.ts';
 import { cutWindow, DAY_MS, HOUR_MS, type Span, type Spans } from '../core/rollup-spans.ts';
-import { PHASE_NAMES } from '../core/seen-failure.ts';
-import type { Phases } from '../core/verdict.ts';
+import { TIMING_NAMES } from '../core/seen-failure.ts';
+import type { Timings } from '../core/verdict.ts';
 import type { Database } from './database.ts';
-import { bucketSql, isTimed, phasesOfCheck, rawChecks, summedPhases } from './raw-checks.ts';
+import { bucketSql, isTimed, timingsOfCheck, rawChecks, summedTimings } from './raw-checks.ts';
 import { rolledUntilMs } from './rollups.ts';
 import { runOn } from './sql.ts';
 
 /**
  * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks
- * that were up or degraded; `phases` are the means of those of them whose phases were kept, in milliseconds, without
- * phases that none of them had, `phaseChecks` of how many each is.
+ * that were up or degraded; `timings` are the means of those of them whose timings were kept, in milliseconds, without
+ * timings that none of them had, `timingChecks` of how many each is.
  */
 export type Tally = {
   up: number;
@@ -19,12 +19,12 @@ export type Tally = {
   down: number;
   none: number;
   latency: Histogram;
-  phases: ByPhase;
-  phaseChecks: ByPhase;
+  timings: PerTiming;
+  timingChecks: PerTiming;
 };
 
-/** A number for each phase that there is one of. */
-export type ByPhase = Partial<Record<keyof Phases, number>>;
+/** A number for each timing that there is one of. */
+export type PerTiming = Partial<Record<keyof Timings, number>>;
 
 /**
  * The tally of one source in one step of a series, which begins at `atMs` (Unix milliseconds, a multiple of the step).
@@ -51,7 +51,7 @@ export type TallyRow = {
 
 /** A tally of no checks. */
 export function noTally(): Tally {
-  return { up: 0, degraded: 0, down: 0, none: 0, latency: NO_LATENCIES, phases: {}, phaseChecks: {} };
+  return { up: 0, degraded: 0, down: 0, none: 0, latency: NO_LATENCIES, timings: {}, timingChecks: {} };
 }
 
 /**
@@ -94,7 +94,7 @@ export function tallySql(
   const sql = `
     SELECT ${names}, up, degraded, down, none, buckets, l.counts, to_json(phases) AS phases
     FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down,
-      sum(none)::bigint AS none, ${summedPhases()} AS phases
+      sum(none)::bigint AS none, ${summedTimings()} AS phases
           FROM (${unite(({ tallies }) => `SELECT ${select}, ${tallies}`)}) v GROUP BY ${names}) c
     LEFT JOIN (SELECT ${names}, json_agg(bucket ORDER BY bucket) AS buckets, json_agg(n ORDER BY bucket) AS counts
                FROM (SELECT ${names}, bucket, sum(n)::bigint AS n
@@ -132,18 +132,18 @@ function rawSource(span: { from: string; to: string }): Source {
   return {
     tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down,
         (verdict = ${none})::int AS none,
-              ${phasesOfCheck('r')} AS phases FROM ${checks}`,
+              ${timingsOfCheck('r')} AS phases FROM ${checks}`,
     latencies: `${bucketSql('latency_ms')} AS bucket, 1 AS n FROM ${checks}
         WHERE ${isTimed('r')} AND latency_ms IS NOT NULL`,
   };
 }
 
-/** The means of several tallies' phases together. */
-export function meanPhases(tallies: readonly Tally[]): ByPhase {
-  const means = PHASE_NAMES.flatMap((name) => {
-    const checks = tallies.reduce((sum, { phaseChecks }) => sum + (phaseChecks[name] ?? 0), 0);
+/** The means of several tallies' timings together. */
+export function meanTimings(tallies: readonly Tally[]): PerTiming {
+  const means = TIMING_NAMES.flatMap((name) => {
+    const checks = tallies.reduce((sum, { timingChecks }) => sum + (timingChecks[name] ?? 0), 0);
     const ms = tallies.reduce(
-      (sum, { phases, phaseChecks }) => sum + (phases[name] ?? 0) * (phaseChecks[name] ?? 0),
+      (sum, { timings, timingChecks }) => sum + (timings[name] ?? 0) * (timingChecks[name] ?? 0),
       0,
     );
     return checks === 0 ? [] : [[name, ms / checks] as const];
@@ -151,9 +151,9 @@ export function meanPhases(tallies: readonly Tally[]): ByPhase {
   return Object.fromEntries(means);
 }
 
-/** A row as a tally: phases as means. */
+/** A row as a tally: timings as means. */
 export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
-  const kept = PHASE_NAMES.flatMap((name, index) => {
+  const kept = TIMING_NAMES.flatMap((name, index) => {
     const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
     return checks === 0 ? [] : [{ name, ms, checks }];
   });
@@ -163,7 +163,7 @@ export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: T
     down,
     none,
     latency: buckets === null || counts === null ? NO_LATENCIES : { buckets, counts },
-    phases: Object.fromEntries(kept.map(({ name, ms, checks }) => [name, ms / checks])),
-    phaseChecks: Object.fromEntries(kept.map(({ name, checks }) => [name, checks])),
+    timings: Object.fromEntries(kept.map(({ name, ms, checks }) => [name, ms / checks])),
+    timingChecks: Object.fromEntries(kept.map(({ name, checks }) => [name, checks])),
   };
 }

@@ -90,7 +90,7 @@ const COMPATIBLE = /^::\d+\./;
 /**
  * True for an IP address that the guard refuses: a metadata host of a cloud always, and, unless private networks are
  * allowed, whatever is not public or is an address of this machine. What a name leads to is known, and guarded, only by
- * its look-up.
+ * its lookup.
  */
 export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): boolean {
   if (isIP(host) === 0) return false;

@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 
-/** The code of the error with which a look-up ends when a name has addresses, but none that may be contacted. */
+/** The code of the error with which a lookup ends when a name has addresses, but none that may be contacted. */
 export const BLOCKED_CODE = 'ERR_ADDRESS_BLOCKED';
 
 /**

@@ -29,7 +29,7 @@ import {
   type Failure,
 } from './failure.ts';
 import { glimpseBody, readBody, type ResponseBody } from './response-body.ts';
-import { Timeline, type Phases } from './timeline.ts';
+import { Timeline, type Timings } from './timeline.ts';
 
 /** One request; redirects are the caller's business. */
 export type HttpRequest = {
@@ -84,7 +84,7 @@ type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & 
 /** What one exchange brought and how long it took; `certificate` is null without TLS. */
 export type HttpExchange = Outcome & {
   durationMs: number;
-  phases: Phases;
+  timings: Timings;
   certificate: Certificate | null;
 };
 
@@ -310,7 +310,7 @@ class RunningExchange {
     this.#resolve({
       ...outcome,
       durationMs: this.#timeline.elapsedMs(),
-      phases: this.#timeline.phases(),
+      timings: this.#timeline.timings(),
       certificate: this.#certificate,
     });
   }

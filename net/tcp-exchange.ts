@@ -5,7 +5,7 @@ import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { createGuardedLookup } from './guarded-lookup.ts';
 import { ADDRESS_TURN_MS } from './host-address.ts';
 import type { HostPort } from './host-port.ts';
-import { Timeline, type Phases } from './timeline.ts';
+import { Timeline, type Timings } from './timeline.ts';
 
 /** One connection: made, perhaps spoken over and listened to, and closed. */
 export type TcpRequest = HostPort & {
@@ -16,7 +16,7 @@ export type TcpRequest = HostPort & {
    * it rejects the exchange.
    */
   receive: ((piece: Buffer) => boolean) | null;
-  /** Milliseconds for look-up, connection and answer together. */
+  /** Milliseconds for lookup, connection and answer together. */
   deadlineMs: number;
 };
 
@@ -30,7 +30,7 @@ export type TcpEnd = 'enough' | 'closed' | 'deadline';
 export type TcpExchange = (
   | { outcome: 'connected'; end: TcpEnd; latencyMs: number }
   | ({ outcome: 'failed' } & Failure)
-) & { phases: Phases };
+) & { timings: Timings };
 
 /**
  * Makes one connection. Whatever the other side does is a value; it rejects only when our own machine lacks something
@@ -48,7 +48,7 @@ export function createTcpClient(guard: Guard): TcpClient {
     new Promise((resolve, reject) => {
       const timeline = new Timeline(false);
       if (isRefusedAddress(request.host, guard))
-        return resolve({ outcome: 'failed', ...BLOCKED, phases: timeline.phases() });
+        return resolve({ outcome: 'failed', ...BLOCKED, timings: timeline.timings() });
       const { host, port } = request;
       const socket = net.connect({ host, port, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS, lookup });
       timeline.watch(socket, net.isIP(host) === 0);
@@ -124,12 +124,12 @@ class RunningExchange {
   #end(end: TcpEnd): void {
     if (this.#latencyMs === null) return this.#fail(timeoutFailure(this.#timeline.step()));
     this.#close();
-    this.#settle.resolve({ outcome: 'connected', end, latencyMs: this.#latencyMs, phases: this.#timeline.phases() });
+    this.#settle.resolve({ outcome: 'connected', end, latencyMs: this.#latencyMs, timings: this.#timeline.timings() });
   }
 
   #fail(failure: Failure): void {
     this.#close();
-    this.#settle.resolve({ outcome: 'failed', ...failure, phases: this.#timeline.phases() });
+    this.#settle.resolve({ outcome: 'failed', ...failure, timings: this.#timeline.timings() });
   }
 
   /** Only the first settlement counts, so that this may come more than once. */

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import type { Step } from './failure.ts';
 
 /**
- * How long each step of an exchange took, in milliseconds; null = it did not happen (an address needs no look-up, plain
+ * How long each step of an exchange took, in milliseconds; null = it did not happen (an address needs no lookup, plain
  * http no TLS, a reused connection none of the three).
  */
-export type Phases = {
+export type Timings = {
   dnsMs: number | null;
   connectMs: number | null;
   tlsMs: number | null;
@@ -36,7 +36,7 @@ export class Timeline {
       return;
     }
     this.#isNamed = isNamed;
-    // With several addresses the socket reports each of them; they all came from one look-up.
+    // With several addresses the socket reports each of them; they all came from one lookup.
     if (isNamed)
       socket.once('lookup', () => {
         this.#lookedUpAt = performance.now();
@@ -71,7 +71,7 @@ export class Timeline {
     return performance.now() - this.#startedAt;
   }
 
-  phases(): Phases {
+  timings(): Timings {
     const readyAt = this.#isReused ? this.#startedAt : (this.#securedAt ?? this.#connectedAt);
     return {
       dnsMs: between(this.#startedAt, this.#lookedUpAt),

@@ -9,7 +9,7 @@ import type { HostPort } from './host-port.ts';
 /** One datagram, which may be empty, and the wait for its reply. */
 export type UdpRequest = HostPort & {
   payload: Uint8Array;
-  /** Milliseconds for look-up and reply together. */
+  /** Milliseconds for lookup and reply together. */
   deadlineMs: number;
 };
 

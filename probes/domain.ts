@@ -12,7 +12,7 @@ export function createDomainProbe(knowDomain: KnowDomain): (target: CheckTarget)
     const startedAt = Date.now();
     const name = findRegistrableDomain(target);
     if (name === null) return { type: 'domain', startedAt, latencyMs: null, facts: null };
-    const { facts, lookedMs } = await knowDomain(name, timeoutMs);
-    return { type: 'domain', startedAt, latencyMs: lookedMs, facts };
+    const { facts, lookupMs } = await knowDomain(name, timeoutMs);
+    return { type: 'domain', startedAt, latencyMs: lookupMs, facts };
   };
 }

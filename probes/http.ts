@@ -1,4 +1,4 @@
-import { expectsStatus, looksAtBody } from '../core/http/judge.ts';
+import { expectsStatus, needsBody } from '../core/http/judge.ts';
 import type { HttpObservation } from '../core/http/observation.ts';
 import type { CheckTarget } from '../core/monitor.ts';
 import { KEPT_BODY_BYTES } from '../core/seen-answer.ts';
@@ -30,7 +30,7 @@ class HttpCheck {
   constructor(target: CheckTarget, send: HttpClient) {
     this.#target = target;
     this.#send = send;
-    this.#readsBody = looksAtBody(target);
+    this.#readsBody = needsBody(target);
   }
 
   async run(): Promise<HttpObservation> {

@@ -23,7 +23,7 @@ export function createStallWatch(): StallWatch {
   /**
    * Whoever is under way has stood still since the call that is late by now; work may begin and end before it comes.
    */
-  const look = (): void => {
+  const countStall = (): void => {
     const nowMs = performance.now();
     const lateMs = nowMs - expectedAtMs;
     if (lateMs <= TOLERANCE_MS) return;
@@ -34,7 +34,7 @@ export function createStallWatch(): StallWatch {
     }
   };
   const expectNext = (): void => {
-    look();
+    countStall();
     expectedAtMs = performance.now() + EVERY_MS;
   };
 
@@ -43,13 +43,13 @@ export function createStallWatch(): StallWatch {
       expectedAtMs = performance.now() + EVERY_MS;
       timer = setInterval(expectNext, EVERY_MS);
     }
-    look();
+    countStall();
     const stood = { stalledMs: 0, longestStallMs: 0 };
     underWay.add(stood);
     const beganMs = performance.now();
     try {
       const result = await work();
-      look();
+      countStall();
       return { result, ownTime: { tookMs: performance.now() - beganMs, ...stood } };
     } finally {
       underWay.delete(stood);

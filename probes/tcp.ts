@@ -1,6 +1,6 @@
 import type { CheckTarget } from '../core/monitor.ts';
 import type { TcpObservation } from '../core/transport/tcp-observation.ts';
-import type { Phases } from '../core/verdict.ts';
+import type { Timings } from '../core/verdict.ts';
 import { parseHostPort } from '../net/host-port.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
@@ -26,26 +26,26 @@ export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTar
     // Where nothing is expected, nothing is waited for.
     const reader = transport?.expect ? new TcpAnswerReader(transport, search) : null;
     const receive = reader && ((piece: Buffer) => reader.add(piece));
-    const { phases, ...outcome } = await exchange({
+    const { timings, ...outcome } = await exchange({
       ...hostPort,
       payload: payload.value,
       receive,
       deadlineMs: target.timeoutMs,
     });
-    const measured = { type: 'tcp', startedAt, phases } as const;
+    const measured = { type: 'tcp', startedAt, timings } as const;
     if (outcome.outcome === 'failed') return { ...measured, ...outcome, latencyMs: null };
     const { end, latencyMs } = outcome;
     return { ...measured, outcome: 'connected', latencyMs, answer: reader && { ...reader.collected(), end } };
   };
 }
 
-const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+const NO_TIMINGS: Timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 
 function unsupported(startedAt: number, reason: string): TcpObservation {
   return {
     type: 'tcp',
     startedAt,
-    phases: NO_PHASES,
+    timings: NO_TIMINGS,
     outcome: 'failed',
     latencyMs: null,
     cause: 'unsupported',

@@ -37,7 +37,8 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
 }
 
 /**
- * The look goes on without the check that is out of time: others wait for it, and the next check finds what it brought.
+ * The lookup goes on without the check that is out of time: others wait for it, and the next check finds what it
+ * brought.
  */
 async function inTime(reading: Promise<VendorReading>, timeoutMs: number): Promise<VendorReading | null> {
   let timer: NodeJS.Timeout | undefined;

@@ -79,8 +79,8 @@ export type QueueBackend = {
 const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
 
 /**
- * How often expired locks are looked for, in milliseconds: with the lock itself this is what a kill delays an alert by.
- * A look costs PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a
+ * How often expired locks are polled for, in milliseconds: with the lock itself this is what a kill delays an alert by.
+ * A poll costs PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a
  * core.
  */
 const STALLED_INTERVAL_MS = 5000;
@@ -339,7 +339,7 @@ function workerOptions({
     // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
     maxStalledCount: 10,
     stalledInterval: STALLED_INTERVAL_MS,
-    // Jobs announce themselves; this is how often an idle worker looks all the same, in seconds. A wait that begins
+    // Jobs announce themselves; this is how often an idle worker polls all the same, in seconds. A wait that begins
     // while PostgreSQL goes away hangs on a listener that is gone: nothing wakes it but this, and alerts wait for it.
     drainDelay: 10,
     runRetryDelay: 1000,

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Job, JobsOptions, Queue } from 'bullmq';
-import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
+import type { ScheduleChange, ScheduleSlot } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
-import { createLookAdder, type DueLook } from './looks.ts';
 import { checkQueueName, QUEUES } from './names.ts';
 import type {
   DeliverJob,
   EvaluateJob,
-  LookUpJob,
+  LookupJob,
   MaintainJob,
   RegionJob,
   SealedResult,
-  TrialJob,
-  TrialReturn,
+  PreviewJob,
+  PreviewReturn,
 } from './payloads.ts';
-import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
+import { createRecheckAdder, type DueRecheck } from './rechecks.ts';
+import { addSlot, reconcileQueue, removeSlot } from './schedules.ts';
 
 /** The chores that the clock enqueues; each has a worker file of its own. */
 export const CHORES = [
@@ -61,16 +61,16 @@ export type JobQueues = {
    */
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
   /**
-   * Has check workers take looks once they are due, with one job for those of an agent that are due together; an agent
-   * without a queue of ours is left out.
+   * Has check workers make rechecks once they are due, with one job for those of an agent that are due together; an
+   * agent without a queue of ours is left out.
    */
-  enqueueLooks(looks: readonly DueLook[], regions: ReadonlyMap<number, string>): Promise<void>;
+  enqueueRechecks(rechecks: readonly DueRecheck[], regions: ReadonlyMap<number, string>): Promise<void>;
   /**
-   * Makes every region's schedulers those of the occupied phases, thoroughly where told so or connected anew; returns
+   * Makes every region's schedulers those of the occupied slots, thoroughly where told so or connected anew; returns
    * how many had to be mended.
    */
   reconcileSchedules(
-    occupied: readonly SchedulePhase[],
+    occupied: readonly ScheduleSlot[],
     regions: ReadonlyMap<number, string>,
     when: { nowMs: number; thorough: boolean },
   ): Promise<number>;
@@ -92,17 +92,17 @@ export type JobQueues = {
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
   /**
-   * Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as
+   * Has a vendor target looked up, once for all who ask while the lookup waits or runs; what came of it is stored as
    * the page's, and counts for the tenant.
    */
-  enqueueLookUp(target: string, tenantId: string): Promise<void>;
+  enqueueLookup(target: string, tenantId: string): Promise<void>;
   /** Has the check process of a region probe a draft once. */
-  enqueueTrial(region: string, job: TrialJob): Promise<void>;
+  enqueuePreview(region: string, job: PreviewJob): Promise<void>;
   /**
-   * What a trial came to, once it is over: then its job is taken out of the queue, and asked for again it was never
+   * The outcome of a preview, once it is over: then its job is taken out of the queue, and asked for again it was never
    * there. Undefined while it is not over; null where it failed or is not there.
    */
-  takeTrialReturn(region: string, trialId: string): Promise<TrialReturn | null | undefined>;
+  takePreviewReturn(region: string, previewId: string): Promise<PreviewReturn | null | undefined>;
   /** A region's check queue. */
   checkQueue(region: string): Queue<RegionJob>;
   /** Every queue that is open in this process, for the board and the metrics. */
@@ -117,7 +117,7 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
   const evaluate = backend.createQueue<EvaluateJob>(QUEUES.evaluate);
   const deliver = backend.createQueue<DeliverJob>(QUEUES.deliver);
   const maintain = backend.createQueue<MaintainJob>(QUEUES.maintain);
-  const lookUp = backend.createQueue<LookUpJob>(QUEUES.lookUp);
+  const lookup = backend.createQueue<LookupJob>(QUEUES.lookup);
   const checks = new Map<string, Queue<RegionJob>>();
   const checkQueue = (region: string) => {
     const open = checks.get(region) ?? backend.createQueue<RegionJob>(checkQueueName(region));
@@ -128,31 +128,31 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     const region = regions.get(agentNo);
     return region === undefined ? null : checkQueue(region);
   };
-  const addLook = createLookAdder();
+  const addRecheck = createRecheckAdder();
   let reconciledConnections = backend.countConnections();
-  const enqueueLooks: JobQueues['enqueueLooks'] = async (looks, regions) => {
-    for (const look of looks) {
-      const queue = queueOf(look.agentNo, regions);
-      if (queue !== null) await addLook(queue, look);
+  const enqueueRechecks: JobQueues['enqueueRechecks'] = async (rechecks, regions) => {
+    for (const recheck of rechecks) {
+      const queue = queueOf(recheck.agentNo, regions);
+      if (queue !== null) await addRecheck(queue, recheck);
     }
   };
-  const all = () => [...checks.values(), evaluate, deliver, maintain, lookUp];
+  const all = () => [...checks.values(), evaluate, deliver, maintain, lookup];
   return {
     async applyScheduleChange(change, regions) {
       for (const place of change.emptied) {
         const queue = queueOf(place.agentNo, regions);
-        if (queue !== null) await backend.exclusively(() => removePhase(queue, place));
+        if (queue !== null) await backend.exclusively(() => removeSlot(queue, place));
       }
       for (const place of change.occupied) {
         const queue = queueOf(place.agentNo, regions);
-        if (queue !== null) await backend.exclusively(() => addPhase(queue, place));
+        if (queue !== null) await backend.exclusively(() => addSlot(queue, place));
       }
-      await enqueueLooks(
-        change.looks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
+      await enqueueRechecks(
+        change.rechecks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
         regions,
       );
     },
-    enqueueLooks,
+    enqueueRechecks,
     async reconcileSchedules(occupied, regions, when) {
       let mended = 0;
       // A replica that was promoted may have as many as there should be, of an earlier moment.
@@ -178,7 +178,7 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
         await eachDelayed(queue, (job) => job.remove());
       }
       await eachDelayed(deliver, (job) => job.remove());
-      for (const queue of [evaluate, maintain, lookUp]) await eachDelayed(queue, (job) => job.promote());
+      for (const queue of [evaluate, maintain, lookup]) await eachDelayed(queue, (job) => job.promote());
     },
     async enqueueResults(results) {
       await evaluate.add('results', { results }, EVALUATE_OPTIONS);
@@ -198,23 +198,23 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     async enqueueChore(chore) {
       await maintain.add(chore, {}, { jobId: chore, removeOnComplete: true, removeOnFail: true });
     },
-    async enqueueLookUp(target, tenantId) {
+    async enqueueLookup(target, tenantId) {
       const jobId = createHash('sha256').update(target).digest('hex');
-      await lookUp.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
+      await lookup.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
     },
-    async enqueueTrial(region, job) {
+    async enqueuePreview(region, job) {
       await checkQueue(region).add('trial', job, {
-        jobId: trialJobId(job.trialId),
-        removeOnComplete: KEEP_TRIALS,
-        removeOnFail: KEEP_TRIALS,
+        jobId: previewJobId(job.trialId),
+        removeOnComplete: KEEP_PREVIEWS,
+        removeOnFail: KEEP_PREVIEWS,
       });
     },
-    async takeTrialReturn(region, trialId) {
-      const job = await checkQueue(region).getJob(trialJobId(trialId));
+    async takePreviewReturn(region, previewId) {
+      const job = await checkQueue(region).getJob(previewJobId(previewId));
       if (job === undefined) return null;
       if (job.finishedOn === undefined) return undefined;
       await job.remove();
-      return isTrialReturn(job.returnvalue) ? job.returnvalue : null;
+      return isPreviewReturn(job.returnvalue) ? job.returnvalue : null;
     },
     checkQueue,
     all,
@@ -233,15 +233,15 @@ async function eachDelayed(queue: Queue, act: (job: Job) => Promise<void>): Prom
   for (const job of delayed) if (job.repeatJobKey === undefined) await act(job).catch(() => undefined);
 }
 
-/** Who waits for a trial takes it; what nobody took is gone after this, in seconds. */
-const KEEP_TRIALS = { age: 60 };
+/** Who waits for a preview takes it; what nobody took is gone after this, in seconds. */
+const KEEP_PREVIEWS = { age: 60 };
 
-function trialJobId(trialId: string): string {
-  return `trial-${trialId}`;
+function previewJobId(previewId: string): string {
+  return `trial-${previewId}`;
 }
 
-/** A worker of an older release does not know trials. */
-function isTrialReturn(value: unknown): value is TrialReturn {
+/** A worker of an older release does not know previews. */
+function isPreviewReturn(value: unknown): value is PreviewReturn {
   return (
     typeof value === 'object' && value !== null && 'sealedOutcome' in value && typeof value.sealedOutcome === 'string'
   );

@@ -15,17 +15,20 @@ export type KeptWorkerOptions<Job> = {
   onReopened: () => void;
 };
 
-/** How often it is looked whether jobs are taken, in milliseconds. A job that waits is taken within milliseconds. */
-const LOOK_EVERY_MS = 10_000;
+/**
+ * How often the worker is polled for whether jobs are taken, in milliseconds. A job that waits is taken within
+ * milliseconds.
+ */
+const POLL_MS = 10_000;
 
-/** Looks in a row that must find the same before a worker is given up. */
-const LOOKS = 2;
+/** Polls in a row that must find the same before a worker is given up. */
+const IDLE_POLLS = 2;
 
 /** A worker that hangs is not waited for longer when the process stops, in milliseconds. */
 const LEAVE_MS = 1000;
 
 /**
- * Keeps a worker at work: one that has taken nothing for two looks, with a job waiting and a hand free, is opened anew.
+ * Keeps a worker at work: one that has taken nothing for two polls, with a job waiting and a hand free, is opened anew.
  * Whatever it waits for, on a connection that nobody answers any more, another one does not.
  */
 export class KeptWorker<Job> {
@@ -34,14 +37,14 @@ export class KeptWorker<Job> {
   readonly #timer: NodeJS.Timeout;
   #worker: OpenedWorker;
   #counts = { taken: 0, inHand: 0 };
-  #takenAtLook = 0;
-  #idleLooks = 0;
+  #takenAtPoll = 0;
+  #idlePolls = 0;
   #isClosing = false;
 
   constructor(options: KeptWorkerOptions<Job>) {
     this.#options = options;
     this.#worker = this.#open();
-    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => void this.#poll(), POLL_MS).unref();
   }
 
   async close(): Promise<void> {
@@ -55,7 +58,7 @@ export class KeptWorker<Job> {
     // Of this opening alone: the one before may still have some in hand.
     const counts = { taken: 0, inHand: 0 };
     this.#counts = counts;
-    this.#takenAtLook = 0;
+    this.#takenAtPoll = 0;
     return this.#options.open(async (job, token) => {
       counts.taken += 1;
       counts.inHand += 1;
@@ -67,14 +70,14 @@ export class KeptWorker<Job> {
     });
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { taken, inHand } = this.#counts;
-    const isIdle = taken === this.#takenAtLook && inHand < this.#options.concurrency;
-    this.#takenAtLook = taken;
+    const isIdle = taken === this.#takenAtPoll && inHand < this.#options.concurrency;
+    this.#takenAtPoll = taken;
     const isStuck = isIdle && (await this.#options.hasWaiting().catch(() => false));
-    this.#idleLooks = isStuck ? this.#idleLooks + 1 : 0;
-    if (this.#idleLooks < LOOKS || this.#isClosing) return;
-    this.#idleLooks = 0;
+    this.#idlePolls = isStuck ? this.#idlePolls + 1 : 0;
+    if (this.#idlePolls < IDLE_POLLS || this.#isClosing) return;
+    this.#idlePolls = 0;
     const forget = () => void this.#left.delete(left);
     const left = this.#worker.close().then(forget, forget);
     this.#left.add(left);

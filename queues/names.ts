@@ -1,5 +1,5 @@
 /** Every queue's name. Checks have a queue per shared agent, so that a region's work can live on a Redis of its own. */
-export const QUEUES = { evaluate: 'evaluate', deliver: 'deliver', maintain: 'maintain', lookUp: 'look-up' } as const;
+export const QUEUES = { evaluate: 'evaluate', deliver: 'deliver', maintain: 'maintain', lookup: 'look-up' } as const;
 
 /**
  * The region that stands for the service itself, which checks domain, dns and vendor monitors; no shared agent may be

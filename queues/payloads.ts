@@ -1,23 +1,23 @@
 import type { KeptAnswers } from '../core/dns/kept-answers.ts';
 import type { SeenAnswer } from '../core/seen-failure.ts';
-import type { Phases, Vote } from '../core/verdict.ts';
+import type { Timings, Vote } from '../core/verdict.ts';
 
-/** A tick of one phase of an agent's interval: the worker reads which monitors stand in it. */
+/** A tick of one slot of an agent's interval: the worker reads which monitors stand in it. */
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
 
-/** Monitors that an agent shall look at without waiting for their ticks: the worker reads which ones wait. */
-export type LookJob = { agentNo: number; looks: true };
+/** Rechecks of an agent, which do not wait for its ticks: the worker reads which monitors wait. */
+export type RecheckJob = { agentNo: number; looks: true };
 
 /**
  * One probe of a draft, for somebody who waits for what it sees until `untilMs` (Unix milliseconds). It is stored
  * nowhere, so that the whole target is in the job, sealed, and what came of it is the job's return value, sealed as
  * well.
  */
-export type TrialJob = { trialId: string; tenantId?: string; sealedTarget: string; untilMs: number };
-export type TrialReturn = { sealedOutcome: string };
+export type PreviewJob = { trialId: string; tenantId?: string; sealedTarget: string; untilMs: number };
+export type PreviewReturn = { sealedOutcome: string };
 
 /** What a region's check queue holds. */
-export type RegionJob = CheckJob | LookJob | TrialJob;
+export type RegionJob = CheckJob | RecheckJob | PreviewJob;
 
 /**
  * What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and
@@ -49,9 +49,9 @@ export type ResultPayload = {
   reason: string | null;
   latencyMs: number | null;
   httpStatus: number | null;
-  phases: Phases | null;
+  phases: Timings | null;
   answer: SeenAnswer | null;
-  /** Of dns checks, where phases would be kept. */
+  /** Of dns checks, where timings would be kept. */
   dnsAnswers?: KeptAnswers;
 };
 
@@ -71,7 +71,7 @@ export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: s
  * Something that somebody who writes a monitor wants to know now: what stands at this vendor target (an id or a page's
  * URL). What is stored of it counts for the tenant; a web process of an older release names none.
  */
-export type LookUpJob = { target: string; tenantId?: string };
+export type LookupJob = { target: string; tenantId?: string };
 
 /** One run of a chore. */
 export type MaintainJob = Record<string, never>;

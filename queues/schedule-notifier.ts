@@ -12,7 +12,7 @@ export function createScheduleNotifier(
 ): (change: ScheduleChange) => Promise<void> {
   const findRegions = createRegionBook(listRegions);
   return async (change) => {
-    const agentNos = [...[...change.occupied, ...change.emptied].map(({ agentNo }) => agentNo), ...change.looks];
+    const agentNos = [...[...change.occupied, ...change.emptied].map(({ agentNo }) => agentNo), ...change.rechecks];
     if (agentNos.length === 0) return;
     await queues.applyScheduleChange(change, await findRegions(agentNos));
   };

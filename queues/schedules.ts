@@ -1,11 +1,11 @@
 import type { Queue } from 'bullmq';
-import { phaseStartMs } from '../core/phases.ts';
-import type { SchedulePhase } from '../core/schedule.ts';
+import type { ScheduleSlot } from '../core/schedule.ts';
+import { slotStartMs } from '../core/slots.ts';
 import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 
 /**
- * A tick's job fires this long before the phase it stands for, in milliseconds: time to fetch it and to read its
+ * A tick's job fires this long before the slot it stands for, in milliseconds: time to fetch it and to read its
  * monitors, so that each probe starts on its own local timer at its own due time.
  */
 export const EARLY_MS = 300;
@@ -22,37 +22,37 @@ const AHEAD_MS = 1000;
 /** Job schedulers read in one round. */
 const PAGE = 500;
 
-/** Gives an occupied phase its job scheduler; an existing one stays as it is. */
-export async function addPhase(queue: Queue<RegionJob>, place: SchedulePhase): Promise<void> {
+/** Gives an occupied slot its job scheduler; an existing one stays as it is. */
+export async function addSlot(queue: Queue<RegionJob>, place: ScheduleSlot): Promise<void> {
   const every = place.intervalSeconds * 1000;
   await queue.upsertJobScheduler(
     schedulerId(place),
     { every, offset: schedulerOffset(place) },
     {
-      name: `every ${place.intervalSeconds} s, phase ${place.phase}`,
-      data: { agentNo: place.agentNo, intervalSeconds: place.intervalSeconds, phase: place.phase },
+      name: `every ${place.intervalSeconds} s, slot ${place.slot}`,
+      data: { agentNo: place.agentNo, intervalSeconds: place.intervalSeconds, phase: place.slot },
     },
   );
 }
 
-/** Takes the job scheduler of an empty phase away, with its waiting job. */
-export async function removePhase(queue: Queue<RegionJob>, place: SchedulePhase): Promise<void> {
+/** Takes the job scheduler of an empty slot away, with its waiting job. */
+export async function removeSlot(queue: Queue<RegionJob>, place: ScheduleSlot): Promise<void> {
   await queue.removeJobScheduler(schedulerId(place));
 }
 
-/** The moment, in Unix milliseconds, at which the phase of a tick begins: the job's own time plus the head start. */
-export function phaseBeginsAt(jobId: string): number {
+/** The moment, in Unix milliseconds, at which the slot of a tick begins: the job's own time plus the head start. */
+export function slotBeginsAt(jobId: string): number {
   return Number(jobId.slice(jobId.lastIndexOf(':') + 1)) + EARLY_MS;
 }
 
 /**
- * Makes a queue's job schedulers exactly those of the occupied phases: adds the missing ones and those that lost their
+ * Makes a queue's job schedulers exactly those of the occupied slots: adds the missing ones and those that lost their
  * job, removes the others; one of a time that was set back is made anew, for BullMQ would go on from there. Returns how
  * many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is wrong.
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,
-  occupied: readonly SchedulePhase[],
+  occupied: readonly ScheduleSlot[],
   when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively'] },
 ): Promise<{ added: number; removed: number }> {
   if (!when.thorough && (await queue.getJobSchedulersCount()) === occupied.length) return { added: 0, removed: 0 };
@@ -65,7 +65,7 @@ export async function reconcileQueue(
     present.delete(id);
   }
   const missing = [...wanted].filter(([id, place]) => isMissing(present.get(id), place, when.nowMs));
-  for (const [, place] of missing) await when.exclusively(() => addPhase(queue, place));
+  for (const [, place] of missing) await when.exclusively(() => addSlot(queue, place));
   return { added: missing.length, removed: surplus.length };
 }
 
@@ -78,20 +78,20 @@ async function readSchedulers(queue: Queue<RegionJob>): Promise<Map<string, numb
   }
 }
 
-function isMissing(nextMs: number | undefined, place: SchedulePhase, nowMs: number): boolean {
+function isMissing(nextMs: number | undefined, place: ScheduleSlot, nowMs: number): boolean {
   return nextMs === undefined || nextMs < nowMs - place.intervalSeconds * 1000 - OVERDUE_MS;
 }
 
-function isAhead(nextMs: number | undefined, place: SchedulePhase, nowMs: number): boolean {
+function isAhead(nextMs: number | undefined, place: ScheduleSlot, nowMs: number): boolean {
   return nextMs !== undefined && nextMs > nowMs + place.intervalSeconds * 1000 + AHEAD_MS;
 }
 
-function schedulerId(place: SchedulePhase): string {
-  return `${place.intervalSeconds}s-phase-${place.phase}`;
+function schedulerId(place: ScheduleSlot): string {
+  return `${place.intervalSeconds}s-phase-${place.slot}`;
 }
 
-/** BullMQ takes an offset of 0 for "no alignment", so that the phase that would have it fires a millisecond later. */
-function schedulerOffset(place: SchedulePhase): number {
+/** BullMQ takes an offset of 0 for "no alignment", so that the slot that would have it fires a millisecond later. */
+function schedulerOffset(place: ScheduleSlot): number {
   const every = place.intervalSeconds * 1000;
-  return (phaseStartMs(place.intervalSeconds, place.phase) - EARLY_MS + every) % every || 1;
+  return (slotStartMs(place.intervalSeconds, place.slot) - EARLY_MS + every) % every || 1;
 }

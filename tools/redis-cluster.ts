@@ -205,8 +205,8 @@ async function slotOf({ client }: Node, key: string): Promise<number> {
   return Number(await client.call('CLUSTER', 'KEYSLOT', key));
 }
 
-async function untilTrue(look: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + AGREED_WITHIN_MS; !(await look()); await delay(50)) {
-    if (Date.now() > deadline) throw new Error(`the nodes did not agree: ${look.toString()}`);
+async function untilTrue(isReady: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + AGREED_WITHIN_MS; !(await isReady()); await delay(50)) {
+    if (Date.now() > deadline) throw new Error(`the nodes did not agree: ${isReady.toString()}`);
   }
 }

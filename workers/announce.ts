@@ -1,4 +1,4 @@
-import type { DueLook } from '../queues/looks.ts';
+import type { DueRecheck } from '../queues/rechecks.ts';
 import type { RegionBook } from '../queues/region-book.ts';
 import type { RecordedChanges } from './record-changes.ts';
 import type { Runtime } from './runtime.ts';
@@ -41,11 +41,11 @@ export async function announce(
  */
 export async function announceRechecks(
   { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionBook },
-  rechecks: readonly DueLook[],
+  rechecks: readonly DueRecheck[],
 ): Promise<void> {
   if (rechecks.length === 0) return;
   try {
-    await queues.enqueueLooks(rechecks, await findRegions(rechecks.map(({ agentNo }) => agentNo)));
+    await queues.enqueueRechecks(rechecks, await findRegions(rechecks.map(({ agentNo }) => agentNo)));
   } catch (error) {
     log.warn({ err: error, rechecks: rechecks.length }, 'recheck.not_queued');
   }

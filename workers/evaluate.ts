@@ -19,7 +19,7 @@ import {
 import { insertEvidence } from '../models/incident-evidence.ts';
 import { noteLateHours } from '../models/late-hours.ts';
 import { createPartitions, NO_PARTITION } from '../models/partitions.ts';
-import { planLooks, type PlannedLook } from '../models/schedule.ts';
+import { scheduleRechecks, type PlannedRecheck } from '../models/schedule.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
 import { firstSightsOf, lateEvidence, withSights, type SteppedMonitor } from './first-failures.ts';
 import { recordChanges, type RecordedChanges, type RecordingTools } from './record-changes.ts';
@@ -30,7 +30,7 @@ export type EvaluatorDependencies = RecordingTools & { database: Database; now: 
  * What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries
  * and rechecks to be enqueued.
  */
-export type EvaluationOutcome = RecordedChanges & { stored: number; rechecks: PlannedLook[] };
+export type EvaluationOutcome = RecordedChanges & { stored: number; rechecks: PlannedRecheck[] };
 
 /**
  * How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a
@@ -147,7 +147,7 @@ async function decideMonitors(
     changed.filter(({ isUnheard }) => isUnheard),
   );
   const rechecks = decided.flatMap((one) => one.rechecks);
-  await planLooks(run, rechecks);
+  await scheduleRechecks(run, rechecks);
   const recorded = await recordChanges(run, decided, dependencies);
   await insertEvidence(run, decided.flatMap(lateEvidence));
   return { rechecks, ...recorded };
@@ -168,12 +168,12 @@ function asBefore(
   return { ...monitor, sources };
 }
 
-type Applied = { after: DecidedMonitor; changes: Change[]; rechecks: PlannedLook[] };
+type Applied = { after: DecidedMonitor; changes: Change[]; rechecks: PlannedRecheck[] };
 
 function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResult[], nowMs: number): Applied {
   const changes: Change[] = [];
-  // Of several results of a source the last one says whether it is worth another look.
-  const rechecks = new Map<number, PlannedLook | null>();
+  // Of several results of a source the last one says whether it is worth a recheck.
+  const rechecks = new Map<number, PlannedRecheck | null>();
   let after: DecidedMonitor = monitor;
   for (const result of results) {
     rechecks.set(result.agentNo, planRecheck({ monitor, before: after }, result, nowMs));
@@ -186,22 +186,21 @@ function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResul
 }
 
 /**
- * Null where the result asks for no other look (D-47), or its source is a customer's agent, which is told when it hands
+ * Null where the result needs no recheck (D-47), or its source is a customer's agent, which is told when it hands
  * in its results.
  */
 function planRecheck(
   { monitor, before }: { monitor: EvaluatedMonitor; before: DecidedMonitor },
   result: MeasuredResult,
   nowMs: number,
-): PlannedLook | null {
+): PlannedRecheck | null {
   const { monitorNo, agentNo, dueAtMs } = result;
   const { type, intervalSeconds } = monitor;
-  const phase = monitor.sources.find((source) => source.agentNo === agentNo)?.phase ?? null;
-  if (phase === null || !talksToTarget(type)) return null;
+  const slot = monitor.sources.find((source) => source.agentNo === agentNo)?.slot ?? null;
+  if (slot === null || !talksToTarget(type)) return null;
   const state = before.sources.find((source) => source.agentNo === agentNo)?.state ?? null;
   const afterMs = recheckAfterMs({ state, rule: monitor }, result);
-  const atMs =
-    afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, { intervalSeconds, phase, monitorNo });
+  const atMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, { intervalSeconds, slot, monitorNo });
   return atMs === null ? null : { monitorNo, agentNo, atMs };
 }
 

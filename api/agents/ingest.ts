@@ -7,7 +7,7 @@ import { isBeforeCreation, sortByAge } from '../../core/agent/report-age.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
 import { isRecord } from '../../core/monitor-input/checks.ts';
 import { cleanAnswer } from '../../core/seen-answer.ts';
-import { keepsPhases, wholePhases } from '../../core/seen-failure.ts';
+import { keepsTimings, roundTimings } from '../../core/seen-failure.ts';
 import { latestStartMs } from '../../core/source-state.ts';
 import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
 import type { TokenAgent } from '../../models/agent-work.ts';
@@ -111,8 +111,8 @@ function resultOf(
     latencyMs: latencyMs === null ? null : Math.min(latencyMs, mostMs),
     httpStatus,
     phases:
-      isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds)
-        ? wholePhases(withWait(timing), mostMs)
+      isRecord(timing) && keepsTimings({ verdict, dueAtMs }, monitor.intervalSeconds)
+        ? roundTimings(withWait(timing), mostMs)
         : null,
     answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
   };

@@ -5,7 +5,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 
 /**
- * The monitors of a batch that its agent is to look at again before their next ticks (D-47); costs a query where the
+ * The monitors of a batch that its agent is to check again before their next ticks (D-47); costs a query where the
  * batch has a bad result of checks as they are now.
  */
 export async function listRechecks(

@@ -29,7 +29,7 @@ export function requestCheckHandler(dependencies: HandlerDependencies): RequestH
     if (asked.sources.length === 0) throw conflict(whyNot(asked));
     announceSchedule(dependencies, {
       ...noScheduleChange(),
-      looks: asked.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
+      rechecks: asked.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
     });
     response.status(202).json(presentRequest(id, asked, nowMs));
   };

@@ -77,7 +77,7 @@ function granted<Result extends object>(
     );
   if (outcome === 'target is away')
     throw conflict(
-      `no check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start ` +
+      `no check process of ${moveTo} was seen lately, so that nobody would check monitors moved there: start ` +
         'one first',
     );
   throw conflict(

@@ -69,7 +69,7 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Request
     const { monitors } = PLAN_LIMITS[caller.plan];
     const stored = await createMonitor(
       database,
-      { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now(), holdsLooks: true },
+      { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now(), holdsRechecks: true },
       config.planCountLimits ? monitors : null,
     );
     if (stored === null)
@@ -132,7 +132,7 @@ function switchMonitor(dependencies: HandlerDependencies, change: Switch): Reque
   const { database, now } = dependencies;
   return async (request: Request, response: Response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const stored = await change(database, { ...key, nowMs: now(), holdsLooks: true });
+    const stored = await change(database, { ...key, nowMs: now(), holdsRechecks: true });
     if (stored === null) throw notFound('monitor', key.id);
     await announceMonitor(dependencies, stored);
     const found = await findMonitor(database, key);

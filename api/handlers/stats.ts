@@ -45,8 +45,8 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     ]);
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['from', 'to']);
-    const { from, to, resolution, by_source: bySource, by_phase: byPhase } = request.query as StatsQuery;
-    const withPhases = isYes(byPhase);
+    const { from, to, resolution, by_source: bySource, by_phase: byTiming } = request.query as StatsQuery;
+    const withTimings = isYes(byTiming);
     const nowMs = now();
     const asked = {
       ...(from !== undefined && { from: Number(from) }),
@@ -86,12 +86,12 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
       monitor_id: monitor.id,
       ...window,
       totals: presentTotals(total, seconds, sla),
-      sources: presentSources(points, agents, { withPhases }),
+      sources: presentSources(points, agents, { withTimings }),
       series: steps.map((ofStep, index) => {
         const atMs = Math.floor((edges[index] ?? 0) / stepMs) * stepMs;
         const inStep: readonly SeriesPoint[] = byStep.get(atMs) ?? [];
-        const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep, withPhases });
-        return isYes(bySource) ? { ...point, sources: presentSources(inStep, agents, { withPhases }) } : point;
+        const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep, withTimings });
+        return isYes(bySource) ? { ...point, sources: presentSources(inStep, agents, { withTimings }) } : point;
       }),
       service_gaps: [
         ...history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs),

@@ -1,4 +1,4 @@
-import type { Phases } from '../../core/verdict.ts';
+import type { Timings } from '../../core/verdict.ts';
 import type { NamedAgent } from '../../models/agent-names.ts';
 import type { KeptCheck } from '../../models/check-record.ts';
 import type { KeptPing } from '../../models/ping-record.ts';
@@ -16,7 +16,7 @@ export function presentCheck(check: KeptCheck): Schemas['Check'] {
     reason: check.reason,
     http_status: check.httpStatus,
     latency_ms: check.latencyMs,
-    phases: check.phases === null ? null : presentPhases(check.phases),
+    phases: check.timings === null ? null : presentTimings(check.timings),
     ...(check.dnsAnswers && {
       dns_answers: Object.entries(check.dnsAnswers).map(([type, answer]) => presentAnswer(type, answer)),
     }),
@@ -48,14 +48,14 @@ export function presentPing(ping: KeptPing, service: NamedAgent | null): Schemas
   };
 }
 
-/** Phases as they are shown, to a tenth of a millisecond; null where a step did not happen. */
-export function presentPhases({
+/** Timings as they are shown, to a tenth of a millisecond; null where a step did not happen. */
+export function presentTimings({
   dnsMs,
   connectMs,
   tlsMs,
   firstByteMs,
   downloadMs,
-}: Partial<Phases>): Schemas['PhasesMs'] {
+}: Partial<Timings>): Schemas['PhasesMs'] {
   return {
     dns_ms: tenths(dnsMs),
     connect_ms: tenths(connectMs),

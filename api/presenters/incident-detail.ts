@@ -5,7 +5,7 @@ import type { IncidentEvidence } from '../../models/incident-evidence.ts';
 import type { IncidentNote } from '../../models/incident-notes.ts';
 import type { IncidentDelivery, IncidentTransition } from '../../models/incidents.ts';
 import type { components } from '../schema.generated.ts';
-import { presentPhases } from './check.ts';
+import { presentTimings } from './check.ts';
 import { presentIncident } from './incident.ts';
 
 type Wire = components['schemas'];
@@ -85,7 +85,7 @@ function presentEvidence({
   latencyMs,
   seen,
 }: IncidentEvidence): Wire['IncidentEvidence'] {
-  const phases = seen?.phases ?? null;
+  const timings = seen?.phases ?? null;
   const answer = seen?.answer ?? null;
   return {
     source: { id: sourceId, name: sourceName },
@@ -95,7 +95,7 @@ function presentEvidence({
     reason,
     http_status: httpStatus,
     latency_ms: latencyMs,
-    phases: phases && presentPhases(phases),
+    phases: timings && presentTimings(timings),
     answer: answer && presentSeenAnswer(answer),
   };
 }

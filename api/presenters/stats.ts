@@ -3,9 +3,9 @@ import { burnRate, judgeSla, type StateSeconds } from '../../core/sla.ts';
 import type { MonitorState } from '../../core/state.ts';
 import type { NamedAgent } from '../../models/agent-names.ts';
 import type { ServiceGap } from '../../models/service-gaps.ts';
-import { meanPhases, type SeriesPoint, type Tally } from '../../models/statistics.ts';
+import { meanTimings, type SeriesPoint, type Tally } from '../../models/statistics.ts';
 import type { components } from '../schema.generated.ts';
-import { presentPhases } from './check.ts';
+import { presentTimings } from './check.ts';
 
 type Schemas = components['schemas'];
 type Counted = Pick<Tally, 'up' | 'degraded' | 'down' | 'none' | 'latency'>;
@@ -39,7 +39,7 @@ export function presentTotals(
     sla,
     seconds,
     ...presentCounted(tally),
-    phases: presentPhases(tally.phases),
+    phases: presentTimings(tally.timings),
   };
 }
 
@@ -47,14 +47,14 @@ export function presentTotals(
 export function presentSources(
   points: readonly SeriesPoint[],
   agents: ReadonlyMap<number, NamedAgent>,
-  { withPhases }: { withPhases: boolean },
+  { withTimings }: { withTimings: boolean },
 ): Schemas['SourceStats'][] {
   return [...Map.groupBy(points, ({ agentNo }) => agentNo)]
     .map(([agentNo, ofSource]) => ({
       id: agents.get(agentNo)?.id ?? null,
       name: agents.get(agentNo)?.name ?? null,
       ...presentCounted(addUp(ofSource)),
-      ...(withPhases && phasesOf(ofSource)),
+      ...(withTimings && timingsOf(ofSource)),
     }))
     .toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
 }
@@ -64,13 +64,13 @@ export function presentPoint(step: {
   at: number;
   points: readonly SeriesPoint[];
   seconds: StateSeconds;
-  withPhases: boolean;
+  withTimings: boolean;
 }): Schemas['StatsPoint'] {
   return {
     at: step.at,
     uptime_percent: judgeSla(step.seconds, null).uptimePercent,
     ...presentCounted(addUp(step.points)),
-    ...(step.withPhases && phasesOf(step.points)),
+    ...(step.withTimings && timingsOf(step.points)),
   };
 }
 
@@ -130,8 +130,8 @@ function addUp(points: readonly SeriesPoint[]): Counted {
   return { up: sum('up'), degraded: sum('degraded'), down: sum('down'), none: sum('none'), latency };
 }
 
-function phasesOf(points: readonly SeriesPoint[]): { phases: Schemas['PhasesMs'] } {
-  return { phases: presentPhases(meanPhases(points.map(({ tally }) => tally))) };
+function timingsOf(points: readonly SeriesPoint[]): { phases: Schemas['PhasesMs'] } {
+  return { phases: presentTimings(meanTimings(points.map(({ tally }) => tally))) };
 }
 
 function thousandths(rate: number | null): number | null {

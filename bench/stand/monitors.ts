@@ -1,4 +1,4 @@
-import { phaseCount } from '../../core/phases.ts';
+import { countSlots } from '../../core/slots.ts';
 import { stepSource } from '../../core/source-state.ts';
 import { inTransaction, runWith, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
@@ -22,7 +22,7 @@ export function monitorId(number: number): string {
 }
 
 /**
- * Fills an installation with http monitors that have been up for an hour, evenly over the phases of one shared agent,
+ * Fills an installation with http monitors that have been up for an hour, evenly over the slots of one shared agent,
  * the last result of each from the moment of the call. They are there all at once: a running service that saw them
  * without their results would call them silent. Written in bulk: how fast monitors are created is a benchmark of its
  * own.
@@ -58,7 +58,7 @@ async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise
      FROM monitors m, agents a WHERE a.region = $4 AND m.id BETWEEN $5 AND $6`,
     [
       fleet.intervalSeconds,
-      phaseCount(fleet.intervalSeconds),
+      countSlots(fleet.intervalSeconds),
       JSON.stringify(steadyState(nowMs, fleet)),
       REGION,
       ...ids,
@@ -104,7 +104,7 @@ function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fl
 const UNSCHEDULED_AT_ONCE = 1000;
 
 /**
- * Pauses monitors in bulk; their phases stay occupied by others. Locks sources before monitors and both in the order of
+ * Pauses monitors in bulk; their slots stay occupied by others. Locks sources before monitors and both in the order of
  * their numbers, as evaluators do.
  */
 export async function unscheduleMonitors(
@@ -120,7 +120,7 @@ export async function unscheduleMonitors(
        chosen AS MATERIALIZED (SELECT m.no FROM monitors m WHERE m.no IN (SELECT monitor_no FROM before) ORDER BY m.no
          FOR NO KEY UPDATE),
        paused AS (UPDATE monitors m SET enabled = false, state = 'paused' FROM chosen c WHERE m.no = c.no),
-       left_phases AS (UPDATE monitor_sources s SET phase = NULL FROM before b WHERE s.monitor_no = b.monitor_no
+       left_slots AS (UPDATE monitor_sources s SET phase = NULL FROM before b WHERE s.monitor_no = b.monitor_no
          AND s.agent_no = b.agent_no)
        UPDATE schedule_phases p SET monitors = p.monitors - l.count
        FROM (SELECT agent_no, interval_seconds, phase, count(*) FROM before GROUP BY 1, 2, 3) l

@@ -8,7 +8,7 @@ const ROWS_AT_ONCE = 500_000;
 
 /**
  * Stores checks of monitors 1 to n by one agent in the order of their time, as evaluators do: most of them up, with
- * latencies that vary as those of a website do; one in a hundred down, and phases kept of those and of one in ten
+ * latencies that vary as those of a website do; one in a hundred down, and timings kept of those and of one in ten
  * others, as they are at an interval of a minute.
  */
 export async function fillWithResults(

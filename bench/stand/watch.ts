@@ -12,8 +12,10 @@ const WITNESS_MS = 10;
 /** What is watched: processes by name, the fleet among them, and Redis where queues live in it. */
 export type Watched = { processes: Readonly<Record<string, number>>; fleet: RunningFleet; redis: Redis };
 
-/** One look: memory of each process and of Redis' data in MB, CPU seconds so far, and what check and evaluate count. */
-export type Look = {
+/**
+ * One sample: memory of each process and of Redis' data in MB, CPU seconds so far, and what check and evaluate count.
+ */
+export type Sample = {
   atMs: number;
   memoryMb: Readonly<Record<string, number>>;
   cpuSeconds: Readonly<Record<string, number>>;
@@ -25,27 +27,27 @@ export type Look = {
 };
 
 /**
- * Looks at everything for so long, at the beginning, at the end and every `everyMs`; `wokeLateMs` is how late an idle
+ * Samples everything for so long, at the beginning, at the end and every `everyMs`; `wokeLateMs` is how late an idle
  * process woke up meanwhile (p99).
  */
 export async function watch(
   watched: Watched,
   { forMs, everyMs }: { forMs: number; everyMs: number },
-): Promise<{ looks: Look[]; wokeLateMs: number }> {
+): Promise<{ samples: Sample[]; wokeLateMs: number }> {
   const untilMs = Date.now() + forMs;
   const witness = monitorEventLoopDelay({ resolution: WITNESS_MS });
   witness.enable();
-  const looks = [await look(watched)];
+  const samples = [await takeSample(watched)];
   while (Date.now() < untilMs) {
     await delay(Math.max(0, Math.min(everyMs, untilMs - Date.now())));
-    looks.push(await look(watched));
+    samples.push(await takeSample(watched));
   }
   witness.disable();
-  return { looks, wokeLateMs: Math.max(0, witness.percentile(99) / 1e6 - WITNESS_MS) };
+  return { samples, wokeLateMs: Math.max(0, witness.percentile(99) / 1e6 - WITNESS_MS) };
 }
 
-/** Takes one look. */
-export async function look({ processes, fleet, redis }: Watched): Promise<Look> {
+/** Takes one sample. */
+export async function takeSample({ processes, fleet, redis }: Watched): Promise<Sample> {
   const ofEach = async (read: (pid: number) => Promise<number>) =>
     Object.fromEntries(
       await Promise.all(Object.entries(processes).map(async ([name, pid]) => [name, await read(pid)])),

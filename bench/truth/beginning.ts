@@ -1,7 +1,7 @@
 import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
 import type { DecidedMonitor } from '../../core/decided-monitor.ts';
-import { phaseCount } from '../../core/phases.ts';
 import { freshnessMs } from '../../core/quorum.ts';
+import { countSlots } from '../../core/slots.ts';
 import { createPlace, type Place } from './place.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Script, Spell } from './script.ts';
@@ -43,19 +43,19 @@ export function createMonitor(setting: Setting, startMs: number): DecidedMonitor
   };
 }
 
-/** Its places, each with a stream of random numbers and a phase of its own. */
+/** Its places, each with a stream of random numbers and a slot of its own. */
 export function createPlaces({ startMs, scripts }: History, setting: Setting, random: Random): Place[] {
   const { intervalSeconds } = setting;
   const monitorNo = random.below(100_000);
   const seed = random.below(2 ** 31);
-  const count = phaseCount(intervalSeconds);
+  const count = countSlots(intervalSeconds);
   const drawn = scripts.map(() => random.below(count));
   return scripts.map((script, index) => {
-    const turn = setting.phasing === 'in turn' ? Math.floor((index * count) / scripts.length) : 0;
-    const phase = ((drawn[setting.phasing === 'apart' ? index : 0] ?? 0) + turn) % count;
+    const turn = setting.slotChoice === 'in turn' ? Math.floor((index * count) / scripts.length) : 0;
+    const slot = ((drawn[setting.slotChoice === 'apart' ? index : 0] ?? 0) + turn) % count;
     const answerMs = ANSWER_MS + index * ANSWER_STEP_MS;
     return createPlace({
-      tick: { intervalSeconds, phase, monitorNo },
+      tick: { intervalSeconds, slot, monitorNo },
       script,
       random: createRandom([seed, index]),
       answerMs,

@@ -19,8 +19,8 @@ const START_MS = 1_700_006_400_000;
  * world and the number of places only: settings see the same outages.
  */
 export function simulateCell({ seed, world, stream, scale, ...cell }: Cell): Score {
-  const { hours, unfold, phasing = 'together' }: World = WORLDS[world];
-  const setting = { ...cell.setting, phasing };
+  const { hours, unfold, slotChoice = 'together' }: World = WORLDS[world];
+  const setting = { ...cell.setting, slotChoice };
   const worldNo = Object.keys(WORLDS).indexOf(world);
   const span = { startMs: START_MS, endMs: START_MS + HISTORY_HOURS * HOUR_MS };
   const scorer = createScorer();

@@ -1,5 +1,5 @@
 import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
-import { msUntilTick, type TickMoment } from '../../core/phases.ts';
+import { msUntilTick, type TickMoment } from '../../core/slots.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import type { Random } from './random.ts';
 import type { Script, Spell } from './script.ts';
@@ -22,7 +22,7 @@ export type Place = {
   strayIn: number;
   nextTickMs: number;
   /** The recheck that is planned; infinite where none is. */
-  lookMs: number;
+  checkMs: number;
   absences: readonly Spell[];
   absenceIndex: number;
 };
@@ -37,7 +37,7 @@ export function createPlace({ startMs, ...setup }: PlaceSetup): Place {
     spellIndex: -1,
     strayIn: Number.POSITIVE_INFINITY,
     nextTickMs: startMs + msUntilTick(setup.tick, startMs),
-    lookMs: Number.POSITIVE_INFINITY,
+    checkMs: Number.POSITIVE_INFINITY,
     absences: setup.script.filter(({ silent }) => silent),
     absenceIndex: 0,
   };
@@ -45,13 +45,13 @@ export function createPlace({ startMs, ...setup }: PlaceSetup): Place {
 
 /** When the next check is due, a tick or a recheck. */
 export function nextCheckMs(place: Place): number {
-  return Math.min(place.nextTickMs, place.lookMs);
+  return Math.min(place.nextTickMs, place.checkMs);
 }
 
 /** Makes the next check; null where the place is away then. */
 export function makeCheck(place: Place): Check | null {
   const dueAtMs = nextCheckMs(place);
-  if (place.lookMs <= place.nextTickMs) place.lookMs = Number.POSITIVE_INFINITY;
+  if (place.checkMs <= place.nextTickMs) place.checkMs = Number.POSITIVE_INFINITY;
   else place.nextTickMs += place.tick.intervalSeconds * 1000;
   const spell = enterSpell(place, dueAtMs);
   if (spell.silent) return null;
@@ -62,11 +62,11 @@ export function makeCheck(place: Place): Check | null {
 }
 
 /**
- * When the next check is due that needs a look of its own, given that results of `steady` verdicts change nothing: one
+ * When the next check is due that needs a check of its own, given that results of `steady` verdicts change nothing: one
  * of another verdict, a stray one, or the first of a spell.
  */
 export function nextNewsMs(place: Place, isSteady: (verdict: Verdict) => boolean): number {
-  return Math.min(place.lookMs, endOfRun(place, isSteady));
+  return Math.min(place.checkMs, endOfRun(place, isSteady));
 }
 
 /**

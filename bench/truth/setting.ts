@@ -1,20 +1,20 @@
 import { defaultTimeoutMs } from '../../core/monitor-defaults.ts';
 
 /**
- * When the places of a monitor look: all at once, as places do that have the same monitors; each at a moment of its
+ * When the places of a monitor check: all at once, as places do that have the same monitors; each at a moment of its
  * own; or in turn, evenly over the interval.
  */
-export const PHASINGS = ['together', 'apart', 'in turn'] as const;
-export type Phasing = (typeof PHASINGS)[number];
+export const SLOT_CHOICES = ['together', 'apart', 'in turn'] as const;
+export type SlotChoice = (typeof SLOT_CHOICES)[number];
 
-/** What the owner of a monitor can choose, and how its places are phased. */
+/** What the owner of a monitor can choose, and which slots its places take. */
 export type Setting = {
   intervalSeconds: number;
   downAfterFailures: number;
   upAfterSuccesses: number;
   sources: number;
   quorum: number;
-  phasing: Phasing;
+  slotChoice: SlotChoice;
 };
 
 /**
@@ -38,7 +38,7 @@ export const SETTINGS: readonly Setting[] = INTERVALS.flatMap((intervalSeconds) 
       intervalSeconds,
       downAfterFailures,
       upAfterSuccesses: 1,
-      phasing: 'together' as const,
+      slotChoice: 'together' as const,
       ...places,
     })),
   ),
@@ -51,7 +51,7 @@ export const DEFAULT_SETTING: Setting = {
   upAfterSuccesses: 1,
   sources: 3,
   quorum: 2,
-  phasing: 'together',
+  slotChoice: 'together',
 };
 
 /** How long a check takes that nobody answers, in milliseconds: the default timeout. */

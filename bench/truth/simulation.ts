@@ -21,7 +21,7 @@ type SimulationOptions = { setting: Setting; random: Random; everyStep: boolean 
 /** From the end of a check to its decision, in milliseconds: what is news waits for others for at most this long. */
 const DECIDE_MS = 150;
 
-/** The sweep looks for silence this often, in milliseconds (D-92). */
+/** The sweep polls for silence this often, in milliseconds (D-92). */
 const SWEEP_MS = 10_000;
 
 /** A place in the simulation; `isSteady` tells of which verdicts a result would change nothing. */
@@ -78,8 +78,8 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
     const result = resultOf(dueAtMs, verdict);
     const { state } = sourceAt(monitor, index);
     const afterMs = recheckAfterMs({ state, rule: setting }, result);
-    const lookMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, place.tick);
-    if (lookMs !== null) place.lookMs = Math.min(place.lookMs, lookMs);
+    const checkMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, place.tick);
+    if (checkMs !== null) place.checkMs = Math.min(place.checkMs, checkMs);
     tell(applyResult(monitor, { ...result, agentNo: index }, nowMs));
   };
 

@@ -1,7 +1,7 @@
 import type { Stretch } from './beginning.ts';
 import type { Random } from './random.ts';
 import { layOver, sound, type Script, type Sight, type Spell } from './script.ts';
-import type { Phasing, Setting } from './setting.ts';
+import type { SlotChoice, Setting } from './setting.ts';
 
 /** Something that happens to the target, or to its way to some places; figures are told by `kind`. */
 export type Happening = Stretch & { kind: string };
@@ -10,14 +10,14 @@ export type Happening = Stretch & { kind: string };
 export type Truth = { scripts: readonly Script[]; happenings: readonly Happening[] };
 
 /**
- * One kind of surroundings; `hours` are simulated for each setting, together where `phasing` says nothing else.
+ * One kind of surroundings; `hours` are simulated for each setting, together where `slotChoice` says nothing else.
  * `assumes` says what they are, as a cell of a table.
  */
 export type World = {
   name: string;
   assumes: string;
   hours: number;
-  phasing?: Phasing;
+  slotChoice?: SlotChoice;
   unfold: (setting: Setting, random: Random, span: Stretch) => Truth;
 };
 
@@ -179,10 +179,10 @@ export const WORLDS = {
   }),
   apart: {
     ...outages('Outages, places apart', {
-      assumes: 'The target refuses; each place looks at a moment of its own, at random',
+      assumes: 'The target refuses; each place checks at a moment of its own, at random',
       sight: DOWN,
     }),
-    phasing: 'apart',
+    slotChoice: 'apart',
   },
   hanging: outages('Outages, hanging', {
     assumes: 'The same, but nobody answers: each check lasts until the timeout',
@@ -246,10 +246,10 @@ export const WORLDS = {
   },
   'in-turn': {
     ...outages('Outages, places in turn', {
-      assumes: 'The target refuses; the places look one after the other, evenly over the interval',
+      assumes: 'The target refuses; the places check one after the other, evenly over the interval',
       sight: DOWN,
     }),
-    phasing: 'in turn',
+    slotChoice: 'in turn',
   },
 } satisfies Readonly<Record<string, World>>;
 

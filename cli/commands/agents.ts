@@ -129,7 +129,7 @@ function granted<Result extends object>(
     'no such region': `There is no shared agent of the region ${region}`,
     'no such target': `--move-to must be another region of a shared agent that is not given up, got ${moveTo}`,
     'target is away':
-      `No check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start one ` +
+      `No check process of ${moveTo} was seen lately, so that nobody would check monitors moved there: start one ` +
       'first',
     'nowhere to go':
       `Some monitors are watched from ${region} alone, and there is no other region alive that they could go to: ` +

@@ -30,7 +30,7 @@ const INTERVAL = {
   vendor: 120,
 } as const satisfies Record<MonitorType, number>;
 
-/** As many shared places look at a monitor whose owner names none, if there are. */
+/** As many shared places check a monitor whose owner names none, if there are. */
 const PLACES = 3;
 
 /** What a draft's empty fields stand for. Some follow others: a shorter interval has a shorter timeout. */
@@ -51,7 +51,7 @@ export function defaultsOf(draft: Draft, { minInterval, sharedPlaces }: Surround
   };
 }
 
-/** How many places look: those that are named, or up to three shared ones. */
+/** How many places check it: those that are named, or up to three shared ones. */
 export function countPlaces({ sources }: Pick<Draft, 'sources'>, sharedPlaces: number): number {
   return sources.length === 0 ? Math.min(PLACES, sharedPlaces) : sources.length;
 }

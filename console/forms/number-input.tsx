@@ -1,4 +1,4 @@
-import { inputLook } from '../parts/field.tsx';
+import { inputClass } from '../parts/field.tsx';
 
 type Props = {
   id?: string;
@@ -20,7 +20,7 @@ export function NumberInput({ value, onValue, ...rest }: Props) {
       autocomplete="off"
       value={value}
       onInput={(event) => onValue(event.currentTarget.value)}
-      class={`${inputLook(rest)} h-9`}
+      class={`${inputClass(rest)} h-9`}
     />
   );
 }

@@ -4,7 +4,7 @@ import { MIN_INTERVAL, withFollowing, type Surroundings } from '../forms/monitor
 import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
 import { TYPES } from '../forms/words.ts';
 import type { PageProps } from '../page-props.ts';
-import { LookOnly } from '../parts/empty-page.tsx';
+import { ViewOnly } from '../parts/empty-page.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
 import { PATHS } from '../paths.ts';
@@ -26,7 +26,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
   );
   if (!canWrite())
     return (
-      <LookOnly
+      <ViewOnly
         title={id === undefined ? 'New monitor' : 'Edit monitor'}
         back={{ label: 'Monitors', href: PATHS.monitors }}
         icon="monitors"

@@ -26,8 +26,8 @@ import { useMonitor } from './monitor/use-monitor.ts';
 
 const NEWEST: CheckChoice = { verdict: '', source: '', span: null };
 
-/** What is asked for "now" comes within seconds: then the list is looked at again, in milliseconds. */
-const LOOKS_MS = [700, 1500, 3000, 6000, 11_000];
+/** What is asked for "now" comes within seconds: then the list is polled, in milliseconds. */
+const POLLS_AFTER_MS = [700, 1500, 3000, 6000, 11_000];
 
 /** A monitor: how it is and was, what was seen of it, and how it is watched. */
 export function MonitorPage({ params, query }: PageProps) {
@@ -38,7 +38,7 @@ export function MonitorPage({ params, query }: PageProps) {
 function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const shown = readShown(query);
   const view = readView(query);
-  const loads = useMonitor(id, shown, { withPhases: view.name === 'phases' });
+  const loads = useMonitor(id, shown, { withTimings: view.name === 'phases' });
   const { detail, incidents, stats, uptime, agents, row, isDeleted } = loads;
   const { value: whole } = detail.value;
   const interval = row?.interval_seconds ?? 60;
@@ -52,11 +52,11 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const newest = useChecks(id, NEWEST, refreshMs);
   const chosen = useChecks(id, isChosen ? choice : null, refreshMs);
   const status = row?.status;
-  const looks = useRef<ReturnType<typeof setTimeout>[]>([]);
-  useEffect(() => () => looks.current.forEach(clearTimeout), []);
-  const look = () => {
-    looks.current.forEach(clearTimeout);
-    looks.current = LOOKS_MS.map((ms) => setTimeout(() => void newest.refresh(), ms));
+  const polls = useRef<ReturnType<typeof setTimeout>[]>([]);
+  useEffect(() => () => polls.current.forEach(clearTimeout), []);
+  const pollNewest = () => {
+    polls.current.forEach(clearTimeout);
+    polls.current = POLLS_AFTER_MS.map((ms) => setTimeout(() => void newest.refresh(), ms));
   };
   useTitle(row === null ? 'Monitor' : `${STATUSES[row.status].label} · ${row.name}`);
   useEffect(() => {
@@ -91,7 +91,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
         <Target target={monitor.target} type={monitor.type} />
         <div class="flex flex-wrap gap-2 print:hidden">
-          <Actions monitor={monitor} onAsked={look} />
+          <Actions monitor={monitor} onAsked={pollNewest} />
         </div>
       </div>
       <Special detail={monitor} checks={newest.checks.value} />

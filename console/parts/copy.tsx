@@ -39,7 +39,7 @@ export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
 /** The button of what can be copied. */
 export function CopyButton({
   copying: { isCopied, copy },
-  ...look
+  ...style
 }: {
   copying: Pick<Copying<HTMLElement>, 'isCopied' | 'copy'>;
   size?: 'small' | 'normal';
@@ -47,7 +47,7 @@ export function CopyButton({
   class?: string;
 }) {
   return (
-    <Button {...look} icon={isCopied.value ? 'check' : 'copy'} onClick={copy}>
+    <Button {...style} icon={isCopied.value ? 'check' : 'copy'} onClick={copy}>
       {isCopied.value ? 'Copied' : 'Copy'}
     </Button>
   );

@@ -28,9 +28,9 @@ export function EmptyPage({ title, back, icon, heading, children }: EmptyPagePro
 }
 
 /** A page that only those see who may change things; `who` says what they do there. */
-export function LookOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'children'> & { who: string }) {
+export function ViewOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'children'> & { who: string }) {
   return (
-    <EmptyPage {...page} heading="You may only look">
+    <EmptyPage {...page} heading="View only">
       Owners and editors of the account {who}.
     </EmptyPage>
   );

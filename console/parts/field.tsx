@@ -97,7 +97,7 @@ export function TextField({
           type={type as 'text'}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
-          class={`${inputLook(input)} h-9`}
+          class={`${inputClass(input)} h-9`}
         />
       )}
     </Field>
@@ -129,7 +129,7 @@ export function TextArea({
           {...input}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
-          class={`${inputLook(input)} min-h-20 py-2 ${mono ? 'font-mono' : ''}`}
+          class={`${inputClass(input)} min-h-20 py-2 ${mono ? 'font-mono' : ''}`}
         />
       )}
     </Field>
@@ -164,7 +164,7 @@ export function SelectField({
             {...input}
             value={value}
             onChange={(event) => onValue(event.currentTarget.value)}
-            class={`${inputLook(input)} h-9 appearance-none pr-8`}
+            class={`${inputClass(input)} h-9 appearance-none pr-8`}
           >
             {options.map((option) => (
               <option key={option.value} value={option.value}>
@@ -231,6 +231,6 @@ export function FormError({ text }: { text: string | null }) {
 }
 
 /** How what is filled in looks, for kinds of input that have no part of their own. */
-export function inputLook({ 'aria-invalid': isWrong = false }: { 'aria-invalid'?: boolean }): string {
+export function inputClass({ 'aria-invalid': isWrong = false }: { 'aria-invalid'?: boolean }): string {
   return `${INPUT} ${isWrong ? 'border-down' : 'border-line-strong'}`;
 }

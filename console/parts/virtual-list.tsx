@@ -47,7 +47,7 @@ export function VirtualList<T>({
   useEffect(() => onShown?.(from, to), [from, to, rows]);
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
-    if (index >= 0) bringIntoSight(box.current, index * rowHeight, rowHeight);
+    if (index >= 0) scrollToRow(box.current, index * rowHeight, rowHeight);
     // Rows that change their places must not carry away who reads elsewhere.
   }, [current]);
   const draw = useDrawn(render, drawnWith);
@@ -122,7 +122,7 @@ function useRange(
   }, [count, rowHeight]);
 }
 
-function bringIntoSight(list: HTMLElement | null, top: number, height: number): void {
+function scrollToRow(list: HTMLElement | null, top: number, height: number): void {
   const scroller = list === null ? null : scrollerOf(list);
   if (list === null || scroller === null) return;
   const offset = list.getBoundingClientRect().top - scroller.getBoundingClientRect().top + top;

@@ -37,7 +37,7 @@ export type Span = { from: number; to: number };
 
 /**
  * Values as the plot takes them: a hole that is no longer than `bridgedSeconds` is not there at all (undefined), for a
- * monitor that is looked at every five minutes has no gap of four; a longer one (null) breaks the line.
+ * monitor that is checked every five minutes has no gap of four; a longer one (null) breaks the line.
  */
 export function bridgeHoles(
   moments: readonly number[],

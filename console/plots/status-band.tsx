@@ -6,7 +6,7 @@ export type BandState = 'up' | 'none' | 'degraded' | 'down';
 /** Stretches in the order in which they are painted: what comes later covers. */
 export type BandPart = Span & { state: BandState; note?: string };
 
-const LOOKS: Record<BandState, string> = {
+const STYLES: Record<BandState, string> = {
   up: 'bg-up-fill inset-y-[3px]',
   none: 'bg-nothing inset-y-[3px] min-w-px',
   degraded: 'bg-degraded-fill inset-y-[1.5px] min-w-[3px]',
@@ -33,7 +33,7 @@ export function StatusBand({ parts, span, label }: { parts: readonly BandPart[];
         return (
           <span
             key={`${part.state}${part.from}`}
-            class={`absolute ${LOOKS[part.state]}`}
+            class={`absolute ${STYLES[part.state]}`}
             style={place}
             title={titleOf(part)}
           />

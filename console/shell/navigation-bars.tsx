@@ -57,7 +57,7 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
 export function PhoneNavigation({ items, isAt }: NavigationProps) {
   const shown = items.slice(0, PHONE_PLACES);
   const hidden = items.slice(PHONE_PLACES);
-  const look = (isCurrent: boolean) =>
+  const linkClass = (isCurrent: boolean) =>
     'flex h-14 w-full flex-col items-center justify-center gap-0.5 text-2xs ' +
     `${isCurrent ? 'font-medium text-accent' : 'text-soft'}`;
   return (
@@ -68,7 +68,7 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
       <ul class="flex">
         {shown.map((item) => (
           <li key={item.page} class="flex-1">
-            <a href={item.href} aria-current={isAt(item) ? 'page' : undefined} class={look(isAt(item))}>
+            <a href={item.href} aria-current={isAt(item) ? 'page' : undefined} class={linkClass(isAt(item))}>
               <Icon name={item.icon} class="size-5" />
               {item.label}
             </a>
@@ -76,7 +76,7 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
         ))}
         {hidden.length > 0 && (
           <li class="flex-1">
-            <button type="button" popovertarget="more-places" class={look(hidden.some(isAt))}>
+            <button type="button" popovertarget="more-places" class={linkClass(hidden.some(isAt))}>
               <Icon name="more" class="size-5" />
               More
             </button>
@@ -101,7 +101,7 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
           </li>
         )}
         <li class="flex-1">
-          <button type="button" popovertarget="account" class={look(false)}>
+          <button type="button" popovertarget="account" class={linkClass(false)}>
             <Icon name="person" class="size-5" />
             Account
           </button>

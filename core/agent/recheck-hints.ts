@@ -2,7 +2,7 @@ import { recheckAfterMs, type RecheckedSource } from '../recheck.ts';
 import { stepSource, type VotedResult } from '../source-state.ts';
 
 /**
- * After how many milliseconds from the start of its newest probe a source shall look again (D-47); null where it need
+ * After how many milliseconds from the start of its newest probe a source shall check again (D-47); null where it need
  * not. The results are those that come in together, in any order: the older ones count before the newest, as if they
  * had come by themselves.
  */

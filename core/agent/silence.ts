@@ -38,7 +38,7 @@ export type WatchedAgent = {
 export type AgentDoor = { atMs: number; openSinceMs: number };
 
 /**
- * What a look at all agents changes: who goes offline (and since when), whose silence is held back (and until when),
+ * What a poll of all agents changes: who goes offline (and since when), whose silence is held back (and until when),
  * who is back.
  */
 export type SilenceDecision = {

@@ -34,8 +34,8 @@ export type WorkItem = {
   followRedirects: boolean;
   checkSpec: WorkCheckSpec;
   /**
-   * When somebody asked last that it be looked at out of turn, Unix seconds; absent = never. An item that differs is
-   * looked at at once, so that nobody has to read this.
+   * When somebody requested a recheck last, Unix seconds; absent = never. An item that differs is
+   * checked at once, so that nobody has to read this.
    */
   askedAt?: number;
   /**
@@ -131,7 +131,7 @@ export type IngestAnswer = {
   dropped: number;
   droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
   /**
-   * Monitors that are worth another look before their next tick (D-47), so many milliseconds after the failing probe's
+   * Monitors that are worth a recheck before their next tick (D-47), so many milliseconds after the failing probe's
    * start; to be ignored where that is past.
    */
   recheck: { monitorId: string; afterMs: number }[];

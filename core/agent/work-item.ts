@@ -12,7 +12,7 @@ import { expectationBeside, resolvePayload, storedPayload } from './work-payload
 
 /**
  * A monitor as far as an agent's work says it; its secrets go another way. `askedAt`: when somebody asked last that it
- * be looked at out of turn, Unix seconds; null = never.
+ * be checked out of turn, Unix seconds; null = never.
  */
 export type AssignedMonitor = {
   monitorId: string;

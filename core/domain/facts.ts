@@ -5,15 +5,15 @@
 export type Registration = { expiresAt: number | null; registrar: string | null };
 
 /**
- * What one look-up of a domain came to. A failed one is our matter, never the domain's; `retryAtMs` is when the
+ * What one lookup of a domain came to. A failed one is our matter, never the domain's; `retryAtMs` is when the
  * registry may be asked again where it said so itself, null where it did not.
  */
-export type DomainLookUp =
+export type DomainLookup =
   | ({ outcome: 'registered' } & Registration)
   | { outcome: 'not_found' }
   | { outcome: 'failed'; reason: string; retryAtMs: number | null };
 
-/** Everything that is known of a domain, kept between look-ups. Times ending in `Ms` are Unix milliseconds. */
+/** Everything that is known of a domain, kept between lookups. Times ending in `Ms` are Unix milliseconds. */
 export type DomainFacts = {
   /** In its ASCII form. */
   name: string;
@@ -24,13 +24,13 @@ export type DomainFacts = {
    * was none.
    */
   notFoundSinceMs: number | null;
-  /** The last look-up that brought an answer; null = none did. */
+  /** The last lookup that brought an answer; null = none did. */
   answeredAtMs: number | null;
-  /** Look-ups in a row that failed of themselves, and what the last one failed of. */
+  /** Lookups in a row that failed of themselves, and what the last one failed of. */
   failures: number;
   failure: string | null;
   /** The registry is not asked before. */
-  nextLookAtMs: number;
+  nextLookupAtMs: number;
 };
 
 const HOUR_MS = 3_600_000;
@@ -39,12 +39,12 @@ const HOUR_MS = 3_600_000;
 const ANSWER_LASTS_MS = 24 * HOUR_MS;
 
 /**
- * What matters now is looked at again after this: a domain that is not found, or one past its expiry (D-27), in
+ * What matters now is looked up again after this: a domain that is not found, or one past its expiry (D-27), in
  * milliseconds.
  */
-const SECOND_LOOK_MS = HOUR_MS;
+const SECOND_LOOKUP_MS = HOUR_MS;
 
-/** The wait after a first failed look-up, doubled by each further one up to the longest, in milliseconds. */
+/** The wait after a first failed lookup, doubled by each further one up to the longest, in milliseconds. */
 const FIRST_RETRY_MS = 5 * 60_000;
 const LONGEST_RETRY_MS = 6 * HOUR_MS;
 
@@ -60,35 +60,35 @@ export function unknownDomain(name: string): DomainFacts {
     answeredAtMs: null,
     failures: 0,
     failure: null,
-    nextLookAtMs: 0,
+    nextLookupAtMs: 0,
   };
 }
 
 /**
- * What is known after a look-up. A failed one keeps what was known before (D-42); `not_found` keeps the registration
- * until a second look agrees.
+ * What is known after a lookup. A failed one keeps what was known before (D-42); `not_found` keeps the registration
+ * until a second lookup agrees.
  */
-export function learnDomain(known: DomainFacts, lookUp: DomainLookUp, nowMs: number): DomainFacts {
-  if (lookUp.outcome === 'failed') return learnFailure(known, lookUp, nowMs);
+export function learnDomain(known: DomainFacts, lookup: DomainLookup, nowMs: number): DomainFacts {
+  if (lookup.outcome === 'failed') return learnFailure(known, lookup, nowMs);
   const answered = { ...known, answeredAtMs: nowMs, failures: 0, failure: null };
-  if (lookUp.outcome === 'not_found') {
-    return { ...answered, notFoundSinceMs: known.notFoundSinceMs ?? nowMs, nextLookAtMs: nowMs + SECOND_LOOK_MS };
+  if (lookup.outcome === 'not_found') {
+    return { ...answered, notFoundSinceMs: known.notFoundSinceMs ?? nowMs, nextLookupAtMs: nowMs + SECOND_LOOKUP_MS };
   }
-  const { expiresAt, registrar } = lookUp;
+  const { expiresAt, registrar } = lookup;
   return {
     ...answered,
     registration: { expiresAt, registrar },
     notFoundSinceMs: null,
-    nextLookAtMs: nextLookAt(expiresAt, nowMs),
+    nextLookupAtMs: planNextLookupAtMs(expiresAt, nowMs),
   };
 }
 
 /**
- * True once a second look, at least an hour after the first, has found no such domain (D-27): one answer alone may be
+ * True once a second lookup, at least an hour after the first, has found no such domain (D-27): one answer alone may be
  * the registry's hiccup.
  */
 export function isGone({ notFoundSinceMs, answeredAtMs }: DomainFacts): boolean {
-  return notFoundSinceMs !== null && answeredAtMs !== null && answeredAtMs - notFoundSinceMs >= SECOND_LOOK_MS;
+  return notFoundSinceMs !== null && answeredAtMs !== null && answeredAtMs - notFoundSinceMs >= SECOND_LOOKUP_MS;
 }
 
 /** True while the last answer is recent enough to speak for today: seven days. */
@@ -97,20 +97,20 @@ export function isCurrent({ answeredAtMs }: DomainFacts, nowMs: number): boolean
 }
 
 /** Many registries renew at the moment of expiry, so that an answer from before it does not say what came of it. */
-function nextLookAt(expiresAt: number | null, nowMs: number): number {
+function planNextLookupAtMs(expiresAt: number | null, nowMs: number): number {
   const dayLaterMs = nowMs + ANSWER_LASTS_MS;
-  return expiresAt === null ? dayLaterMs : Math.min(dayLaterMs, Math.max(expiresAt * 1000, nowMs + SECOND_LOOK_MS));
+  return expiresAt === null ? dayLaterMs : Math.min(dayLaterMs, Math.max(expiresAt * 1000, nowMs + SECOND_LOOKUP_MS));
 }
 
 /**
- * Being told to come back later is no failure of the look-up's own and does not lengthen the wait after the next one.
+ * Being told to come back later is no failure of the lookup's own and does not lengthen the wait after the next one.
  */
 function learnFailure(
   known: DomainFacts,
   { reason, retryAtMs }: { reason: string; retryAtMs: number | null },
   nowMs: number,
 ): DomainFacts {
-  if (retryAtMs !== null) return { ...known, failure: reason, nextLookAtMs: retryAtMs };
+  if (retryAtMs !== null) return { ...known, failure: reason, nextLookupAtMs: retryAtMs };
   const waitMs = Math.min(FIRST_RETRY_MS * 2 ** known.failures, LONGEST_RETRY_MS);
-  return { ...known, failures: known.failures + 1, failure: reason, nextLookAtMs: nowMs + waitMs };
+  return { ...known, failures: known.failures + 1, failure: reason, nextLookupAtMs: nowMs + waitMs };
 }

@@ -9,7 +9,7 @@ const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 /**
  * The verdict on a domain (D-27): expired or not registered is down, within `warnDays` of the expiry is degraded, a
- * look-up of ours that failed is no vote unless something current is known.
+ * lookup of ours that failed is no vote unless something current is known.
  */
 export function judgeDomain({
   target,
@@ -23,7 +23,7 @@ export function judgeDomain({
   if (!isCurrent(facts, startedAt)) return unknown(explainIgnorance(facts));
   if (isGone(facts)) return { verdict: 'down', cause: 'domain_expired', reason: `${facts.name} is not registered` };
   if (facts.registration === null)
-    return unknown(`The registry does not know ${facts.name}; that counts once a look an hour later agrees`);
+    return unknown(`The registry does not know ${facts.name}; that counts once a lookup an hour later agrees`);
   return judgeExpiry(facts, { warnDays: target.checkSpec.domain?.warnDays ?? DEFAULT_WARN_DAYS, nowMs: startedAt });
 }
 

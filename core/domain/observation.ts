@@ -1,6 +1,6 @@
 import type { DomainFacts } from './facts.ts';
 
-/** The facts of one look at a domain. */
+/** The facts of one lookup of a domain. */
 export type DomainObservation = {
   type: 'domain';
   /** Unix milliseconds at which the probe began. */

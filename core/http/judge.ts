@@ -18,7 +18,7 @@ export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' |
 type HttpCheck = { target: HttpExpectation; observation: HttpObservation; search: PatternSearch };
 
 /** True when a verdict needs the body; a probe leaves it unread otherwise (D-21). */
-export function looksAtBody({ bodyMatch, checkSpec }: HttpExpectation): boolean {
+export function needsBody({ bodyMatch, checkSpec }: HttpExpectation): boolean {
   return Boolean(bodyMatch) || Boolean(checkSpec.assertions?.some(({ source }) => PARTS[source] === 'body'));
 }
 

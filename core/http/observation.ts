@@ -1,4 +1,4 @@
-import type { FixedCause, Phases } from '../verdict.ts';
+import type { FixedCause, Timings } from '../verdict.ts';
 
 /**
  * The certificate that a server showed. Names are common names, or whole distinguished names where there is none; times
@@ -12,8 +12,8 @@ type Measured = {
   startedAt: number;
   /** From the start to the end of what was read, redirects included, in milliseconds. */
   latencyMs: number;
-  /** Each phase summed over all hops, so that they add up to about the latency. */
-  phases: Phases;
+  /** Each timing summed over all hops, so that they add up to about the latency. */
+  timings: Timings;
   /** Of all certificates met on the way, the one that expires first; null without TLS. */
   certificate: CertificateFacts | null;
 };

@@ -10,7 +10,7 @@ type Started = {
 export type IcmpMeasured = Started & {
   outcome: 'measured';
   /**
-   * The mean round trip of the answered requests in milliseconds, look-up not included; null when none was answered.
+   * The mean round trip of the answered requests in milliseconds, lookup not included; null when none was answered.
    */
   latencyMs: number | null;
   /** 1 or more. */

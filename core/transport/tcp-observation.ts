@@ -1,10 +1,10 @@
-import type { FixedCause, Phases } from '../verdict.ts';
+import type { FixedCause, Timings } from '../verdict.ts';
 
 type Measured = {
   type: 'tcp';
   /** Unix milliseconds at which the probe began. */
   startedAt: number;
-  phases: Phases;
+  timings: Timings;
 };
 
 /**
@@ -17,7 +17,7 @@ export type AnswerEnd = 'enough' | 'closed' | 'deadline';
 export type TcpConnected = Measured & {
   outcome: 'connected';
   /**
-   * From the start, look-up included, to the connection or, where an answer came, to its last byte that was read; in
+   * From the start, lookup included, to the connection or, where an answer came, to its last byte that was read; in
    * milliseconds.
    */
   latencyMs: number;

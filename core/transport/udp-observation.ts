@@ -4,7 +4,7 @@ type Measured = {
   type: 'udp';
   /** Unix milliseconds at which the probe began. */
   startedAt: number;
-  /** The look-up of the name in milliseconds; null where nothing was looked up. */
+  /** The lookup of the name in milliseconds; null where nothing was looked up. */
   dnsMs: number | null;
 };
 

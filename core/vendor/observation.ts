@@ -17,5 +17,5 @@ export type VendorRead = Measured & { outcome: 'read'; snapshot: VendorSnapshot 
 /** The page could not be read, or is none; `reason` is a sentence for people. */
 export type VendorUnread = Measured & { outcome: 'unread'; reason: string };
 
-/** The facts of one look at a vendor's page. */
+/** The facts of one lookup of a vendor's page. */
 export type VendorObservation = VendorRead | VendorUnread;

@@ -26,8 +26,8 @@ const ASK_WITHIN_MS = 2000;
 const KEEP_MS = 3000;
 
 /**
- * Reads the resolvers that the system is set up with, as `address` or `address:port`. A fresh look each time: they may
- * have changed since the start.
+ * Reads the resolvers that the system is set up with, as `address` or `address:port`. They are read anew each time:
+ * they may have changed since the start.
  */
 export function readSystemServers(): string[] {
   return new Resolver().getServers();

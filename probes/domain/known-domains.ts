@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isCurrent, learnDomain, unknownDomain, type DomainFacts } from '../../core/domain/facts.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
-import { createLookUp, type LookUpDomain } from './look-up.ts';
+import { createDomainLookup, type LookUpDomain } from './lookup.ts';
 import { createTurns } from './registry-turns.ts';
 import type { DomainStore } from './store.ts';
 import type { WhoisServer } from './whois-answer.ts';
 import { createWhois } from './whois.ts';
 
 /**
- * What look-ups of domains need; `whoisServer` refers to the registries' servers and is itself not guarded, being the
+ * What lookups of domains need; `whoisServer` refers to the registries' servers and is itself not guarded, being the
  * operator's choice (D-30).
  */
 export type DomainEnvironment = {
@@ -19,30 +19,30 @@ export type DomainEnvironment = {
   now: () => number;
 };
 
-/** What is known of a domain, and for how long a registry was asked just now, in milliseconds; null = it was not. */
-export type KnownDomain = { facts: DomainFacts; lookedMs: number | null };
+/** What is known of a domain, and how long its lookup took just now, in milliseconds; null = there was none. */
+export type KnownDomain = { facts: DomainFacts; lookupMs: number | null };
 
 /**
- * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A look-up that outlasts the
+ * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A lookup that outlasts the
  * caller's patience (in milliseconds) goes on, and whoever asks next has its outcome. Rejects only where the store is
  * away or our own machine lacks something.
  */
 export type KnowDomain = (name: string, patienceMs: number) => Promise<KnownDomain>;
 
-/** The knowledge of domains that all monitors share; `close` waits for the look-ups under way. */
+/** The knowledge of domains that all monitors share; `close` waits for the lookups under way. */
 export type KnownDomains = { know: KnowDomain; close: () => Promise<void> };
 
-/** How long a look-up may take, whatever the checks' time-outs, in milliseconds: less than a stopping process waits. */
-export const LOOK_UP_MS = 8000;
+/** How long a lookup may take, whatever the checks' time-outs, in milliseconds: less than a stopping process waits. */
+export const LOOKUP_MS = 8000;
 
 /**
- * A look-up that was cut short by the end of its process is anybody's again this long after its deadline, in
+ * A lookup that was cut short by the end of its process is anybody's again this long after its deadline, in
  * milliseconds.
  */
 const CLAIM_MARGIN_MS = 5000;
 
-/** How often the outcome of another's look-up is looked for, in milliseconds. */
-const LOOK_EVERY_MS = 200;
+/** How often the outcome of another process's lookup is polled, in milliseconds. */
+const POLL_MS = 200;
 
 /** Opens the knowledge of domains. */
 export function openKnownDomains({
@@ -59,46 +59,46 @@ export function openKnownDomains({
     askInTurn,
     now,
   });
-  const lookUp = createLookUp({
+  const lookUp = createDomainLookup({
     http: createHttpClient({ allowPrivateNetwork, purpose: 'registries' }),
     store,
     askInTurn,
     askWhois,
     now,
   });
-  return shareLookUps({ store, lookUp, now });
+  return shareLookups({ store, lookUp, now });
 }
 
 type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number };
 
-function shareLookUps({ store, lookUp, now }: Tools): KnownDomains {
+function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
   const underWay = new Set<Promise<KnownDomain>>();
 
-  const look = async (name: string): Promise<KnownDomain> => {
+  const lookUpAndStore = async (name: string): Promise<KnownDomain> => {
     const startMs = now();
-    const outcome = await lookUp(name, startMs + LOOK_UP_MS);
+    const outcome = await lookUp(name, startMs + LOOKUP_MS);
     const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
     await store.write(facts);
-    return { facts, lookedMs: now() - startMs };
+    return { facts, lookupMs: now() - startMs };
   };
-  const beginLook = (name: string): Promise<KnownDomain> => {
-    const looking = look(name);
-    underWay.add(looking);
-    // Whoever still waits hears of a failure; where nobody does, the claim's end brings the next look-up.
-    looking.catch(() => undefined).finally(() => underWay.delete(looking));
-    return looking;
+  const beginLookup = (name: string): Promise<KnownDomain> => {
+    const lookup = lookUpAndStore(name);
+    underWay.add(lookup);
+    // Whoever still waits hears of a failure; where nobody does, the claim's end brings the next lookup.
+    lookup.catch(() => undefined).finally(() => underWay.delete(lookup));
+    return lookup;
   };
 
   return {
     async know(name, patienceMs) {
       const startMs = now();
       const known = (await store.read(name)) ?? unknownDomain(name);
-      if (known.nextLookAtMs > startMs) return { facts: known, lookedMs: null };
-      const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOK_UP_MS + CLAIM_MARGIN_MS });
-      if (isOurs) return (await within(patienceMs, beginLook(name))) ?? { facts: known, lookedMs: null };
+      if (known.nextLookupAtMs > startMs) return { facts: known, lookupMs: null };
+      const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOKUP_MS + CLAIM_MARGIN_MS });
+      if (isOurs) return (await within(patienceMs, beginLookup(name))) ?? { facts: known, lookupMs: null };
       return {
         facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }),
-        lookedMs: null,
+        lookupMs: null,
       };
     },
     async close() {
@@ -114,8 +114,8 @@ async function awaitOther(
 ): Promise<DomainFacts> {
   const deadline = performance.now() + patienceMs;
   let facts = known;
-  while (facts.nextLookAtMs === known.nextLookAtMs && performance.now() < deadline) {
-    await sleep(LOOK_EVERY_MS);
+  while (facts.nextLookupAtMs === known.nextLookupAtMs && performance.now() < deadline) {
+    await sleep(POLL_MS);
     facts = (await store.read(known.name)) ?? facts;
   }
   return facts;

@@ -1,10 +1,10 @@
-import type { DomainLookUp } from '../../core/domain/facts.ts';
+import type { DomainLookup } from '../../core/domain/facts.ts';
 import type { HttpAnswer, HttpClient } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import type { Asked, AskInTurn } from './registry-turns.ts';
 
-/** What RDAP look-ups are made with. */
+/** What RDAP lookups are made with. */
 export type RdapTools = { http: HttpClient; askInTurn: AskInTurn; now: () => number };
 
 /** One question to one RDAP service; `base` ends in a slash. */
@@ -14,7 +14,7 @@ export type RdapQuestion = { name: string; base: string; deadlineAtMs: number };
  * What RDAP came to; `refused` tells a registry that wants to be left alone from one that cannot be understood, which
  * may be asked otherwise.
  */
-export type RdapOutcome = DomainLookUp & { refused?: true };
+export type RdapOutcome = DomainLookup & { refused?: true };
 
 type Step = { outcome: RdapOutcome } | { redirect: URL };
 

@@ -20,14 +20,14 @@ export type AskInTurn = <Result>(
 /** Between two requests to one registry, in milliseconds. */
 const PAUSE_MS = 1000;
 
-/** How often those who wait for their turn look, in milliseconds. */
-const LOOK_EVERY_MS = 100;
+/** How often a waiting request polls for its turn, in milliseconds. */
+const POLL_MS = 100;
 
 /** How long a turn outlasts its deadline, in milliseconds: for the queries around it, and for clocks that differ. */
 const MARGIN_MS = 2000;
 
 /**
- * Makes what keeps look-ups gentle: one request at a time at each registry over all processes, a pause after each, and
+ * Makes what keeps lookups gentle: one request at a time at each registry over all processes, a pause after each, and
  * none before the moment that the registry itself has named.
  */
 export function createTurns({ store, now }: { store: DomainStore; now: () => number }): AskInTurn {
@@ -39,7 +39,7 @@ export function createTurns({ store, now }: { store: DomainStore; now: () => num
       const freeAtMs = await store.takeTurn(server, { nowMs, untilMs });
       if (freeAtMs === null) break;
       if (freeAtMs >= deadlineAtMs) return { outcome: 'busy', retryAtMs: freeAtMs };
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_MS);
     }
     let askAgainAtMs: number | null = null;
     try {

@@ -1,12 +1,12 @@
 import type { DomainFacts } from '../../core/domain/facts.ts';
 
-/** What look-ups keep, shared by all processes and lasting over restarts. Times are Unix milliseconds. */
+/** What lookups keep, shared by all processes and lasting over restarts. Times are Unix milliseconds. */
 export type DomainStore = {
   /** What is known of a domain; null = nothing. */
   read(name: string): Promise<DomainFacts | null>;
-  /** Takes on the look-up of a domain that is due, until `untilMs`; false when another has it, or had it just now. */
+  /** Takes on the lookup of a domain that is due, until `untilMs`; false when another has it, or had it just now. */
   claim(name: string, when: { nowMs: number; untilMs: number }): Promise<boolean>;
-  /** Keeps what is known after a look-up, which ends its claim. */
+  /** Keeps what is known after a lookup, which ends its claim. */
   write(facts: DomainFacts): Promise<void>;
   /**
    * The RDAP service of a top-level domain by the refreshed registry: null = it has none; undefined = the registry was

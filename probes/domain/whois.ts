@@ -1,10 +1,10 @@
-import type { DomainLookUp } from '../../core/domain/facts.ts';
+import type { DomainLookup } from '../../core/domain/facts.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
 import type { Asked, AskInTurn } from './registry-turns.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
- * What WHOIS look-ups are made with; `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead
+ * What WHOIS lookups are made with; `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead
  * where `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30).
  */
 export type WhoisTools = {
@@ -15,7 +15,7 @@ export type WhoisTools = {
   now: () => number;
 };
 
-export type AskWhois = (question: { name: string; deadlineAtMs: number }) => Promise<DomainLookUp>;
+export type AskWhois = (question: { name: string; deadlineAtMs: number }) => Promise<DomainLookup>;
 
 type Answer =
   | { outcome: 'answered'; text: string; reading: WhoisReading }
@@ -38,13 +38,13 @@ const QUERIES: Readonly<Record<string, (name: string) => string>> = {
 };
 
 /**
- * Makes the WHOIS look-up (RFC 3912): the root tells the registry's server, and where the registry's answer has no
+ * Makes the WHOIS lookup (RFC 3912): the root tells the registry's server, and where the registry's answer has no
  * expiry one referral to the registrar's server is followed.
  */
 export function createWhois(tools: WhoisTools): AskWhois {
   const registries = new Map<string, { server: WhoisServer; untilMs: number }>();
 
-  const findRegistry = async (question: Question): Promise<WhoisServer | DomainLookUp> => {
+  const findRegistry = async (question: Question): Promise<WhoisServer | DomainLookup> => {
     const tld = question.name.slice(question.name.lastIndexOf('.') + 1);
     const known = registries.get(tld);
     if (known !== undefined && known.untilMs > tools.now()) return known.server;
@@ -77,7 +77,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
   };
 }
 
-function conclude(reading: WhoisReading, otherwise: string): DomainLookUp {
+function conclude(reading: WhoisReading, otherwise: string): DomainLookup {
   if (reading.outcome === 'registered')
     return { outcome: 'registered', expiresAt: reading.expiresAt, registrar: reading.registrar };
   return reading.outcome === 'not_found'

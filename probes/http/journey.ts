@@ -1,25 +1,25 @@
 import type { CertificateFacts, HttpAnswered, HttpFailed } from '../../core/http/observation.ts';
 import { isLatin1, KEPT_BODY_BYTES } from '../../core/seen-answer.ts';
-import type { FixedCause, Phases } from '../../core/verdict.ts';
+import type { FixedCause, Timings } from '../../core/verdict.ts';
 import type { HttpAnswer, HttpExchange } from '../../net/http-client.ts';
 
-const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+const NO_TIMINGS: Timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** What one check measures from its start over all of its hops. */
 export class HttpJourney {
   readonly #startedAt = Date.now();
   readonly #startedAtMs = performance.now();
-  #phases = NO_PHASES;
+  #timings = NO_TIMINGS;
   #certificate: CertificateFacts | null = null;
 
   elapsedMs(): number {
     return performance.now() - this.#startedAtMs;
   }
 
-  /** Takes in one hop: phases add up, and of the certificates the one that expires first is kept. */
-  add({ phases, certificate }: HttpExchange): void {
-    this.#phases = this.#phases === NO_PHASES ? phases : addPhases(this.#phases, phases);
+  /** Takes in one hop: timings add up, and of the certificates the one that expires first is kept. */
+  add({ timings, certificate }: HttpExchange): void {
+    this.#timings = this.#timings === NO_TIMINGS ? timings : addTimings(this.#timings, timings);
     if (certificate !== null && (this.#certificate === null || certificate.validTo < this.#certificate.validTo)) {
       this.#certificate = certificate;
     }
@@ -56,13 +56,13 @@ export class HttpJourney {
       type: 'http',
       startedAt: this.#startedAt,
       latencyMs: this.elapsedMs(),
-      phases: this.#phases,
+      timings: this.#timings,
       certificate: this.#certificate,
     } as const;
   }
 }
 
-function addPhases(a: Phases, b: Phases): Phases {
+function addTimings(a: Timings, b: Timings): Timings {
   return {
     dnsMs: add(a.dnsMs, b.dnsMs),
     connectMs: add(a.connectMs, b.connectMs),

@@ -95,7 +95,7 @@ function adopt(calls: SystemCalls, fd: number, family: Family): Socket {
   const place = checked(calls, calls.socket(DOMAIN[family], TYPE['datagram socket'] | FLAGS, 0));
   const socket = dgram.createSocket({
     type: family === 4 ? 'udp4' : 'udp6',
-    // Only addresses are sent to; the usual look-up would put each off to a later turn of the event loop.
+    // Only addresses are sent to; the usual lookup would put each off to a later turn of the event loop.
     lookup: (address, _options, callback) => callback(null, address, family),
   });
   socket.bind({ fd: place, exclusive: true });

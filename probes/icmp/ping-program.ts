@@ -16,7 +16,7 @@ const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
 const GRACE_MS = 1000;
 
 const LOOPBACK = { 4: '127.0.0.1', 6: '::1' } as const satisfies Record<Family, string>;
-const TRIAL_MS = 2000;
+const SELF_TEST_MS = 2000;
 
 const OVERLOADED: EchoOutcome = {
   outcome: 'unavailable',
@@ -33,9 +33,11 @@ const NOT_RUN: EchoOutcome = {
  */
 export async function openPingProgram(family: Family, command = 'ping'): Promise<EchoMeans | null> {
   const ping = new PingProgram(command);
-  const trial = await ping.measure({ address: LOOPBACK[family], count: 1, deadlineMs: TRIAL_MS });
+  const selfTest = await ping.measure({ address: LOOPBACK[family], count: 1, deadlineMs: SELF_TEST_MS });
   const close = async () => undefined;
-  return trial.outcome === 'measured' ? { kind: 'ping program', measure: (round) => ping.measure(round), close } : null;
+  return selfTest.outcome === 'measured'
+    ? { kind: 'ping program', measure: (round) => ping.measure(round), close }
+    : null;
 }
 
 class PingProgram {

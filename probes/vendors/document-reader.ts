@@ -25,7 +25,7 @@ export type ReadDocument = (document: VendorDocument, tenantId?: string) => Prom
 
 /** A claim outlasts the fetch's deadline: another process takes over only from one that died. In milliseconds. */
 const CLAIM_MS = 10_000;
-const LOOK_AGAIN_MS = 100;
+const POLL_MS = 100;
 
 /** What AWS' events and feeds mean changes as time passes: they are short, and read anew each time. */
 const DEPENDS_ON_TIME: ReadonlySet<VendorFormat> = new Set<VendorFormat>(['aws-events', 'aws-feed']);
@@ -40,7 +40,7 @@ const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const MOST_REMEMBERED = 500;
 
 /**
- * Makes the reader of documents: in this process everybody who wants one waits for the same look, and over all
+ * Makes the reader of documents: in this process everybody who wants one waits for the same lookup, and over all
  * processes the one that holds the claim fetches it. The others wait until the claim's holder has stored what came of
  * it.
  */
@@ -51,10 +51,10 @@ export function createDocumentReader(options: DocumentReaderOptions): ReadDocume
   return async (document, tenantId) => {
     const known = remembered.get(document.url);
     if (known !== undefined && isSettled(known, document, options.now())) return known;
-    const look =
+    const reading =
       underWay.get(document.url) ?? refresh(document, tenantId, options).finally(() => underWay.delete(document.url));
-    underWay.set(document.url, look);
-    const record = await look;
+    underWay.set(document.url, reading);
+    const record = await reading;
     if (tenantId === undefined) remembered.set(record);
     return record;
   };
@@ -115,7 +115,7 @@ async function refresh(
       await store.save(record);
       return record;
     }
-    await pause(LOOK_AGAIN_MS);
+    await pause(POLL_MS);
   }
 }
 

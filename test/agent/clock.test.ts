@@ -1,7 +1,7 @@
 import test from 'ava';
 import { assign, type Assignment } from '../../agent/assignment.ts';
 import { createClock } from '../../agent/clock.ts';
-import { agentOffsetMs } from '../../core/agent/phase.ts';
+import { agentOffsetMs } from '../../core/agent/ticks.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
 function assignment(
@@ -47,7 +47,7 @@ function startedClock({ probeMs = 100, concurrency = 100, startMs = 1_800_000_00
 const offsetOf = (monitorId: string, intervalSeconds = 60) =>
   agentOffsetMs({ sourceKey: 'agt_1', monitorId, intervalSeconds });
 
-test('new work is looked at at once, and from then on at its own place of each interval', async (t) => {
+test('new work is checked at once, and from then on at its own place of each interval', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1')]);
   await time.pass(0);
@@ -73,7 +73,7 @@ test('a restart keeps the place: two clocks that begin at different moments tick
   t.deepEqual(first, second);
 });
 
-test('work that somebody asked to have looked at is looked at once more, at once, and keeps its place', async (t) => {
+test('work of which a recheck was requested is checked once more, at once, and keeps its place', async (t) => {
   const { clock, time, starts } = startedClock();
   const tickMs = 1_800_000_000_000 + offsetOf('mon_1');
   clock.assign([assignment('mon_1', { askedAt: 1 })]);
@@ -100,7 +100,7 @@ test('new work whose tick is within two seconds waits for it', async (t) => {
   );
 });
 
-test('the first looks at many monitors follow one another and are no storm', async (t) => {
+test('the first checks of many monitors follow one another and are no storm', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign(Array.from({ length: 200 }, (_, index) => assignment(`mon_${index}`, { intervalSeconds: 3600 })));
   await time.pass(1000);

@@ -9,7 +9,7 @@ import { openJudge } from '../../probes/judging/judge.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
 
 const AT_MS = 1_800_000_000_123;
-const PHASES = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };
+const TIMINGS = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 const DOWN: Judgement = { verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx' };
 
@@ -20,7 +20,7 @@ function http(overrides: object = {}): Observation {
     outcome: 'answered',
     startedAt: AT_MS,
     latencyMs: 23.6,
-    phases: PHASES,
+    timings: TIMINGS,
     certificate,
     status: 200,
     headers: {},
@@ -104,7 +104,7 @@ const DETAILS: readonly [observation: object, detail: object | undefined][] = [
       type: 'tcp',
       outcome: 'connected',
       startedAt: AT_MS,
-      phases: { ...PHASES, tlsMs: null, firstByteMs: null },
+      timings: { ...TIMINGS, tlsMs: null, firstByteMs: null },
       latencyMs: 2,
       answer: null,
     },

@@ -283,8 +283,8 @@ test.serial(
     t.like((listed.json['invitations'] as object[])[0], { id: made.json['id'], email: email.toLowerCase() });
     t.false(listed.text.includes(token));
 
-    const look = await api.anonymous('GET', `/v1/invitations/${token}`);
-    t.deepEqual(look.json, {
+    const read = await api.anonymous('GET', `/v1/invitations/${token}`);
+    t.deepEqual(read.json, {
       email: email.toLowerCase(),
       role: 'editor',
       tenant: { name: account.tenantId },

@@ -173,14 +173,14 @@ test('an agent is told nothing of an empty list, and at most 1000 results are ta
 test('the steps of an exchange are kept with failures and now and then a success, in whole milliseconds', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api, { interval_seconds: 60 });
-  const slot = Math.floor(nowSeconds() / 600) * 600 - 600;
+  const window = Math.floor(nowSeconds() / 600) * 600 - 600;
   const timing = { dnsMs: 1.4, connectMs: null, firstByteMs: 12.6, total: 14 };
   const results = [
-    { monitorId: id, ok: true, ts: slot + 20, detail: { timing } },
-    { monitorId: id, ok: true, ts: slot + 80, detail: { timing } },
-    { monitorId: id, ok: false, cause: 'timeout', ts: slot + 140, detail: { timing } },
-    { monitorId: id, ok: false, cause: 'timeout', ts: slot + 200, detail: { timing: 'soon' } },
-    { monitorId: id, ok: false, cause: 'timeout', ts: slot + 260 },
+    { monitorId: id, ok: true, ts: window + 20, detail: { timing } },
+    { monitorId: id, ok: true, ts: window + 80, detail: { timing } },
+    { monitorId: id, ok: false, cause: 'timeout', ts: window + 140, detail: { timing } },
+    { monitorId: id, ok: false, cause: 'timeout', ts: window + 200, detail: { timing: 'soon' } },
+    { monitorId: id, ok: false, cause: 'timeout', ts: window + 260 },
   ];
   t.is((await agent.post('ingest', { results })).status, 200);
   const phases = { dnsMs: 1, connectMs: null, tlsMs: null, firstByteMs: 13, downloadMs: null };
@@ -383,7 +383,7 @@ test('what an agent says of a monitor whose secrets it was not given is no vote,
   t.deepEqual(await told(), ['none', 'The agent home-lab does not say that it can check this type of monitor']);
 });
 
-test('a first bad result is answered with the hint to look again, a good or a second bad one is not', async (t) => {
+test('a first bad result is answered with the hint to recheck, a good or a second bad one is not', async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api, { interval_seconds: 60, down_after_failures: 2 });
   const good = await agent.watch({});
@@ -400,7 +400,7 @@ test('a first bad result is answered with the hint to look again, a good or a se
   t.deepEqual(await hint(bad(ts - 600)), [], 'of older checks');
 });
 
-test('the hint to look again comes however fast the result is decided, and once', async (t) => {
+test('the hint to recheck comes however fast the result is decided, and once', async (t) => {
   const { api } = t.context;
   const { database, makeId } = api;
   const { agent, id } = await workingAgent(api);

@@ -129,7 +129,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
           failure: { kind: 'unreachable', reason: 'No worker reads pages here' },
           latencyMs: null,
         }),
-        runTrial: async () => ({
+        runPreview: async () => ({
           verdict: 'up',
           cause: null,
           reason: null,

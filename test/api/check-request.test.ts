@@ -19,8 +19,8 @@ async function makeMonitor({ owner }: Account, fields: object = {}): Promise<str
   );
 }
 
-// By itself: what the others' monitors have to be looked at is told as well.
-test.serial("the service's sources are told to look at once, whatever their next tick", async (t) => {
+// By itself: rechecks of the others' monitors are told as well.
+test.serial("the service's sources are told to check at once, whatever their next tick", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await makeMonitor(account);
@@ -40,8 +40,8 @@ test.serial("the service's sources are told to look at once, whatever their next
     sources.map((source) => source.id).toSorted(),
     (await account.owner('GET', `/v1/monitors/${id}`)).json['agent_sources'] as string[],
   );
-  const told = await until(() => api.scheduleChanges.slice(before).find(({ looks }) => looks.length > 0));
-  t.is(told.looks.length, 3);
+  const told = await until(() => api.scheduleChanges.slice(before).find(({ rechecks }) => rechecks.length > 0));
+  t.is(told.rechecks.length, 3);
   const { rows } = await api.database.pool.query<{ look_at: number | null }>(
     'SELECT look_at FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1)',
     [id],
@@ -114,7 +114,7 @@ test("only who may write asks for a check of the account's own monitors, and six
   });
   for (let turn = 0; turn < 6; turn += 1) t.is((await account.owner('POST', `/v1/monitors/${id}/check`)).status, 202);
   const refused = await account.owner('POST', `/v1/monitors/${id}/check`);
-  isError(t, refused, { status: 429, error: /^6 checks of this monitor were asked for within a minute: wait \d+ s$/ });
+  isError(t, refused, { status: 429, error: /^6 checks of this monitor were requested within a minute: wait \d+ s$/ });
   t.regex(refused.headers.get('retry-after') ?? '', /^\d+$/);
   t.is((await account.owner('POST', `/v1/monitors/${await makeMonitor(account)}/check`)).status, 202);
 });

@@ -93,7 +93,7 @@ test('what is known of domain and certificate is told, with the advisories of ex
     answeredAtMs: now * 1000,
     failures: 1,
     failure: 'The registry did not answer',
-    nextLookAtMs: (now + day) * 1000,
+    nextLookupAtMs: (now + day) * 1000,
   };
   await storeDomain(database, facts);
   const {

@@ -28,13 +28,13 @@ test.serial(
       }),
       keepProcessNoted(api.database, { kind: 'web', version: '0.1.0', readFigures: null, onFailure }),
     ];
-    const look = async () =>
+    const readFleet = async () =>
       (await operator.call('GET', '/v1/fleet')).json as {
         processes: Record<string, unknown>[];
         agents: Record<string, unknown>[];
       };
     const fleet = await until(async () => {
-      const seen = await look();
+      const seen = await readFleet();
       return seen.processes.length === 2 && seen;
     });
     t.like(fleet.processes[0], {
@@ -61,11 +61,11 @@ test.serial(
     t.notRegex(JSON.stringify(fleet), /secret|ten_/);
     await check.stop();
     t.deepEqual(
-      (await look()).processes.map(({ kind }) => kind),
+      (await readFleet()).processes.map(({ kind }) => kind),
       ['web'],
     );
     await api.database.pool.query('UPDATE processes SET seen_at = seen_at - 60');
-    t.deepEqual((await look()).processes, []);
+    t.deepEqual((await readFleet()).processes, []);
     await web.stop();
   },
 );

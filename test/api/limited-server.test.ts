@@ -10,7 +10,7 @@ const PATIENT: ConnectionLimits = {
   requestMs: 60_000,
   silenceMs: 60_000,
   idleMs: 60_000,
-  lookEveryMs: 50,
+  connectionCheckMs: 50,
 };
 
 /** What fills every buffer on the way. */

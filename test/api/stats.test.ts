@@ -38,7 +38,7 @@ async function daysOf(account: Account, id: string, query = ''): Promise<Day[]> 
 }
 
 test(
-  'of a window come uptime by the second, what is left of the budget, counts, percentiles and phases, in all and ' +
+  'of a window come uptime by the second, what is left of the budget, counts, percentiles and timings, in all and ' +
     'by source',
   async (t) => {
     const { api } = t.context;
@@ -118,7 +118,7 @@ test(
       ],
     );
     t.true(series.every((point) => point.phases === undefined));
-    const phased = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=1&by_phase=1`);
+    const timed = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=1&by_phase=1`);
     const phases = (dns: number | null, connect: number | null) => ({
       dns_ms: dns,
       connect_ms: connect,
@@ -127,7 +127,7 @@ test(
       download_ms: null,
     });
     t.deepEqual(
-      (phased['series'] as Point[]).map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
+      (timed['series'] as Point[]).map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
       [
         [phases(null, null), [phases(null, null)]],
         // Of two checks the one had no connect: the mean of the two together is of the other alone.
@@ -135,7 +135,7 @@ test(
       ],
     );
     t.deepEqual(
-      (phased['sources'] as Point[]).map((source) => source.phases),
+      (timed['sources'] as Point[]).map((source) => source.phases),
       [phases(20, null), phases(10, 20)],
     );
   },

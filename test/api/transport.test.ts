@@ -1,6 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { listDueChecks, type DueCheck } from '../../models/checks.ts';
-import { listOccupiedPhases } from '../../models/schedule.ts';
+import { listOccupiedSlots } from '../../models/schedule.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
 import { createUdpProbe } from '../../probes/udp.ts';
 import { startRawServer } from '../helpers/http-server.ts';
@@ -13,7 +13,7 @@ withApiServer(test);
 
 /** What a worker is given when the monitor is due. */
 async function dueCheckOf({ database }: ApiServer, id: unknown): Promise<DueCheck> {
-  for (const place of await listOccupiedPhases(database)) {
+  for (const place of await listOccupiedSlots(database)) {
     const due = (await listDueChecks(database, place)).find(({ monitorId }) => monitorId === id);
     if (due !== undefined) return due;
   }

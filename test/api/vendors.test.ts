@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createVendorLookUp } from '../../api/vendor-look-up.ts';
+import { createVendorLookup } from '../../api/vendor-lookup.ts';
 import { VENDORS } from '../../core/vendor/catalogue.ts';
 import { listVendorDocumentRecords } from '../../models/vendor-pages.ts';
 import { openRuntime } from '../../workers/open-runtime.ts';
@@ -41,7 +41,7 @@ test.after.always(async () => {
 });
 withApiServer(test);
 
-/** Vendors whose look-ups no worker ever takes, and every vendor that the API wanted to have read. */
+/** Vendors whose lookups no worker ever takes, and every vendor that the API wanted to have read. */
 const UNATTENDED = new Set(['cloudflare', 'status.shop.example']);
 const wanted: string[] = [];
 let base: Promise<string> | null = null;
@@ -54,14 +54,14 @@ const overtaking = new Map<string, () => Promise<void>>();
  */
 function openApi(api: ApiServer): Promise<string> {
   const listRecords = (urls: readonly string[]) => listVendorDocumentRecords(api.database, urls);
-  const attended = createVendorLookUp({
+  const attended = createVendorLookup({
     listRecords,
-    enqueueLookUp: (target, tenantId) => openWorker(api).queues.enqueueLookUp(target, tenantId),
+    enqueueLookup: (target, tenantId) => openWorker(api).queues.enqueueLookup(target, tenantId),
     now: Date.now,
   });
   let ms = Date.now();
-  // Each look at the clock is three seconds later, so that nobody waits for the patience to end.
-  const unattended = createVendorLookUp({ listRecords, enqueueLookUp: async () => undefined, now: () => (ms += 3000) });
+  // Each reading of the clock is three seconds later, so that nobody waits for the patience to end.
+  const unattended = createVendorLookup({ listRecords, enqueueLookup: async () => undefined, now: () => (ms += 3000) });
   return api.another({
     async readVendorPage(page, reader) {
       wanted.push(page.vendorId);

@@ -49,7 +49,7 @@ async function watchAll({ call }: Service, port: number): Promise<string[]> {
 }
 
 /** Opens the queues of checks as an operator sees them; gives back what a hostile name could have brought about. */
-async function lookAtBoard(t: ExecutionContext, { url }: Service, names: readonly string[]): Promise<string[]> {
+async function openBoard(t: ExecutionContext, { url }: Service, names: readonly string[]): Promise<string[]> {
   const { page, complaints } = await openPage(t, await startBrowser(t), { url });
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {
@@ -107,7 +107,7 @@ test(
       timeoutMs: 120_000,
     });
     await until(() => eventsAt(receiver).length > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
-    t.deepEqual(await lookAtBoard(t, service, names), []);
+    t.deepEqual(await openBoard(t, service, names), []);
     t.is(await service.program.stop(), 0);
 
     const lines = service.program.output().split('\n').slice(0, -1);

@@ -28,8 +28,8 @@ export type ProbedCheck = {
  */
 export type ProbingReport = { checks: ProbedCheck[]; grownMb: number; longestHoldMs: number };
 
-/** How often memory and processor time are looked at, in milliseconds. */
-const LOOK_EVERY_MS = 5;
+/** How often memory and processor time are sampled, in milliseconds. */
+const SAMPLE_EVERY_MS = 5;
 const MB = 1024 * 1024;
 
 const SERVICE_TYPES = new Set(['dns', 'domain', 'vendor']);
@@ -91,17 +91,17 @@ async function run(order: ProbingOrder): Promise<ProbingReport> {
   let most = before;
   let longestHoldMs = 0;
   let atLastTurn = processorMs();
-  const look = () => {
+  const takeSample = () => {
     const spent = processorMs();
     longestHoldMs = Math.max(longestHoldMs, spent - atLastTurn);
     atLastTurn = spent;
     most = Math.max(most, process.memoryUsage.rss());
   };
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const timer = setInterval(takeSample, SAMPLE_EVERY_MS);
   const probe = openProbes(order);
   const checks = await Promise.all(order.targets.map((target) => check(target, probe)));
   await turn();
-  look();
+  takeSample();
   clearInterval(timer);
   return { checks, grownMb: (most - before) / MB, longestHoldMs };
 }

@@ -98,7 +98,7 @@ for (const way of OVER_TCP) {
   });
 }
 
-// A page is read for whoever wants it, and goes on being read when one of them has waited long enough: no second look
+// A page is read for whoever wants it, and goes on being read when one of them has waited long enough: no second lookup
 // begins meanwhile.
 for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
   test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {
@@ -108,8 +108,8 @@ for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
     const tried = await attempts(async () => {
       await ways.toHosts[way](name, watchman.port);
       let said = NOTHING_YET;
-      // On a busy machine the patience of a look-up can end before the WHOIS root has answered.
-      for (let looks = 0; said === NOTHING_YET && looks < 20; looks += 1)
+      // On a busy machine the patience of a lookup can end before the WHOIS root has answered.
+      for (let polls = 0; said === NOTHING_YET && polls < 20; polls += 1)
         said = await ways.toHosts[way](name, watchman.port);
       t.regex(said, /blocked|no public address/);
     });

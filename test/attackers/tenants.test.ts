@@ -67,7 +67,7 @@ async function sendAs(
   furnished: Furnished,
   { token, request }: { token: DescribedOperation['token']; request: PlacedRequest },
 ): Promise<Answer> {
-  // Trials and checks have few turns a minute: here each of them is to be looked at.
+  // Previews and checks have few turns a minute: here each of them is to be answered.
   await database.pool.query(
     `DELETE FROM rate_limits WHERE key ~
      '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent):'`,

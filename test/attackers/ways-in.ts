@@ -37,7 +37,7 @@ export type WaysInOptions = {
   timeoutMs: number;
 };
 
-/** What is said of a domain whose look-up was still under way when patience ended. */
+/** What is said of a domain whose lookup was still under way when patience ended. */
 export const NOTHING_YET = 'nothing learnt in time';
 
 /** Whom the root refers to where somebody else is to be contacted: a place that is refused. */
@@ -75,7 +75,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
       now: later,
       store: { find: async () => null, claim: async () => true, save: async () => undefined },
     }),
-    // What is known of registries must not outlive one look-up.
+    // What is known of registries must not outlive one lookup.
     knowDomain: (name, patienceMs) => knownDomains().know(name, patienceMs),
   });
   const webhooks = openWebhookSending({ allowPrivateNetwork, deadlineMs: timeoutMs });

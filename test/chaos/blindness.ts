@@ -5,7 +5,7 @@ import type { SufferedFault } from './inject.ts';
 export type Span = { fromMs: number; toMs: number };
 
 /**
- * Locks of a killed worker's jobs run out after 15 s and are looked for every 5 s; a phase whose next tick was not in
+ * Locks of a killed worker's jobs run out after 15 s and are looked for every 5 s; a slot whose next tick was not in
  * the queue yet stands still so long.
  */
 const LOCK_MS = 20_000;

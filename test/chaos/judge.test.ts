@@ -11,7 +11,7 @@ const BEGAN_MS = 1_795_000_000_000;
 const JUDGED_MS = 90_000;
 
 /**
- * A monitor of two places that looks every two seconds; its target is down from 20 s to 40 s, and fails one request at
+ * A monitor of two places that checks every two seconds; its target is down from 20 s to 40 s, and fails one request at
  * 60 s.
  */
 const SCRIPT: MonitorScript = {

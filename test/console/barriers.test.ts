@@ -96,7 +96,7 @@ test('two accounts never see each other: not in lists, not by an address, and no
   const [own, foreign] = [await furnishAccount(api, 'ownmark'), await furnishAccount(api, 'foreignmark')];
   const { page, complaints } = await openAs(t, own.person, FORMS[0]);
   const seen = { own: [] as string[], foreign: [] as string[] };
-  const look = async (path: string) => {
+  const readPage = async (path: string) => {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
@@ -106,11 +106,11 @@ test('two accounts never see each other: not in lists, not by an address, and no
   };
   const pages = Object.values(WALK).filter(({ isOpen }) => isOpen !== true);
   const paths = ({ ids }: typeof own) => pages.flatMap(({ places }) => places(firstOf(ids)).map(({ path }) => path));
-  for (const path of new Set([...paths(own), ...paths(foreign)])) await look(path);
+  for (const path of new Set([...paths(own), ...paths(foreign)])) await readPage(path);
   t.deepEqual(seen.foreign, []);
   t.true(seen.own.length >= 12, `one's own marks are seen: ${seen.own.join(' ')}`);
 
-  await look('/');
+  await readPage('/');
   const rename = ({ account, ids }: typeof own, name: string) =>
     account.owner('PATCH', `/v1/monitors/${ids.monitor[0] ?? ''}`, { name });
   t.is((await rename(foreign, 'foreignmark renamed')).status, 200);

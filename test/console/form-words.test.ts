@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
 import { isWatched, unlisted, withComponent } from '../../console/forms/components.ts';
-import { secondsToNextLook, worstDetectionSeconds } from '../../console/forms/detection.ts';
+import { secondsToNextCheck, worstDetectionSeconds } from '../../console/forms/detection.ts';
 import { defaultsOf, MIN_INTERVAL } from '../../console/forms/monitor-defaults.ts';
 import { AGENT_CHECKED, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
 import { suggestName } from '../../console/forms/name.ts';
@@ -67,19 +67,19 @@ test('the form offers what the service takes: types, conditions and records, wit
   for (const type of DNS_RECORD_TYPES) t.true(parseDnsRecord(type, RECORDS[type]).ok, type);
 });
 
-test('the next look after a failure comes as soon as it does in the service', (t) => {
+test('the next check after a failure comes as soon as it does in the service', (t) => {
   for (const intervalSeconds of [1, 2, 3, 10, 30, 60, 3600]) {
     const again = recheckAfterMs(
       { state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds } },
       { verdict: 'down', dueAtMs: 0 } as Parameters<typeof recheckAfterMs>[1],
     );
     t.is(
-      secondsToNextLook({ type: 'http', intervalSeconds, timeoutMs: 1 }),
+      secondsToNextCheck({ type: 'http', intervalSeconds, timeoutMs: 1 }),
       again === null ? intervalSeconds : again / 1000,
       String(intervalSeconds),
     );
   }
-  t.is(secondsToNextLook({ type: 'vendor', intervalSeconds: 120, timeoutMs: 1 }), 120);
+  t.is(secondsToNextCheck({ type: 'vendor', intervalSeconds: 120, timeoutMs: 1 }), 120);
   t.is(worstDetectionSeconds({ type: 'http', intervalSeconds: 60, timeoutMs: 10_000, failures: 2 }), 90);
   t.is(worstDetectionSeconds({ type: 'http', intervalSeconds: 10, timeoutMs: 5000, failures: 3 }), 26);
 });

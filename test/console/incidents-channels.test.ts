@@ -54,7 +54,7 @@ test(
     await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
     const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
     phone.page.setDefaultTimeout(60_000);
-    await lookOnly(t, phone.page, incident);
+    await viewOnly(t, phone.page, incident);
     t.deepEqual(phone.complaints, []);
   },
 );
@@ -249,7 +249,7 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
 }
 
 /** A viewer on a phone sees all of it, is offered nothing that changes it, and never has to scroll sideways. */
-async function lookOnly(t: ExecutionContext, page: Page, incident: string): Promise<void> {
+async function viewOnly(t: ExecutionContext, page: Page, incident: string): Promise<void> {
   await page.goto(incident);
   await signIn(page, PERSON);
   const offers = page.getByRole('button', {
@@ -274,7 +274,7 @@ async function lookOnly(t: ExecutionContext, page: Page, incident: string): Prom
   }
   for (const path of ['/channels/new', '/agents/new']) {
     await page.goto(path);
-    await page.getByRole('heading', { name: 'You may only look' }).waitFor();
+    await page.getByRole('heading', { name: 'View only' }).waitFor();
   }
   await page.goto('/channels');
   await page.getByRole('link', { name: /On call/ }).click();

@@ -57,7 +57,7 @@ test.serial(
     await page.getByText('Must be a whole number from 1 to 10000, got "soon"').waitFor();
     await page.keyboard.press('Control+a');
     await page.keyboard.type('2500');
-    await tabTo(page, /^Try it$/);
+    await tabTo(page, /^Run preview$/);
     await page.keyboard.press('Enter');
     await page.getByText('It would be down').waitFor();
     t.deepEqual(await findBarriers(page), []);

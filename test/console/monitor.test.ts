@@ -119,7 +119,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
     'none comes twice',
   );
 
-  await page.getByRole('button', { name: 'Phases', exact: true }).click();
+  await page.getByRole('button', { name: 'Timings', exact: true }).click();
   await page.waitForURL(/view=phases/);
   await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();
   await plot.focus();
@@ -243,7 +243,7 @@ async function makeMonitor(t: ExecutionContext<ConsoleService>, more: object = {
   return { id, target };
 }
 
-/** Results of a day, one each ten minutes with its phases, of hours that are still to be rolled up. */
+/** Results of a day, one each ten minutes with its timings, of hours that are still to be rolled up. */
 async function addHistory({ context: { databaseUrl } }: ExecutionContext<ConsoleService>, id: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query(`UPDATE service_marks SET at = at - 172800000 WHERE name = 'rollups'`);

@@ -10,14 +10,14 @@ const SLOW: Judgement = { verdict: 'degraded', cause: 'slow', reason: 'Slow' };
 
 type OwnTime = Parameters<typeof discountStall>[2];
 
-/** An exchange that came as far as these phases. */
-function reached(phases: Partial<HttpFailed['phases']>): HttpFailed {
+/** An exchange that came as far as these timings. */
+function reached(timings: Partial<HttpFailed['timings']>): HttpFailed {
   const none = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
   return {
     type: 'http',
     startedAt: 0,
     latencyMs: 1000,
-    phases: { ...none, ...phases },
+    timings: { ...none, ...timings },
     certificate: null,
     outcome: 'failed',
     cause: 'timeout',

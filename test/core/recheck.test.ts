@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { msUntilTick } from '../../core/phases.ts';
 import { recheckAfterMs, recheckAtMs } from '../../core/recheck.ts';
+import { msUntilTick } from '../../core/slots.ts';
 import { stepSource, voteOf, type SourceState, type VotedResult } from '../../core/source-state.ts';
 import type { Vote } from '../../core/verdict.ts';
 
@@ -67,7 +67,7 @@ const CASES: readonly { verdicts: Vote[]; downAfterFailures?: number; rechecks: 
 
 for (const { verdicts, downAfterFailures, rechecks, because } of CASES) {
   test(
-    `[${verdicts.join(', ')}] with ${downAfterFailures ?? 2} failures needed is ${rechecks ? '' : 'not '}looked at ` +
+    `[${verdicts.join(', ')}] with ${downAfterFailures ?? 2} failures needed is ${rechecks ? '' : 'not '}checked ` +
       `again: ${because}`,
     (t) => {
       t.is(afterLast(verdicts, downAfterFailures), rechecks ? 20_000 : null);
@@ -125,7 +125,7 @@ test('a target that stays down is rechecked once less than failures are needed, 
   }
 });
 
-const TICK = { intervalSeconds: 60, phase: 0, monitorNo: 0 };
+const TICK = { intervalSeconds: 60, slot: 0, monitorNo: 0 };
 const DUE_MS = 1_700_000_040_000;
 
 for (const { name, given, afterDueMs } of [
@@ -140,7 +140,7 @@ for (const { name, given, afterDueMs } of [
     afterDueMs: 1620,
   },
   {
-    name: 'a result that took its time is looked at again half a second after it was decided',
+    name: 'a result that took its time is rechecked half a second after it was decided',
     given: { dueAtMs: DUE_MS, afterMs: 1500, nowMs: DUE_MS + 1400 },
     afterDueMs: 1900,
   },
@@ -166,12 +166,12 @@ for (const { name, given, afterDueMs } of [
 }
 
 test(
-  'wherever its phase lies, a recheck is in the future, at most a second and a half behind its wait, and half a ' +
+  'wherever its slot lies, a recheck is in the future, at most a second and a half behind its wait, and half a ' +
     'second before the next tick',
   (t) => {
     const moments = fc.record({
       intervalSeconds: fc.integer({ min: 2, max: 3600 }),
-      phase: fc.integer({ min: 0, max: 239 }),
+      slot: fc.integer({ min: 0, max: 239 }),
       monitorNo: fc.integer({ min: 1, max: 1e6 }),
       dueAtMs: fc.integer({ min: DUE_MS, max: DUE_MS + 3_600_000 }),
       lagMs: fc.integer({ min: 0, max: 90_000 }),

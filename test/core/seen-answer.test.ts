@@ -5,7 +5,7 @@ import { cleanAnswer, isFirstFailure, seenAnswerOf } from '../../core/seen-answe
 import type { Verdict, Vote } from '../../core/verdict.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
-const NO_PHASES = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+const NO_TIMINGS = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const TARGET = httpTarget({ target: 'http://shop.example/' });
 
 type Given = {
@@ -22,7 +22,7 @@ function seen({ headers = {}, body = null, hadSecrets = false, target = TARGET }
     outcome: 'answered',
     startedAt: 0,
     latencyMs: 1,
-    phases: NO_PHASES,
+    timings: NO_TIMINGS,
     certificate: null,
     status: 503,
     headers,
@@ -167,7 +167,7 @@ test('of tcp and udp the start of an answer is kept, unless the payload is secre
       observation: {
         type: 'tcp',
         startedAt: 0,
-        phases: NO_PHASES,
+        timings: NO_TIMINGS,
         outcome: 'connected',
         latencyMs: 1,
         answer: { text, bytes: text, byteLength: 1, end: 'closed' },
@@ -208,7 +208,7 @@ test('where no answer came there is none', (t) => {
         outcome: 'failed',
         startedAt: 0,
         latencyMs: 1,
-        phases: NO_PHASES,
+        timings: NO_TIMINGS,
         certificate: null,
         cause: 'timeout',
         reason: 'x',

@@ -1,46 +1,53 @@
 import test from 'ava';
 import { assert, integer, property } from 'fast-check';
 import type { Observation } from '../../core/observation.ts';
-import { keepsPhases, phasesOf, readPhases, seenFailureOf, wholePhases, writePhases } from '../../core/seen-failure.ts';
+import {
+  keepsTimings,
+  timingsOf,
+  readTimings,
+  seenFailureOf,
+  roundTimings,
+  writeTimings,
+} from '../../core/seen-failure.ts';
 
 const NONE = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
-const SLOT_MS = 600_000;
+const WINDOW_MS = 600_000;
 
-test('phases are whole milliseconds of the steps that happened, and nothing where none did', (t) => {
-  t.deepEqual(wholePhases({ dnsMs: 1.4, connectMs: 0.2, tlsMs: null, firstByteMs: 99.5 }), {
+test('timings are whole milliseconds of the steps that happened, and nothing where none did', (t) => {
+  t.deepEqual(roundTimings({ dnsMs: 1.4, connectMs: 0.2, tlsMs: null, firstByteMs: 99.5 }), {
     ...NONE,
     dnsMs: 1,
     connectMs: 0,
     firstByteMs: 100,
   });
-  t.is(wholePhases(NONE), null);
-  t.is(wholePhases({}), null);
+  t.is(roundTimings(NONE), null);
+  t.is(roundTimings({}), null);
 });
 
 test('what is no time is left out, and a time beyond any deadline is cut', (t) => {
-  t.is(wholePhases({ dnsMs: '5', connectMs: -1, tlsMs: Number.NaN, firstByteMs: {}, other: 4 }), null);
-  t.deepEqual(wholePhases({ tlsMs: 9e12 }), { ...NONE, tlsMs: 600_000 });
+  t.is(roundTimings({ dnsMs: '5', connectMs: -1, tlsMs: Number.NaN, firstByteMs: {}, other: 4 }), null);
+  t.deepEqual(roundTimings({ tlsMs: 9e12 }), { ...NONE, tlsMs: 600_000 });
 });
 
-test('phases that are written come back as they were', (t) => {
-  for (const phases of [
+test('timings that are written come back as they were', (t) => {
+  for (const timings of [
     { ...NONE, connectMs: 0, firstByteMs: 8 },
     { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadMs: 2 },
   ])
-    t.deepEqual(readPhases(writePhases(phases)), phases);
-  t.is(writePhases({ ...NONE, dnsMs: 4, downloadMs: 600_000 }), '4 - - - 600000');
+    t.deepEqual(readTimings(writeTimings(timings)), timings);
+  t.is(writeTimings({ ...NONE, dnsMs: 4, downloadMs: 600_000 }), '4 - - - 600000');
 });
 
-test('an observation has the phases of its protocol', (t) => {
+test('an observation has the timings of its protocol', (t) => {
   t.deepEqual(
-    phasesOf({ type: 'udp', startedAt: 0, dnsMs: 2.6, outcome: 'silent', latencyMs: null, isRefused: false }),
+    timingsOf({ type: 'udp', startedAt: 0, dnsMs: 2.6, outcome: 'silent', latencyMs: null, isRefused: false }),
     { ...NONE, dnsMs: 3 },
   );
   t.deepEqual(
-    phasesOf({
+    timingsOf({
       type: 'tcp',
       startedAt: 0,
-      phases: { ...NONE, connectMs: 7.2 },
+      timings: { ...NONE, connectMs: 7.2 },
       outcome: 'connected',
       latencyMs: 7,
       answer: null,
@@ -48,7 +55,7 @@ test('an observation has the phases of its protocol', (t) => {
     { ...NONE, connectMs: 7 },
   );
   t.is(
-    phasesOf({
+    timingsOf({
       type: 'icmp',
       outcome: 'unavailable',
       startedAt: 0,
@@ -57,7 +64,7 @@ test('an observation has the phases of its protocol', (t) => {
     } satisfies Observation),
     null,
   );
-  t.is(phasesOf(null), null);
+  t.is(timingsOf(null), null);
 });
 
 test('a failure that saw nothing has nothing to be kept', (t) => {
@@ -68,30 +75,30 @@ test('a failure that saw nothing has nothing to be kept', (t) => {
   });
 });
 
-test('what is not good keeps its phases always', (t) => {
-  for (const verdict of ['down', 'degraded', 'none'] as const) t.true(keepsPhases({ verdict, dueAtMs: 599_999 }, 1));
+test('what is not good keeps its timings always', (t) => {
+  for (const verdict of ['down', 'degraded', 'none'] as const) t.true(keepsTimings({ verdict, dueAtMs: 599_999 }, 1));
 });
 
 test(
-  'a source keeps the phases of exactly one success in each ten minutes, whatever its interval and phase, and of ' +
+  'a source keeps the timings of exactly one success in each ten minutes, whatever its interval and slot, and of ' +
     'all of them from there on',
   (t) => {
     assert(
       property(integer({ min: 1, max: 86_400 }), integer({ min: 0, max: 86_400_000 }), (intervalSeconds, offsetMs) => {
         const everyMs = intervalSeconds * 1000;
         const dues = Array.from(
-          { length: Math.ceil((6 * SLOT_MS) / everyMs) + 2 },
+          { length: Math.ceil((6 * WINDOW_MS) / everyMs) + 2 },
           (_, tick) => 1_800_000_000_000 + (offsetMs % everyMs) + tick * everyMs,
         );
-        const kept = dues.filter((dueAtMs) => keepsPhases({ verdict: 'up', dueAtMs }, intervalSeconds));
-        if (everyMs >= SLOT_MS) return kept.length === dues.length;
-        const bySlot = Map.groupBy(dues, (dueAtMs) => Math.floor(dueAtMs / SLOT_MS));
+        const kept = dues.filter((dueAtMs) => keepsTimings({ verdict: 'up', dueAtMs }, intervalSeconds));
+        if (everyMs >= WINDOW_MS) return kept.length === dues.length;
+        const byWindow = Map.groupBy(dues, (dueAtMs) => Math.floor(dueAtMs / WINDOW_MS));
         // Of the first slot the beginning may lie before the first due time.
-        return [...bySlot]
+        return [...byWindow]
           .slice(1)
           .every(
-            ([slot, inSlot]) =>
-              kept.filter((dueAtMs) => Math.floor(dueAtMs / SLOT_MS) === slot).join() === String(inSlot[0]),
+            ([slot, inWindow]) =>
+              kept.filter((dueAtMs) => Math.floor(dueAtMs / WINDOW_MS) === slot).join() === String(inWindow[0]),
           );
       }),
     );

@@ -25,7 +25,7 @@ type World = (second: number) => {
   waitingSince?: number | null | undefined;
 };
 
-/** Looks every ten seconds through a made-up time and keeps what follows, as the database would; gaps in seconds. */
+/** Polls every ten seconds through a made-up time and keeps what follows, as the database would; gaps in seconds. */
 function live(
   world: World,
   seconds: number,
@@ -73,7 +73,7 @@ test('a service at work has no gaps, and neither has one with nothing to do', (t
   t.deepEqual(live(() => ({ interval: 3600 }), 7300).gaps, [], 'hourly checks are seen through once an hour');
 });
 
-test('a restart of a minute is none; a longer one is a gap of the clock from the last look to the first', (t) => {
+test('a restart of a minute is none; a longer one is a gap of the clock from the last poll to the first', (t) => {
   const restart =
     (from: number, to: number): World =>
     (second) => ({ awake: second <= from || second > to, checks: second <= from || second > to });

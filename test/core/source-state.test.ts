@@ -137,7 +137,7 @@ function spaced(verdicts: readonly Vote[], intervals: number): SourceState {
   );
 }
 
-test('failures three intervals apart are in a row, those further apart are not: nobody looked in between', (t) => {
+test('failures three intervals apart are in a row, those further apart are not: nobody checked in between', (t) => {
   t.is(voteOf(spaced(['down', 'down'], 3)), 'down');
   const apart = spaced(['down', 'down'], 3.001);
   t.is(voteOf(apart), 'up');
@@ -147,7 +147,7 @@ test('failures three intervals apart are in a row, those further apart are not: 
     'the second begins anew',
   );
   t.is(firstFailureOf(apart)?.evidence.atMs, 360_120);
-  t.is(voteOf(stepSource(apart, result(380_120, 'down'), RULE)), 'down', 'and the next look confirms it');
+  t.is(voteOf(stepSource(apart, result(380_120, 'down'), RULE)), 'down', 'and the next check confirms it');
 });
 
 test('degraded results far apart are not in a row either, nor are good ones after an outage', (t) => {
@@ -166,7 +166,7 @@ test('a time in which the source could not tell is a gap as well', (t) => {
 });
 
 test('whatever a source sees and misses, only enough failures turn it bad, none of them far from the next', (t) => {
-  const looks = fc.array(
+  const checks = fc.array(
     fc.record({
       waitMs: fc.integer({ min: 1, max: 400_000 }),
       verdict: fc.constantFrom<Vote>('up', 'down', 'degraded', 'none'),
@@ -174,7 +174,7 @@ test('whatever a source sees and misses, only enough failures turn it bad, none 
     { maxLength: 40 },
   );
   fc.assert(
-    fc.property(looks, fc.integer({ min: 1, max: 4 }), (seen, downAfterFailures) => {
+    fc.property(checks, fc.integer({ min: 1, max: 4 }), (seen, downAfterFailures) => {
       const rule = { ...RULE, downAfterFailures };
       let nowMs = 0;
       let state = stepSource(null, result(nowMs, 'up'), rule);

@@ -11,7 +11,7 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 const MONITORS = 20;
 
 /**
- * What a kill may delay an alert by, in milliseconds: a lock or a claim, the look for expired ones, and the repeat, and
+ * What a kill may delay an alert by, in milliseconds: a lock or a claim, the poll for expired ones, and the repeat, and
  * as much again for a busy machine.
  */
 const DELAY_MS = 60_000;

@@ -11,7 +11,7 @@ export const NAMES = [
   'evaluate',
   'deliver',
   'maintain',
-  'look-up',
+  'lookup',
   'check-hanoi',
   'check-lima',
   'check-oslo',

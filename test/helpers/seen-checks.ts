@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { bucketOf, mergeHistograms } from '../../core/latency-histogram.ts';
-import type { Phases, Vote } from '../../core/verdict.ts';
+import type { Timings, Vote } from '../../core/verdict.ts';
 import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
 import type { Database } from '../../models/database.ts';
 import { noteLateHours } from '../../models/late-hours.ts';
@@ -14,12 +14,12 @@ export type SeenCheck = {
   atMs: number;
   verdict: Vote;
   latencyMs: number | null;
-  phases: Phases | null;
+  phases: Timings | null;
 };
 
-const phase = fc.option(fc.integer({ min: 0, max: 900 }), { nil: null });
-const phases = fc.option(
-  fc.record({ dnsMs: phase, connectMs: phase, tlsMs: phase, firstByteMs: phase, downloadMs: phase }),
+const timing = fc.option(fc.integer({ min: 0, max: 900 }), { nil: null });
+const timings = fc.option(
+  fc.record({ dnsMs: timing, connectMs: timing, tlsMs: timing, firstByteMs: timing, downloadMs: timing }),
   { nil: null },
 );
 
@@ -34,7 +34,7 @@ export function seenCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<SeenCheck> {
       nil: null,
       freq: 5,
     }),
-    phases,
+    phases: timings,
   });
 }
 
@@ -88,8 +88,8 @@ export function tallyOfChecks(checks: readonly SeenCheck[]): Tally {
     down: count('down'),
     none: count('none'),
     latency: mergeHistograms(latencies.map((ms) => ({ buckets: [bucketOf(ms)], counts: [1] }))),
-    phases: Object.fromEntries(means),
-    phaseChecks: Object.fromEntries(
+    timings: Object.fromEntries(means),
+    timingChecks: Object.fromEntries(
       means.map(([name]) => [name, timed.flatMap((check) => check.phases?.[name] ?? []).length]),
     ),
   };
@@ -99,7 +99,7 @@ export function tallyOfChecks(checks: readonly SeenCheck[]): Tally {
 export function roundedTally(tally: Tally): Tally {
   return {
     ...tally,
-    phases: Object.fromEntries(Object.entries(tally.phases).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])),
+    timings: Object.fromEntries(Object.entries(tally.timings).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])),
   };
 }
 
@@ -137,8 +137,8 @@ export async function readRollups(
         {
           ...verdicts,
           latency: { buckets, counts },
-          phases: Object.fromEntries(means),
-          phaseChecks: Object.fromEntries(
+          timings: Object.fromEntries(means),
+          timingChecks: Object.fromEntries(
             means.map(([name]) => [name, places?.[2 * names.indexOf(String(name)) + 1] ?? 0]),
           ),
         },

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
- * Waits between looks grow by a quarter each, between these: many questions are requests, and several tests wait at a
+ * Waits between polls grow by a quarter each, between these: many questions are requests, and several tests wait at a
  * time.
  */
 const FIRST_WAIT_MS = 10;
@@ -14,7 +14,7 @@ type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 
 /**
  * Asks again and again until the answer is truthy, and returns it; throws at the deadline, with what the last answer
- * was. With `intervalMs` the looks are as far apart.
+ * was. With `intervalMs` the polls are as far apart.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

@@ -2,7 +2,7 @@ import test from 'ava';
 import { listAgents, registerSharedAgent, type Agent } from '../../models/agents.ts';
 import { listAuditLog } from '../../models/audit-log.ts';
 import { planRetirement, restoreRegion, retireRegion } from '../../models/retired-regions.ts';
-import { listOccupiedPhases } from '../../models/schedule.ts';
+import { listOccupiedSlots } from '../../models/schedule.ts';
 import { reconcile } from '../../workers/maintain/reconcile.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../helpers/runtime.ts';
@@ -99,7 +99,7 @@ test(
       draft: '1 of paris',
       elsewhere: '1 of paris',
     });
-    t.false((await listOccupiedPhases(runtime.database)).some(({ agentNo }) => agentNo === tokyo.no));
+    t.false((await listOccupiedSlots(runtime.database)).some(({ agentNo }) => agentNo === tokyo.no));
     t.deepEqual(
       (await listAgents(runtime.database, { tenantId: runtime.tenantId })).map(({ region }) => region),
       ['paris', 'oslo'],
@@ -205,7 +205,7 @@ for (const backend of listQueueBackends()) {
       const { now } = await stage(runtime);
       await runtime.database.pool.query('UPDATE monitors SET awaits_sources = true WHERE no = $1', [orphan.no]);
       await runtime.queues.applyScheduleChange(
-        { occupied: await listOccupiedPhases(runtime.database), emptied: [], looks: [] },
+        { occupied: await listOccupiedSlots(runtime.database), emptied: [], rechecks: [] },
         await runtime.listRegions(),
       );
       const schedulers = async () => (await runtime.queues.checkQueue('tokyo').getJobSchedulers()).length;

@@ -4,7 +4,7 @@ import { noScheduleChange } from '../../core/schedule.ts';
 import { assignMissingSources, deleteAgent } from '../../models/agents.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors.ts';
-import { listOccupiedPhases } from '../../models/schedule.ts';
+import { listOccupiedSlots } from '../../models/schedule.ts';
 import { openTestRuntime, SETTINGS, type TestRuntime } from '../helpers/runtime.ts';
 
 /** The counts as they must be: what a fresh count of the sources says. */
@@ -17,18 +17,18 @@ async function countsAgree(runtime: TestRuntime): Promise<boolean> {
   return rows.length === 0;
 }
 
-test('the first monitor of a phase occupies it, the last one to leave empties it', async (t) => {
+test('the first monitor of a slot occupies it, the last one to leave empties it', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const key = { tenantId: runtime.tenantId, nowMs: Date.now() };
   const monitor = await runtime.addMonitor([agent]);
   t.is(runtime.scheduleChanges[0]?.occupied.length, 1);
   const change = await deleteMonitor(runtime.database, { ...key, id: monitor.id });
-  t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied, looks: [] });
-  t.deepEqual(await listOccupiedPhases(runtime.database), []);
+  t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied, rechecks: [] });
+  t.deepEqual(await listOccupiedSlots(runtime.database), []);
 });
 
-test('monitors beyond the number of phases share jobs: the queue hears nothing of them', async (t) => {
+test('monitors beyond the number of slots share jobs: the queue hears nothing of them', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   for (let index = 0; index < 6; index += 1) await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
@@ -111,7 +111,7 @@ test("deleting a customer's agent takes it off monitors and lowers their quorum 
   t.deepEqual(
     await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() }),
     noScheduleChange(),
-    'nobody else may look at it',
+    'nobody else may check it',
   );
   t.true(await countsAgree(runtime));
 });

@@ -5,7 +5,7 @@ import { readStatistics } from '../../models/monitor-statistics.ts';
 import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { beginRollups, rollNextHour } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
-import { meanPhases, noTally, sumTallies } from '../../models/statistics.ts';
+import { meanTimings, noTally, sumTallies } from '../../models/statistics.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import {
   roundedTally,
@@ -99,12 +99,12 @@ test('of no monitors, and of an empty window, there is nothing', async (t) => {
   );
 });
 
-test('the mean of a phase over several tallies counts each check once, and those without the phase not at all', (t) => {
+test('the mean of a timing over several tallies counts each check once, and those without the timing not at all', (t) => {
   const tallies = [
-    { ...noTally(), phases: { dnsMs: 10, tlsMs: 7 }, phaseChecks: { dnsMs: 3, tlsMs: 1 } },
-    { ...noTally(), phases: { dnsMs: 30 }, phaseChecks: { dnsMs: 1 } },
+    { ...noTally(), timings: { dnsMs: 10, tlsMs: 7 }, timingChecks: { dnsMs: 3, tlsMs: 1 } },
+    { ...noTally(), timings: { dnsMs: 30 }, timingChecks: { dnsMs: 1 } },
     noTally(),
   ];
-  t.deepEqual(meanPhases(tallies), { dnsMs: 15, tlsMs: 7 });
-  t.deepEqual(meanPhases([]), {});
+  t.deepEqual(meanTimings(tallies), { dnsMs: 15, tlsMs: 7 });
+  t.deepEqual(meanTimings([]), {});
 });

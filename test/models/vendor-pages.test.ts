@@ -105,7 +105,7 @@ test(
   async (t) => {
     const { database, store } = await openStore(t);
     const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
-    const look = async (tenantId: string, no: number, checks = false) => {
+    const readPage = async (tenantId: string, no: number, checks = false) => {
       const nowMs = NOW + no;
       t.true(
         await store.claim(urlOf(tenantId, no), {
@@ -126,10 +126,10 @@ test(
       )
         .map(({ url }) => Number(url.split('/').at(-1)))
         .toSorted((a, b) => a - b);
-    await look('ten_a', 0);
-    await look('ten_b', 0);
-    await look('ten_a', 1, true);
-    for (let no = 2; no < 30; no += 1) await look('ten_a', no);
+    await readPage('ten_a', 0);
+    await readPage('ten_b', 0);
+    await readPage('ten_a', 1, true);
+    for (let no = 2; no < 30; no += 1) await readPage('ten_a', no);
     t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
     t.deepEqual(await stored('ten_b'), [0]);
     // From now on it is watched, whoever looks at it besides.

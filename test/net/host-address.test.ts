@@ -10,7 +10,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
 const GUARDED = { allowPrivateNetwork: false, deadlineMs: 5000 };
 
-test('an address is itself, without a look-up', async (t) => {
+test('an address is itself, without a lookup', async (t) => {
   t.deepEqual(await resolveHost('127.0.0.1', OPEN), {
     outcome: 'found',
     addresses: [{ address: '127.0.0.1', family: 4 }],
@@ -28,7 +28,7 @@ test('an address is itself, without a look-up', async (t) => {
   });
 });
 
-test('a name has its addresses, and the look-up its time', async (t) => {
+test('a name has its addresses, and the lookup its time', async (t) => {
   const host = await resolveHost('localhost', OPEN);
   t.true(host.outcome === 'found' && host.addresses.length > 0 && host.dnsMs !== null && host.dnsMs >= 0);
 });
@@ -38,20 +38,20 @@ test('the guard refuses private addresses and names that lead to no other', asyn
     t.like(await resolveHost(host, GUARDED), { outcome: 'failed', cause: 'blocked_target' });
 });
 
-test('only an address is refused before its look-up', (t) => {
+test('only an address is refused before its lookup', (t) => {
   t.true(isRefusedAddress('10.0.0.1', GUARDED));
   t.false(isRefusedAddress('10.0.0.1', OPEN));
   t.false(isRefusedAddress('1.1.1.1', GUARDED));
   t.false(isRefusedAddress('localhost', GUARDED));
 });
 
-test('a name without addresses is a failure of the look-up', async (t) => {
+test('a name without addresses is a failure of the lookup', async (t) => {
   const host = await resolveHost('no-such-name.invalid', OPEN);
   t.true(host.outcome === 'failed' && host.cause.startsWith('dns_'));
 });
 
-test('a look-up that takes longer than the deadline is a timeout', async (t) => {
-  // Whoever opens a pipe to read waits for somebody to write, in a thread that look-ups need as well.
+test('a lookup that takes longer than the deadline is a timeout', async (t) => {
+  // Whoever opens a pipe to read waits for somebody to write, in a thread that lookups need as well.
   const pipe = join(await temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const opened = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => open(pipe));

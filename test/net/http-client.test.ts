@@ -7,7 +7,7 @@ import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 
 const send = createHttpClient({ allowPrivateNetwork: true });
 
-test('an answer comes with its status, headers, body and the time of each phase', async (t) => {
+test('an answer comes with its status, headers, body and its timings', async (t) => {
   const { port } = await startHttpServer(t, (request, response) => {
     response.setHeader('X-Seen', `${request.method} ${request.url} ${request.headers.host}`);
     response.writeHead(201).end('hello');
@@ -16,18 +16,18 @@ test('an answer comes with its status, headers, body and the time of each phase'
   t.like(exchange, { outcome: 'answered', status: 201, truncated: false, certificate: null });
   t.is(bodyOf(exchange), 'hello');
   t.is(exchange.outcome === 'answered' ? exchange.headers['x-seen'] : null, `PUT /a?b=c localhost:${port}`);
-  const { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs } = exchange.phases;
+  const { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs } = exchange.timings;
   t.is(tlsMs, null);
   const parts = [dnsMs, connectMs, firstByteMs, downloadMs];
   t.true(parts.every((part) => part !== null && part >= 0));
   t.true(Math.abs(parts.reduce<number>((sum, part) => sum + (part ?? 0), 0) - exchange.durationMs) < 5);
 });
 
-test('an address needs no look-up, and its phase is null', async (t) => {
+test('an address needs no lookup, and its timing is null', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => response.end());
-  const { phases } = await send(requestTo(port));
-  t.is(phases.dnsMs, null);
-  t.not(phases.connectMs, null);
+  const { timings } = await send(requestTo(port));
+  t.is(timings.dnsMs, null);
+  t.not(timings.connectMs, null);
 });
 
 test('each request has a connection of its own', async (t) => {
@@ -45,8 +45,8 @@ test('with an agent of the caller connections are kept and read to their end', a
   const second = await send(requestTo(server.port, { agent }));
   t.deepEqual([bodyOf(first), bodyOf(second)], ['kept', 'kept']);
   t.is(server.connections(), 1);
-  t.is(second.phases.connectMs, null);
-  t.not(second.phases.firstByteMs, null);
+  t.is(second.timings.connectMs, null);
+  t.not(second.timings.firstByteMs, null);
 });
 
 test('a closed port is a refused connection', async (t) => {

@@ -21,7 +21,7 @@ test('a verified certificate is reported with its names and dates, over a name a
   for (const host of HOSTS) {
     const exchange = await send(requestTo(0, { href: `https://${host}:${port}/` }));
     t.is(bodyOf(exchange), 'safe');
-    t.not(exchange.phases.tlsMs, null);
+    t.not(exchange.timings.tlsMs, null);
     t.like(exchange.certificate, { subject: 'localhost', issuer: 'Test Authority' });
     t.is(Math.round(((exchange.certificate?.validTo ?? 0) - Date.now() / 1000) / 86_400), 20);
   }

@@ -20,7 +20,7 @@ import { until } from '../helpers/until.ts';
 const HOUR_MS = 3_600_000;
 const EXPIRY = '2031-08-13T04:00:00Z';
 const EXPIRY_SECONDS = Date.parse(EXPIRY) / 1000;
-/** Longer than any look-up takes. */
+/** Longer than any lookup takes. */
 const PATIENCE_MS = 10_000;
 
 /**
@@ -97,7 +97,7 @@ test('a domain is looked up by RDAP once a day, whoever asks and however often i
   t.like(await createDomainProbe(open())(target), { latencyMs: null });
   t.deepEqual(rdap.requests, [`/rdap/domain/example.${com}`]);
 
-  t.not((await open({ aheadMs: 24 * HOUR_MS + 1000 })(`example.${com}`, PATIENCE_MS)).lookedMs, null);
+  t.not((await open({ aheadMs: 24 * HOUR_MS + 1000 })(`example.${com}`, PATIENCE_MS)).lookupMs, null);
   t.is(rdap.requests.length, 2);
 });
 
@@ -135,7 +135,7 @@ test('a registry is asked one question at a time, with a pause after each', asyn
   t.true(pauses.length === 2 && pauses.every((pause) => pause >= 990), `pauses of ${pauses.join(', ')} ms`);
 });
 
-test('a look-up outlasts the patience of a check, and the next check has its outcome', async (t) => {
+test('a lookup outlasts the patience of a check, and the next check has its outcome', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { com, rdap, whois } = await openWorld(t, {
     rdap: (request, response) => void released.then(() => response.end(rdapDomain(nameIn(request.url), EXPIRY))),
@@ -147,7 +147,7 @@ test('a look-up outlasts the patience of a check, and the next check has its out
     now: Date.now,
   });
   const early = await domains.know(`slow.${com}`, 100);
-  t.like(early, { lookedMs: null, facts: { answeredAtMs: null } });
+  t.like(early, { lookupMs: null, facts: { answeredAtMs: null } });
   t.deepEqual(judge(early.facts), {
     verdict: 'none',
     cause: 'domain_unknown',
@@ -156,7 +156,7 @@ test('a look-up outlasts the patience of a check, and the next check has its out
   release();
   await domains.close();
   t.like(await domains.know(`slow.${com}`, 100), {
-    lookedMs: null,
+    lookupMs: null,
     facts: { registration: { expiresAt: EXPIRY_SECONDS } },
   });
   t.is(rdap.requests.length, 1);
@@ -186,7 +186,7 @@ test('a registry that asks for a pause gets it, for all of its domains and after
   });
   const { facts } = await open()(`one.${com}`, PATIENCE_MS);
   t.like(facts, { registration: null, failure: "The registry's RDAP service asks for a pause (HTTP 429)" });
-  t.true(Math.abs(facts.nextLookAtMs - Date.now() - 2 * HOUR_MS) < 10_000);
+  t.true(Math.abs(facts.nextLookupAtMs - Date.now() - 2 * HOUR_MS) < 10_000);
   t.true(
     judge(facts).reason?.startsWith(`Nothing is known of one.${com} yet: The registry's RDAP service asks for a pause`),
   );
@@ -198,7 +198,7 @@ test('a registry that asks for a pause gets it, for all of its domains and after
   t.is(rdap.requests.length, 2);
 });
 
-test('a domain that is not found is down only after a second look an hour later', async (t) => {
+test('a domain that is not found is down only after a second lookup an hour later', async (t) => {
   const { com, rdap, open } = await openWorld(t, {
     rdap: (_, response) =>
       void response.writeHead(404, { 'Content-Type': 'application/rdap+json' }).end('{"errorCode":404}'),
@@ -232,7 +232,7 @@ test('a registered domain that is once not found keeps its verdict', async (t) =
   t.is((await open({ aheadMs: aheadMs + 2 * HOUR_MS })(`here.${com}`, PATIENCE_MS)).facts.notFoundSinceMs, null);
 });
 
-test('a look-up that fails keeps what was known, and is tried again ever later', async (t) => {
+test('a lookup that fails keeps what was known, and is tried again ever later', async (t) => {
   let isWell = true;
   const { com, rdap, open } = await openWorld(t, {
     rdap: (_, response) =>
@@ -397,7 +397,7 @@ test('an answer in Latin-1, in any script or of any length is read', async (t) =
 });
 
 test(
-  'the guard keeps look-ups from private RDAP services, and lets them ask the WHOIS server that the operator has ' +
+  'the guard keeps lookups from private RDAP services, and lets them ask the WHOIS server that the operator has ' +
     'chosen',
   async (t) => {
     const { com, open, rdap, whois } = await openWorld(t, {
@@ -409,7 +409,7 @@ test(
   },
 );
 
-test('the guard keeps look-ups from private servers that the chosen WHOIS server refers to', async (t) => {
+test('the guard keeps lookups from private servers that the chosen WHOIS server refers to', async (t) => {
   const registry = await startWhoisServer(t, (query) => `domain: ${query}\nexpires: ${EXPIRY}\n`);
   const { io, open, whois } = await openWorld(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
   const { facts } = await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS);
@@ -418,7 +418,7 @@ test('the guard keeps look-ups from private servers that the chosen WHOIS server
 });
 
 test(
-  'the guard keeps look-ups from a private registrar that the chosen WHOIS server names, which costs only the ' +
+  'the guard keeps lookups from a private registrar that the chosen WHOIS server names, which costs only the ' +
     'expiry',
   async (t) => {
     const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);

@@ -74,7 +74,7 @@ test('an endless body after a bad status is the same bad status at once, and its
   const { judgement, answer, observation } = await check(port);
   t.is(judgement.cause, 'status_502');
   t.is(answer?.body, 'more '.repeat(205).slice(0, 1024));
-  t.is(observation.phases.downloadMs, null);
+  t.is(observation.timings.downloadMs, null);
 });
 
 test('a body that drips after a bad status neither slows the answer nor holds the check up for long', async (t) => {

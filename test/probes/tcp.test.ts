@@ -43,7 +43,7 @@ async function writePieces(socket: Socket, pieces: Iterable<string | Uint8Array>
 test('an open port is up as soon as it is connected to, and the latency is that of connecting', async (t) => {
   const { observation, judgement } = await checkServer(t, () => {});
   t.is(judgement.verdict, 'up');
-  t.like(observation, { outcome: 'connected', answer: null, phases: { dnsMs: null, tlsMs: null, firstByteMs: null } });
+  t.like(observation, { outcome: 'connected', answer: null, timings: { dnsMs: null, tlsMs: null, firstByteMs: null } });
   t.true(observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 2000);
   t.true(Math.abs(observation.startedAt - Date.now()) < 5000);
 });
@@ -63,7 +63,7 @@ test('a name is looked up, and one of its addresses is enough', async (t) => {
   const { port } = await startRawServer(t, () => {});
   const { observation, judgement } = await check(transportTarget('tcp', { target: `localhost:${port}` }));
   t.is(judgement.verdict, 'up');
-  t.not(observation.phases.dnsMs, null);
+  t.not(observation.timings.dnsMs, null);
 });
 
 test('a name that does not exist is no failure to connect', async (t) => {
@@ -128,7 +128,7 @@ test('an expected banner is up, and the latency runs to its arrival', async (t) 
   );
   t.is(judgement.verdict, 'up');
   t.true(Number(observation.latencyMs) >= 55);
-  const { connectMs, firstByteMs, downloadMs } = observation.phases;
+  const { connectMs, firstByteMs, downloadMs } = observation.timings;
   t.true(Math.abs(Number(connectMs) + Number(firstByteMs) + Number(downloadMs) - Number(observation.latencyMs)) < 5);
 });
 

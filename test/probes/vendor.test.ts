@@ -12,7 +12,7 @@ const READ: VendorReading = {
 const target = (overrides: { target?: string; timeoutMs?: number } = {}) =>
   httpTarget({ type: 'vendor', target: 'github', checkSpec: { vendor: { components: ['Actions'] } }, ...overrides });
 
-test('the observation is what the page says, with the latency of the look that it rests on', async (t) => {
+test('the observation is what the page says, with the latency of the lookup that it rests on', async (t) => {
   const asked: unknown[] = [];
   const probe = createVendorProbe(async (page, components) => {
     asked.push([page.vendorId, components]);

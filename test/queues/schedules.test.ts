@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { openJobQueues } from '../../queues/job-queues.ts';
-import { EARLY_MS, phaseBeginsAt } from '../../queues/schedules.ts';
+import { EARLY_MS, slotBeginsAt } from '../../queues/schedules.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
@@ -9,23 +9,23 @@ import { until } from '../helpers/until.ts';
 
 const AGENT = 7;
 const REGIONS = new Map([[AGENT, 'local']]);
-const phase = (number: number, intervalSeconds = 60) => ({ agentNo: AGENT, intervalSeconds, phase: number });
+const slot = (number: number, intervalSeconds = 60) => ({ agentNo: AGENT, intervalSeconds, slot: number });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: an occupied phase gets a job that fires a head start before the phase begins`, async (t) => {
+  test(`${backend.name}: an occupied slot gets a job that fires a head start before the slot begins`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
-    await queues.applyScheduleChange({ occupied: [phase(120)], emptied: [], looks: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [slot(120)], emptied: [], rechecks: [] }, REGIONS);
 
     const [job] = await queues.checkQueue('local').getJobs(['delayed']);
-    const beginsAt = phaseBeginsAt(job?.id ?? '');
+    const beginsAt = slotBeginsAt(job?.id ?? '');
     t.is(beginsAt % 60_000, 30_000);
     t.true(beginsAt - EARLY_MS > Date.now() - 1000 && beginsAt <= Date.now() + 60_000 + EARLY_MS);
     t.deepEqual(job?.data, { agentNo: AGENT, intervalSeconds: 60, phase: 120 });
   });
 
-  test(`${backend.name}: adding a phase again, from two processes at once, leaves one job`, async (t) => {
+  test(`${backend.name}: adding a slot again, from two processes at once, leaves one job`, async (t) => {
     const { queues, open } = await openTestRuntime(t, backend);
-    const change = { occupied: [phase(3)], emptied: [], looks: [] };
+    const change = { occupied: [slot(3)], emptied: [], rechecks: [] };
     await Promise.all(
       [queues, open().queues].flatMap((process) =>
         Array.from({ length: 5 }, () => process.applyScheduleChange(change, REGIONS)),
@@ -36,15 +36,15 @@ for (const backend of listQueueBackends()) {
     t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 1);
   });
 
-  test(`${backend.name}: an emptied phase loses its scheduler and its waiting job`, async (t) => {
+  test(`${backend.name}: an emptied slot loses its scheduler and its waiting job`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
-    await queues.applyScheduleChange({ occupied: [phase(3), phase(4)], emptied: [], looks: [] }, REGIONS);
-    await queues.applyScheduleChange({ occupied: [], emptied: [phase(3)], looks: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [slot(3), slot(4)], emptied: [], rechecks: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [], emptied: [slot(3)], rechecks: [] }, REGIONS);
 
     const jobs = await queues.checkQueue('local').getJobs(['delayed']);
     t.deepEqual(
       jobs.map((job) => job.data),
-      [{ agentNo: phase(4).agentNo, intervalSeconds: phase(4).intervalSeconds, phase: 4 }],
+      [{ agentNo: slot(4).agentNo, intervalSeconds: slot(4).intervalSeconds, phase: 4 }],
     );
   });
 
@@ -53,9 +53,9 @@ for (const backend of listQueueBackends()) {
       'database does not know',
     async (t) => {
       const { queues } = await openTestRuntime(t, backend);
-      const occupied = [0, 60, 120, 180].map((number) => phase(number));
+      const occupied = [0, 60, 120, 180].map((number) => slot(number));
       await queues.applyScheduleChange(
-        { occupied: [...occupied, phase(7), phase(1, 300)], emptied: [], looks: [] },
+        { occupied: [...occupied, slot(7), slot(1, 300)], emptied: [], rechecks: [] },
         REGIONS,
       );
       t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 2);
@@ -92,13 +92,13 @@ async function ahead<Result>(byMs: number, act: () => Promise<Result>): Promise<
 for (const backend of listQueueBackends()) {
   for (const byMs of [300_000, 86_400_000]) {
     test.serial(
-      `${backend.name}: after the time was set back by ${byMs / 1000} s, phases fire within their interval, and ` +
+      `${backend.name}: after the time was set back by ${byMs / 1000} s, slots fire within their interval, and ` +
         'what waited is there or comes again',
       async (t) => {
         const { queues, open } = await openTestRuntime(t, backend);
-        const places = [phase(3), phase(4), phase(0, 1)];
+        const places = [slot(3), slot(4), slot(0, 1)];
         await ahead(byMs, async () => {
-          await queues.applyScheduleChange({ occupied: places, emptied: [], looks: [AGENT] }, REGIONS);
+          await queues.applyScheduleChange({ occupied: places, emptied: [], rechecks: [AGENT] }, REGIONS);
           await queues.enqueueAttempts([
             { deliveryId: 'dlv_1', channelId: 'nch_1', attempt: 2, dueAtMs: Date.now() + 60_000 },
           ]);
@@ -129,7 +129,7 @@ for (const backend of listQueueBackends()) {
 }
 
 if (listQueueBackends().some(({ name }) => name === 'redis'))
-  test('redis: once connected anew, reconcile looks at each schedule though their number is right', async (t) => {
+  test('redis: once connected anew, reconcile compares each schedule though their number is right', async (t) => {
     const redis = await startOwnRedis(t);
     if (redis === null) throw new Error('no Redis');
     const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
@@ -137,7 +137,7 @@ if (listQueueBackends().some(({ name }) => name === 'redis'))
     t.teardown(() => queues.close().then(backend.close));
     const reconcile = (...numbers: number[]) =>
       queues.reconcileSchedules(
-        numbers.map((number) => phase(number)),
+        numbers.map((number) => slot(number)),
         REGIONS,
         { nowMs: Date.now(), thorough: false },
       );

@@ -9,7 +9,7 @@ import { sweep } from '../../workers/maintain/sweep.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
 
 const SECOND = 1000;
-const PHASES = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 8, downloadMs: null };
+const TIMINGS = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 8, downloadMs: null };
 
 function answerOf(body: string): SeenAnswer {
   return { status: 503, headers: { server: 'nginx' }, body };
@@ -40,7 +40,7 @@ async function watched(t: ExecutionContext, { places = 1, quorum = 1 }: { places
     return resultOf(monitor, agents[place]!, {
       dueAtMs: nowMs + second * SECOND,
       verdict,
-      phases: isBad ? PHASES : null,
+      phases: isBad ? TIMINGS : null,
       answer: isBad ? answerOf(`at ${second}`) : null,
     });
   };
@@ -79,7 +79,7 @@ test('an incident keeps what its source saw at the first failure, even from a ba
     latencyMs: 12,
   });
   t.is(evidence && secondOf(evidence), -120);
-  t.deepEqual(evidence?.seen, { phases: PHASES, answer: answerOf('at -120') });
+  t.deepEqual(evidence?.seen, { phases: TIMINGS, answer: answerOf('at -120') });
 });
 
 test('what was seen stands neither in source state, nor transition, nor delivery, nor with the result', async (t) => {
@@ -221,7 +221,7 @@ test('what a source saw is forgotten when its monitor is resumed after a pause',
   t.deepEqual(await storedSights(runtime), [null]);
 });
 
-test('a failure without phases or answer, as of a heartbeat, has its row too', async (t) => {
+test('a failure without timings or answer, as of a heartbeat, has its row too', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   const bare = (second: number) => ({
     ...at(second, 'down'),
@@ -243,9 +243,9 @@ test('results queued by an older version, without a word of what was seen, are d
   t.is((await evidenceOf(runtime))[0]?.[0]?.seen, null);
 });
 
-test('stored results keep their phases as a short text beside the reason', async (t) => {
+test('stored results keep their timings as a short text beside the reason', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
-  await evaluate([{ ...at(-180, 'up'), phases: PHASES }, at(-120, 'up'), at(-60, 'down')]);
+  await evaluate([{ ...at(-180, 'up'), phases: TIMINGS }, at(-120, 'up'), at(-60, 'down')]);
   const { rows } = await runtime.database.pool.query<{ detail: unknown }>(
     'SELECT detail FROM check_results ORDER BY due_at',
   );

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Monitor } from '../../core/monitor.ts';
-import { msUntilTick } from '../../core/phases.ts';
+import { msUntilTick } from '../../core/slots.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
-import { takeLooks } from '../../models/checks.ts';
+import { claimRechecks } from '../../models/checks.ts';
 import { findMonitor } from '../../models/monitors.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { startCheck } from '../../workers/processes/check.ts';
@@ -19,15 +19,15 @@ async function lastTick(
   runtime: TestRuntime,
   { monitor, agent, beforeMs }: { monitor: Monitor; agent: Place; beforeMs: number },
 ): Promise<number> {
-  const { rows } = await runtime.database.pool.query<{ phase: number }>(
+  const { rows } = await runtime.database.pool.query<{ slot: number }>(
     'SELECT phase FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2',
     [monitor.no, agent.no],
   );
-  const tick = { intervalSeconds: monitor.intervalSeconds, phase: rows[0]?.phase ?? 0, monitorNo: monitor.no };
+  const tick = { intervalSeconds: monitor.intervalSeconds, slot: rows[0]?.slot ?? 0, monitorNo: monitor.no };
   return beforeMs + msUntilTick(tick, beforeMs) - monitor.intervalSeconds * 1000;
 }
 
-async function lookOf(runtime: TestRuntime, monitor: Monitor, agent: Place): Promise<number | null | undefined> {
+async function recheckAtOf(runtime: TestRuntime, monitor: Monitor, agent: Place): Promise<number | null | undefined> {
   const { rows } = await runtime.database.pool.query<{ look_at: number | null }>(
     'SELECT look_at FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2',
     [monitor.no, agent.no],
@@ -41,7 +41,7 @@ async function serviceOf(runtime: TestRuntime): Promise<Place> {
 }
 
 /**
- * A runtime whose monitors have had their first looks, and a judge that stands a second after the result that it is
+ * A runtime whose monitors have had their first checks, and a judge that stands a second after the result that it is
  * given.
  */
 async function openJudged(t: ExecutionContext) {
@@ -67,7 +67,7 @@ test("a source's first bad result is followed by a recheck 20 s later, the secon
   t.is(rechecks.length, 1);
   const waitMs = (rechecks[0]?.atMs ?? 0) - dueAtMs;
   t.true(waitMs >= 20_000 && waitMs < 21_000, `${waitMs}`);
-  t.is(await lookOf(runtime, monitor, agent), rechecks[0]?.atMs);
+  t.is(await recheckAtOf(runtime, monitor, agent), rechecks[0]?.atMs);
   const decided = await judge([at(20.5, 'down')]);
   t.deepEqual(decided.rechecks, []);
   t.deepEqual(
@@ -99,7 +99,7 @@ test('a batch in which a source recovers asks for no recheck of it, and a repeat
   t.is((await judge(batch)).stored, 0);
 });
 
-test('dns is looked at again by the service; registries, status pages and places of a customer are not', async (t) => {
+test('dns is rechecked by the service; registries, status pages and places of a customer are not', async (t) => {
   const { runtime, judge, settle } = await openJudged(t);
   const service = await serviceOf(runtime);
   const { rows } = await runtime.database.pool.query<{ id: string; no: number }>(
@@ -130,22 +130,22 @@ test('dns is looked at again by the service; registries, status pages and places
       isRechecked ? 1 : 0,
       `${monitor.type} ${agent.no}`,
     );
-    t.is(typeof (await lookOf(runtime, monitor, agent)), isRechecked ? 'number' : 'object');
+    t.is(typeof (await recheckAtOf(runtime, monitor, agent)), isRechecked ? 'number' : 'object');
   }
 });
 
-test('a look that is waiting is not postponed by a recheck', async (t) => {
+test('a recheck that is waiting is not postponed by another', async (t) => {
   const { runtime, agent, judge } = await openJudged(t);
   const monitor = await runtime.addMonitor([agent]);
   // By itself it has one only where its first tick happens to be far.
-  const firstLook = runtime.now() - 600_000;
-  await runtime.database.pool.query('UPDATE monitor_sources SET look_at = $1', [firstLook]);
+  const firstCheckAtMs = runtime.now() - 600_000;
+  await runtime.database.pool.query('UPDATE monitor_sources SET look_at = $1', [firstCheckAtMs]);
   const dueAtMs = await lastTick(runtime, { monitor, agent, beforeMs: runtime.now() - 120_000 });
   t.is((await judge([resultOf(monitor, agent, { dueAtMs, verdict: 'down' })])).rechecks.length, 1);
-  t.is(await lookOf(runtime, monitor, agent), firstLook);
+  t.is(await recheckAtOf(runtime, monitor, agent), firstCheckAtMs);
 });
 
-test('a thousand monitors that fail together cost one job, and all are looked at again', async (t) => {
+test('a thousand monitors that fail together cost one job, and all are rechecked', async (t) => {
   const { runtime, agent, settle } = await openJudged(t);
   const template = await runtime.addMonitor([agent], { intervalSeconds: 300 });
   await runtime.database.pool.query(
@@ -176,7 +176,7 @@ test('a thousand monitors that fail together cost one job, and all are looked at
         .map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs - 300, verdict: 'down' })),
     );
     t.is(rechecks.length, 500);
-    await runtime.queues.enqueueLooks(rechecks, regions);
+    await runtime.queues.enqueueRechecks(rechecks, regions);
   }
 
   const jobs = await runtime.queues.checkQueue('local').getJobs(['delayed', 'waiting']);
@@ -184,8 +184,8 @@ test('a thousand monitors that fail together cost one job, and all are looked at
     jobs.map(({ data }) => data),
     [{ agentNo: agent.no, looks: true }],
   );
-  t.is((await takeLooks(runtime.database, { agentNo: agent.no, nowMs: nowMs + 19_000, limit: 2000 })).length, 0);
-  t.is((await takeLooks(runtime.database, { agentNo: agent.no, nowMs: nowMs + 21_000, limit: 2000 })).length, 1000);
+  t.is((await claimRechecks(runtime.database, { agentNo: agent.no, nowMs: nowMs + 19_000, limit: 2000 })).length, 0);
+  t.is((await claimRechecks(runtime.database, { agentNo: agent.no, nowMs: nowMs + 21_000, limit: 2000 })).length, 1000);
 });
 
 for (const backend of listQueueBackends()) {

@@ -46,7 +46,7 @@ async function gapsOf(runtime: TestRuntime, startMs: number) {
 
 const checked = (runtime: TestRuntime) => (nowMs: number) => markDone(runtime.database, 'checks', nowMs);
 
-test('an hour with the whole service stopped is one gap, told and counted once, whoever looks first', async (t) => {
+test('an hour with the whole service stopped is one gap, told and counted once, whoever polls first', async (t) => {
   const runtime = await openTestRuntime(t);
   const registry = new Registry();
   const counted = { ...runtime, metrics: createWorkerMetrics(registry) };
@@ -209,7 +209,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test('windows are half open, and two looks that wait for one another record once', async (t) => {
+test('windows are half open, and two polls that wait for one another record once', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
   await run(

@@ -84,7 +84,7 @@ test('a page that stays away makes its monitors unknown, never down', async (t) 
     newId: runtime.newId,
     publicUrl: runtime.publicUrl,
   });
-  const look = (second: number, verdict: 'up' | 'none') =>
+  const resultAt = (second: number, verdict: 'up' | 'none') =>
     resultOf(monitor, service, {
       dueAtMs: nowMs - 30_000 + second * 5000,
       verdict,
@@ -93,11 +93,11 @@ test('a page that stays away makes its monitors unknown, never down', async (t) 
       httpStatus: null,
     });
   const { transitions } = await evaluate([
-    look(0, 'up'),
-    look(1, 'none'),
-    look(2, 'none'),
-    look(3, 'none'),
-    look(4, 'none'),
+    resultAt(0, 'up'),
+    resultAt(1, 'none'),
+    resultAt(2, 'none'),
+    resultAt(3, 'none'),
+    resultAt(4, 'none'),
   ]);
   t.deepEqual(
     transitions.map(({ change }) => [change.to, change.cause]),

@@ -57,7 +57,7 @@ export const SEEN: Record<
   },
 };
 
-/** Where monitors are looked at from. */
+/** Where monitors are checked from. */
 export const PLACES = ['frankfurt', 'singapore', 'virginia'] as const;
 
 /** How far each place is from the targets, as a factor of an answer's time. */

@@ -209,7 +209,7 @@ function checksOf(
     const seen = trouble !== undefined && place !== 'singapore' ? SEEN[trouble.kind] : null;
     const latencyMs = seen === null ? took : seen.latencyMs;
     const phases =
-      latencyMs !== null && settings.type === undefined && atMs % 600_000 === 0 ? phasesOf(latencyMs) : null;
+      latencyMs !== null && settings.type === undefined && atMs % 600_000 === 0 ? timingsOf(latencyMs) : null;
     const common = { monitorNo: no, agentNo, dueAtMs: atMs, checksVersion: 1, latencyMs, phases };
     if (seen === null)
       return {
@@ -231,7 +231,7 @@ function checksOf(
   });
 }
 
-function phasesOf(ms: number) {
+function timingsOf(ms: number) {
   const share = (part: number) => Math.max(1, Math.round(ms * part));
   return {
     dnsMs: share(0.06),

@@ -2,7 +2,7 @@ import { buildAgentMessage, type AgentState } from '../../core/agent/message.ts'
 import { decideSilence, type SilenceDecision } from '../../core/agent/silence.ts';
 import {
   listWatchedAgents,
-  lookAtAgents,
+  pollAgents,
   markHeld,
   markOffline,
   markOnline,
@@ -29,16 +29,16 @@ export type AgentRound = { offline: number; online: number; held: number; hasOwn
 const CHUNK = 500;
 
 /**
- * Looks once for agents that fell silent or are back (D-56) and tells their owners, straight on PostgreSQL: it works
+ * Polls once for agents that fell silent or are back (D-56) and tells their owners, straight on PostgreSQL: it works
  * while the queues are away. A round that another process makes at the same time changes nothing, for whoever changes
  * an agent's row tells of it.
  */
 export async function watchAgents(dependencies: AgentWatchDependencies): Promise<AgentRound> {
   const { database } = dependencies;
-  const look = await lookAtAgents(database, dependencies.now());
-  if (look === null || !look.isDue) return { offline: 0, online: 0, held: 0, hasOwn: look?.hasOwn ?? false };
+  const poll = await pollAgents(database, dependencies.now());
+  if (poll === null || !poll.isDue) return { offline: 0, online: 0, held: 0, hasOwn: poll?.hasOwn ?? false };
   const run = runOn(database.pool);
-  const decision = decideSilence(await listWatchedAgents(run, look.door.atMs), look.door);
+  const decision = decideSilence(await listWatchedAgents(run, poll.door.atMs), poll.door);
   const online = await inChunks(decision.online, (nos) =>
     change(dependencies, 'online', (within) => markOnline(within, nos)),
   );
@@ -46,7 +46,7 @@ export async function watchAgents(dependencies: AgentWatchDependencies): Promise
     change(dependencies, 'offline', (within) => markOffline(within, silent)),
   );
   const held = await hold(dependencies, decision.held);
-  return { offline, online, held, hasOwn: look.hasOwn };
+  return { offline, online, held, hasOwn: poll.hasOwn };
 }
 
 async function inChunks<Item>(items: readonly Item[], work: (chunk: Item[]) => Promise<number>): Promise<number> {

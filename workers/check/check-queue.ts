@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
-import type { SchedulePhase } from '../../core/schedule.ts';
+import type { ScheduleSlot } from '../../core/schedule.ts';
 import { markBehind } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
-import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts';
+import { listDueChecks, claimRechecks, type DueCheck } from '../../models/checks.ts';
 import { sealAnswers } from '../../models/sealed-answers.ts';
 import type { HostPort } from '../../net/host-port.ts';
 import type { Probe } from '../../probes/index.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
-import { LOOK_EARLY_MS } from '../../queues/looks.ts';
 import { checkQueueName } from '../../queues/names.ts';
 import type { RegionJob } from '../../queues/payloads.ts';
-import { phaseBeginsAt } from '../../queues/schedules.ts';
+import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
+import { slotBeginsAt } from '../../queues/schedules.ts';
 import { createDoingNotes } from '../doing-notes.ts';
 import type { Runtime } from '../runtime.ts';
 import { createCertificateNotes } from './certificate-notes.ts';
 import { createGate } from './gate.ts';
+import { createPreviewRunner } from './previews.ts';
 import { createResultBatcher } from './result-batcher.ts';
-import { createChecker, createLooker, type CompletedCheck } from './run-checks.ts';
-import { createTrialRunner } from './trials.ts';
+import { createChecker, createRechecker, type CompletedCheck } from './run-checks.ts';
 
 /**
  * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
@@ -36,11 +36,11 @@ const PROBES_AT_ONCE = 2000;
 /** Probes begun in one turn of the event loop: some 20 ms of work. */
 const PROBES_PER_TURN = 50;
 
-/** Looks that are taken together: what a killed worker had taken waits for its tick. */
-const LOOKS_AT_ONCE = 500;
+/** Rechecks that are claimed together: what a killed worker had taken waits for its tick. */
+const RECHECKS_AT_ONCE = 500;
 
 /**
- * A killed worker's ticks go to another one after this; a phase whose next tick was not yet added stands still until
+ * A killed worker's ticks go to another one after this; a slot whose next tick was not yet added stands still until
  * then.
  */
 const LOCK_MS = 15_000;
@@ -87,7 +87,7 @@ export function workOnChecks(
     onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
   });
   const dependencies = {
-    listDueChecks: (place: SchedulePhase) => listDueChecks(database, place),
+    listDueChecks: (place: ScheduleSlot) => listDueChecks(database, place),
     probe,
     judge,
     watchStalls: createStallWatch(),
@@ -110,18 +110,23 @@ export function workOnChecks(
     onBehind: (agentNo: number) => void noteBehind(agentNo, now()),
   };
   const keepTicks = createChecker(dependencies);
-  const look = createLooker(
-    (agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }),
+  const recheck = createRechecker(
+    (agentNo) => claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
     dependencies,
   );
-  const tryOnce = createTrialRunner({
+  const runPreview = createPreviewRunner({
     ...dependencies,
     database,
-    onCrash: (error) => log.error({ err: error }, 'trial.crashed'),
+    onCrash: (error) => log.error({ err: error }, 'preview.crashed'),
   });
   const work = async ({ data, id = '' }: Job<RegionJob>) => {
-    if ('trialId' in data) return await tryOnce(data);
-    const outcome = await ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
+    if ('trialId' in data) return await runPreview(data);
+    const outcome = await ('looks' in data
+      ? recheck(data.agentNo)
+      : keepTicks(
+          { agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase },
+          slotBeginsAt(id),
+        ));
     metrics.checksDropped(outcome.dropped);
     if (outcome.dropped > 0) await noteBehind(data.agentNo, now());
     if (outcome.checks > 0) await noteDoing('checks', now());

@@ -1,10 +1,10 @@
 import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
 import type { Observation } from '../../core/observation.ts';
 import { discountClock, discountStall } from '../../core/own-stall.ts';
-import { planStart, startOffsetMs } from '../../core/phases.ts';
-import type { SchedulePhase } from '../../core/schedule.ts';
+import type { ScheduleSlot } from '../../core/schedule.ts';
 import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
-import { keepsPhases, phasesOf } from '../../core/seen-failure.ts';
+import { keepsTimings, timingsOf } from '../../core/seen-failure.ts';
+import { planStart, startOffsetMs } from '../../core/slots.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import { machineAheadMs } from '../../models/service-clock.ts';
@@ -30,7 +30,7 @@ export type CompletedCheck = {
 };
 
 export type CheckerDependencies = {
-  listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
+  listDueChecks: (place: ScheduleSlot) => Promise<DueCheck[]>;
   probe: Probe;
   judge: Judge;
   watchStalls: StallWatch;
@@ -62,22 +62,22 @@ const UNREADABLE: Judgement = {
 };
 
 /**
- * Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results
- * on. Where more is due than can be run, a phase waits in the line, and is then checked for its newest tick.
+ * Makes the work of one tick: reads who stands in the slot, starts each probe at its own due time, hands the results
+ * on. Where more is due than can be run, a slot waits in the line, and is then checked for its newest tick.
  */
 export function createChecker(
   dependencies: CheckerDependencies,
-): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
+): (place: ScheduleSlot, slotBeginsAtMs: number) => Promise<CheckOutcome> {
   const { gate, listDueChecks, now, onBehind } = dependencies;
   const line = createTickLine(gate);
   const waiting: WaitingChecks = new Map();
-  return async (place, phaseBeginsAtMs) => {
+  return async (place, slotBeginsAtMs) => {
     const reportLateness = (beganAtMs: number) => {
       if (now() - beganAtMs >= place.intervalSeconds * 1000) onBehind?.(place.agentNo);
     };
-    reportLateness(phaseBeginsAtMs);
-    const begun = await line(phaseKey(place), phaseBeginsAtMs, async (tick) => {
-      reportLateness(tick.phaseBeginsAtMs);
+    reportLateness(slotBeginsAtMs);
+    const begun = await line(slotKey(place), slotBeginsAtMs, async (tick) => {
+      reportLateness(tick.slotBeginsAtMs);
       const due = await listDueChecks(place);
       return {
         passedOver: tick.passedOver * due.length,
@@ -94,16 +94,16 @@ export function createChecker(
 }
 
 /**
- * Makes the work of one look: takes the monitors of the agent that wait for it, some at a time until none is left, and
- * starts their probes at once.
+ * Makes the work of one recheck job: claims the monitors of the agent that wait for it, some at a time until none is
+ * left, and starts their probes at once.
  */
-export function createLooker(
-  takeLooks: (agentNo: number) => Promise<DueCheck[]>,
+export function createRechecker(
+  claimRechecks: (agentNo: number) => Promise<DueCheck[]>,
   dependencies: Omit<CheckerDependencies, 'listDueChecks'>,
 ): (agentNo: number) => Promise<CheckOutcome> {
   return async (agentNo) => {
     const outcomes: CheckedOutcome[] = [];
-    for (let due = await takeLooks(agentNo); due.length > 0; due = await takeLooks(agentNo)) {
+    for (let due = await claimRechecks(agentNo); due.length > 0; due = await claimRechecks(agentNo)) {
       outcomes.push(
         ...(await Promise.all(
           due.map((check) =>
@@ -117,8 +117,8 @@ export function createLooker(
 }
 
 /**
- * A check and the moment for which it is planned; `intervalSeconds` is null for a look between two ticks: a good one
- * keeps no phases.
+ * A check and the moment for which it is planned; `intervalSeconds` is null for a recheck between two ticks: a good one
+ * keeps no timings.
  */
 type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
@@ -133,11 +133,11 @@ type CheckedOutcome = { name: string; result: ResultPayload } | null;
  */
 async function keepTick(
   check: DueCheck,
-  { place, tick, waiting }: { place: SchedulePhase; tick: Tick; waiting: WaitingChecks },
+  { place, tick, waiting }: { place: ScheduleSlot; tick: Tick; waiting: WaitingChecks },
   dependencies: CheckerDependencies,
 ): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = place;
-  const dueAtMs = tick.phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
+  const dueAtMs = tick.slotBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
   const startAtMs = tick.hasWaited
     ? dueAtMs
     : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
@@ -174,7 +174,7 @@ async function runCheck(
     selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
   const { verdict } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
-  const isKept = keepsPhases({ verdict, dueAtMs }, intervalSeconds ?? 0);
+  const isKept = keepsTimings({ verdict, dueAtMs }, intervalSeconds ?? 0);
   const dnsAnswers = isKept ? keptAnswersOf(observation) : undefined;
   const result: ResultPayload = {
     monitorNo: check.monitorNo,
@@ -187,7 +187,7 @@ async function runCheck(
     reason: judgement.reason,
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
-    phases: isKept ? phasesOf(observation) : null,
+    phases: isKept ? timingsOf(observation) : null,
     answer: isFirstFailure(verdict, check.badVote) ? seenAnswerOf({ target: check.target, observation }) : null,
     ...(dnsAnswers && { dnsAnswers }),
   };
@@ -227,8 +227,8 @@ async function measure(
   }
 }
 
-function phaseKey({ agentNo, intervalSeconds, phase }: SchedulePhase): string {
-  return `${agentNo} ${intervalSeconds} ${phase}`;
+function slotKey({ agentNo, intervalSeconds, slot }: ScheduleSlot): string {
+  return `${agentNo} ${intervalSeconds} ${slot}`;
 }
 
 /** `passedOver` checks are of ticks that waited so long that newer ones took their places. */

@@ -1,15 +1,15 @@
 /**
- * A tick of a phase as its turn comes: the newest one that has come meanwhile, and for how many older ones it stands.
+ * A tick of a slot as its turn comes: the newest one that has come meanwhile, and for how many older ones it stands.
  */
-export type Tick = { phaseBeginsAtMs: number; passedOver: number; hasWaited: boolean };
+export type Tick = { slotBeginsAtMs: number; passedOver: number; hasWaited: boolean };
 
 /**
- * Waits for the turn of a phase's tick and does the first part of its work; null where an earlier tick of the phase
+ * Waits for the turn of a slot's tick and does the first part of its work; null where an earlier tick of the slot
  * still waits, which becomes this one.
  */
 export type TickLine = <Begun>(
-  phase: string,
-  phaseBeginsAtMs: number,
+  slot: string,
+  slotBeginsAtMs: number,
   begin: (tick: Tick) => Promise<Begun>,
 ) => Promise<Begun | null>;
 
@@ -20,7 +20,7 @@ type Waiting = { tick: Tick; begin: (tick: Tick) => Promise<void> };
 
 /**
  * Makes the line of ticks that come while more checks are in hand than can begin soon. A tick that waits has read
- * nothing yet, so that the line costs no memory; each phase has one place in it, so that with too much to do all
+ * nothing yet, so that the line costs no memory; each slot has one place in it, so that with too much to do all
  * monitors come to their turns equally often.
  */
 export function createTickLine(hall: Hall): TickLine {
@@ -33,8 +33,8 @@ export function createTickLine(hall: Hall): TickLine {
       await hall.room();
       const [next] = waiting;
       if (next === undefined) break;
-      const [phase, { tick, begin }] = next;
-      waiting.delete(phase);
+      const [slot, { tick, begin }] = next;
+      waiting.delete(slot);
       await begin(tick);
       // Its checks stand in the hall by the next turn of the event loop, and only then it can be seen whether there is
       // room for more.
@@ -43,16 +43,16 @@ export function createTickLine(hall: Hall): TickLine {
     isLetting = false;
   };
 
-  return (phase, phaseBeginsAtMs, begin) => {
-    const before = waiting.get(phase);
+  return (slot, slotBeginsAtMs, begin) => {
+    const before = waiting.get(slot);
     if (before !== undefined) {
-      Object.assign(before.tick, { phaseBeginsAtMs, passedOver: before.tick.passedOver + 1 });
+      Object.assign(before.tick, { slotBeginsAtMs, passedOver: before.tick.passedOver + 1 });
       return Promise.resolve(null);
     }
-    if (!isLetting && !hall.isFull()) return begin({ phaseBeginsAtMs, passedOver: 0, hasWaited: false });
+    if (!isLetting && !hall.isFull()) return begin({ slotBeginsAtMs, passedOver: 0, hasWaited: false });
     return new Promise((resolve) => {
-      waiting.set(phase, {
-        tick: { phaseBeginsAtMs, passedOver: 0, hasWaited: true },
+      waiting.set(slot, {
+        tick: { slotBeginsAtMs, passedOver: 0, hasWaited: true },
         begin(tick) {
           const begun = begin(tick);
           resolve(begun);

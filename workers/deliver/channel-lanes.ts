@@ -2,11 +2,11 @@
 export const LANES_PER_CHANNEL = 4;
 
 /**
- * What is due but has to wait for another attempt's end is looked at again after this, in milliseconds, then after
+ * What is due but has to wait for another attempt's end is polled again after this, in milliseconds, then after
  * twice as long and so on: that attempt may be another process'. So nothing waits much longer than what it waits for.
  */
-const FIRST_LOOK_MS = 50;
-const LONGEST_LOOK_MS = 1000;
+const FIRST_POLL_MS = 50;
+const LONGEST_POLL_MS = 1000;
 
 /**
  * What came of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found
@@ -56,7 +56,7 @@ type Channel = {
 /**
  * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing
  * is left, so that a receiver that hangs holds its lanes and nobody else's. Where all that is left has to wait for its
- * turn, one lane stays and looks again. The first caller of a channel waits for all its lanes; memory follows the
+ * turn, one lane stays and polls again. The first caller of a channel waits for all its lanes; memory follows the
  * channels at work. What a caller comes for must be visible to a claim before it calls.
  */
 export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed>): ChannelLanes {
@@ -69,9 +69,9 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
 
   const work = async (channel: Channel): Promise<void> => {
     channel.lanesAtWork += 1;
-    let lookMs = FIRST_LOOK_MS;
+    let pollMs = FIRST_POLL_MS;
     try {
-      // From this look on until the lane has left nothing may wait: who came in between would count on a lane that is
+      // From this poll on until the lane has left nothing may wait: who came in between would count on a lane that is
       // gone.
       while (mayHaveMore(channel)) {
         if (isStopped) {
@@ -79,12 +79,12 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
           return;
         }
         const { news } = channel;
-        if (await advance(channel)) lookMs = FIRST_LOOK_MS;
+        if (await advance(channel)) pollMs = FIRST_POLL_MS;
         else if (mayHaveMore(channel) && channel.news === news) {
           // One stays for all: whatever it waits for, it is woken.
           if (channel.wake !== null) return;
-          await waitForNews(channel, lookMs);
-          lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS);
+          await waitForNews(channel, pollMs);
+          pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS);
         }
       }
     } catch (error) {
@@ -110,10 +110,10 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
     return true;
   };
 
-  const waitForNews = async (channel: Channel, lookMs: number): Promise<void> => {
+  const waitForNews = async (channel: Channel, pollMs: number): Promise<void> => {
     if (isStopped) return;
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
-    const timer = setTimeout(wake, lookMs);
+    const timer = setTimeout(wake, pollMs);
     channel.wake = wake;
     await woken;
     channel.wake = null;

@@ -1,6 +1,12 @@
 import { judgeHeartbeat } from '../../core/heartbeat/judge.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
-import { forgetSights, listSights, lookAround, takeMissed, type PendingSight } from '../../models/heartbeat-watch.ts';
+import {
+  forgetSights,
+  listSights,
+  pollHeartbeats,
+  takeMissed,
+  type PendingSight,
+} from '../../models/heartbeat-watch.ts';
 import { runOn } from '../../models/sql.ts';
 import type { EvaluationOutcome } from '../evaluate.ts';
 import type { WorkerMetrics } from '../metrics.ts';
@@ -26,12 +32,12 @@ const MOST_A_ROUND = 500;
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * Looks once for deadlines that passed and decides everything that was seen of heartbeats (D-29), straight on
+ * Polls once for deadlines that passed and decides everything that was seen of heartbeats (D-29), straight on
  * PostgreSQL: it works while the queues are away. A round that breaks off, or that another process makes at the same
  * time, changes nothing: results are known by their time.
  */
 export async function watchHeartbeats(dependencies: WatchDependencies): Promise<WatchRound> {
-  const seen = await lookAround(dependencies.database);
+  const seen = await pollHeartbeats(dependencies.database);
   if (seen !== 'due') return { missed: 0, decided: 0, isAwake: seen === 'quiet' };
   const run = runOn(dependencies.database.pool);
   const missed = await takeMissed(run, MOST_A_ROUND);

@@ -13,7 +13,7 @@ import { listRoutes } from '../../models/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
 import { listDomains } from '../../models/domains.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
-import { LOOK_UP_MS, type KnowDomain } from '../../probes/domain/known-domains.ts';
+import { LOOKUP_MS, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { findRegistrableDomain } from '../../probes/domain/registrable-domain.ts';
 import { announce } from '../announce.ts';
 import { firstAttempt } from '../record-changes.ts';
@@ -23,10 +23,10 @@ import type { Runtime } from '../runtime.ts';
 const CHUNK = 500;
 
 /**
- * How long one round begins look-ups, in milliseconds, and how many at once: with the last of them still less than a
+ * How long one round begins lookups, in milliseconds, and how many at once: with the last of them still less than a
  * stopping process waits. The next round goes on.
  */
-const LOOK_UPS = { roundMs: 8000, atOnce: 4 } as const;
+const LOOKUPS = { roundMs: 8000, atOnce: 4 } as const;
 
 /** What can run out for a monitor, and when (Unix seconds). */
 type Expiry = { subject: AdvisorySubject; name: string; expiresAt: number };
@@ -91,7 +91,7 @@ async function readPage({ database, now }: Runtime, afterNo: number): Promise<Pa
       ];
     }),
   );
-  return { monitors, expiries, dueNames: names.filter((name) => (known.get(name)?.nextLookAtMs ?? 0) <= now()) };
+  return { monitors, expiries, dueNames: names.filter((name) => (known.get(name)?.nextLookupAtMs ?? 0) <= now()) };
 }
 
 function hostOf({ type, target }: WarnedMonitor): string {
@@ -174,16 +174,16 @@ async function lookUp(
   names: ReadonlySet<string>,
   { knowDomain, now }: { knowDomain: KnowDomain; now: () => number },
 ): Promise<number> {
-  const endAtMs = now() + LOOK_UPS.roundMs;
+  const endAtMs = now() + LOOKUPS.roundMs;
   const waiting = [...names].values();
   let lookedUp = 0;
   const work = async () => {
     for (const name of waiting) {
       if (now() >= endAtMs) return;
-      await knowDomain(name, LOOK_UP_MS);
+      await knowDomain(name, LOOKUP_MS);
       lookedUp += 1;
     }
   };
-  await Promise.all(Array.from({ length: LOOK_UPS.atOnce }, work));
+  await Promise.all(Array.from({ length: LOOKUPS.atOnce }, work));
   return lookedUp;
 }

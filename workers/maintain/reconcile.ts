@@ -4,7 +4,7 @@ import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { assignMissingSources, listCheckRegions } from '../../models/agents.ts';
 import { listOverdueChannels } from '../../models/deliveries.ts';
 import { pullBackTimes } from '../../models/future-times.ts';
-import { listForgottenLooks, listOccupiedPhases } from '../../models/schedule.ts';
+import { listOverdueRechecks, listOccupiedSlots } from '../../models/schedule.ts';
 import { findSetBack } from '../../models/service-time.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
@@ -12,10 +12,10 @@ import type { Runtime } from '../runtime.ts';
 /** Channels whose lost deliveries one round brings back; the next round brings the next. */
 const CHANNELS_PER_ROUND = 500;
 
-/** Every so many milliseconds each job scheduler is looked at, not only their number. */
+/** Every so many milliseconds each job scheduler is compared, not only their number. */
 const THOROUGH_EVERY_MS = 300_000;
 
-/** A look that nobody took for so long, in milliseconds, is told again. */
+/** A recheck that no worker claimed for so long, in milliseconds, is enqueued again. */
 const FORGOTTEN_AFTER_MS = 5000;
 
 /**
@@ -28,10 +28,10 @@ const LEARNED_WITHIN_MS = 2000;
 const ROUND_MS = 10_000;
 
 /**
- * Makes the queue say again what the database says: job schedulers of every occupied phase, jobs of channels whose
- * deliveries are overdue, looks that were not taken, sources of monitors that were made before there was an agent. For
- * a while after the service's time was set back it also takes away what was written of the time before. One process at
- * a time.
+ * Makes the queue say again what the database says: job schedulers of every occupied slot, jobs of channels whose
+ * deliveries are overdue, rechecks that were not claimed, sources of monitors that were made before there was an agent.
+ * For a while after the service's time was set back it also takes away what was written of the time before. One process
+ * at a time.
  */
 export async function reconcile({
   database,
@@ -55,11 +55,11 @@ export async function reconcile({
       regions,
     );
     await queues.applyScheduleChange(
-      { ...noScheduleChange(), looks: await listForgottenLooks(database, nowMs - FORGOTTEN_AFTER_MS) },
+      { ...noScheduleChange(), rechecks: await listOverdueRechecks(database, nowMs - FORGOTTEN_AFTER_MS) },
       regions,
     );
     const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
-    const schedules = await queues.reconcileSchedules(await listOccupiedPhases(database), regions, { nowMs, thorough });
+    const schedules = await queues.reconcileSchedules(await listOccupiedSlots(database), regions, { nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
     await queues.enqueueAttempts(overdue);
     return { schedules, deliveries: overdue.reduce((sum, { deliveries }) => sum + deliveries, 0) };

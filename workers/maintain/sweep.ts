@@ -27,7 +27,7 @@ const EDITED_MS = 60_000;
  */
 const BEHIND_MS = 5000;
 
-/** Monitors looked at with one statement: some 20 ms of PostgreSQL. */
+/** Monitors read with one statement: some 20 ms of PostgreSQL. */
 const PAGE = 5000;
 
 /** Monitors decided in one transaction. */
@@ -97,7 +97,7 @@ async function findOldestResults({ queues, log }: Runtime): Promise<number | nul
   }
 }
 
-/** Tells and counts the gaps that this look found, and returns since when we have been watching without one. */
+/** Tells and counts the gaps that this poll found, and returns since when we have been watching without one. */
 async function watchOurselves(
   { database, metrics, log }: Runtime,
   seen: Parameters<typeof watchService>[1],

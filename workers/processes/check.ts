@@ -6,7 +6,7 @@ import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { workOnChecks } from '../check/check-queue.ts';
-import { workOnLookUps } from '../check/look-up-queue.ts';
+import { workOnLookups } from '../check/lookup-queue.ts';
 import { domainStoreOf } from '../domain-store.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -78,7 +78,7 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
 }
 
 /**
- * Starts the service's own checks (domain, dns, vendor), and the look-ups of who writes a monitor. Every check process
+ * Starts the service's own checks (domain, dns, vendor), and the lookups of who writes a monitor. Every check process
  * takes part in them, whatever its region.
  */
 export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions): RunningProcess {
@@ -92,11 +92,11 @@ export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions
   const { probe, close } = openServiceProbe({ ...options, readVendorPage, knowDomain: domains.know });
   const ofService = { ...runtime, log: runtime.log.child({ region: SERVICE_REGION }) };
   const work = workOnChecks(ofService, { region: SERVICE_REGION, probe, selfCheckHosts: options.selfCheckHosts });
-  const lookUps = workOnLookUps(ofService, readVendorPage);
+  const lookups = workOnLookups(ofService, readVendorPage);
   return {
     name: 'service checks',
     async stop() {
-      await Promise.all([work.stop(), lookUps.stop()]);
+      await Promise.all([work.stop(), lookups.stop()]);
       await domains.close();
       await close();
     },

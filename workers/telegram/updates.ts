@@ -44,7 +44,7 @@ export async function pollUpdates(listening: Listening): Promise<{ answer: BotAn
     allowed_updates: ALLOWED_UPDATES,
     ...(offset !== null && { offset }),
   };
-  // From this look on the agent knows of the request, so that a stop ends it.
+  // From this poll on the agent knows of the request, so that a stop ends it.
   if (stopping.aborted) return null;
   const answer = await callBot(bot, {
     method: 'getUpdates',

@@ -5,7 +5,7 @@ import { problemsByField } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
-import { LookOnly } from '../../parts/empty-page.tsx';
+import { ViewOnly } from '../../parts/empty-page.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Kept } from '../../parts/kept.tsx';
@@ -23,7 +23,7 @@ const POLL_MS = 5000;
 /** Makes an agent, shows once what starts it, and waits for its first check-in. */
 export function AgentNewPage() {
   const created = useSignal<Created | null>(null);
-  if (!canWrite()) return <LookOnly title="New agent" back={BACK} icon="agents" who="make agents" />;
+  if (!canWrite()) return <ViewOnly title="New agent" back={BACK} icon="agents" who="make agents" />;
   if (created.value !== null) return <Made agent={created.value} />;
   return (
     <Page title="New agent" back={BACK} lead="A place of your own that checks what only it can reach.">

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
-import { Field, inputLook, SelectField } from '../../parts/field.tsx';
+import { Field, inputClass, SelectField } from '../../parts/field.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -82,7 +82,7 @@ export function ReplayDialog({
               type="datetime-local"
               value={moment.value}
               onInput={(event) => (moment.value = event.currentTarget.value)}
-              class={`${inputLook(input)} h-9`}
+              class={`${inputClass(input)} h-9`}
             />
           )}
         </Field>

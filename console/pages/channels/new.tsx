@@ -5,7 +5,7 @@ import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
 import type { PageProps } from '../../page-props.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { LookOnly } from '../../parts/empty-page.tsx';
+import { ViewOnly } from '../../parts/empty-page.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
 import { Kept } from '../../parts/kept.tsx';
@@ -26,7 +26,7 @@ const FIELDS = ['name', 'url', 'all_monitors', 'monitor_ids', 'reports'];
 export function ChannelNewPage({ query }: PageProps) {
   const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
   const type = TYPE_ORDER.find((each) => each === query['type']) ?? 'webhook';
-  if (!canWrite()) return <LookOnly title="New channel" back={BACK} icon="channels" who="make channels" />;
+  if (!canWrite()) return <ViewOnly title="New channel" back={BACK} icon="channels" who="make channels" />;
   if (created.value !== null) return <Made {...created.value} />;
   return (
     <Page title="New channel" back={BACK}>

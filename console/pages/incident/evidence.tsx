@@ -2,7 +2,7 @@ import type { Schemas } from '../../client/api.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { formatDateTime, formatLatency } from '../../parts/time.tsx';
-import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
+import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { SeenAnswer } from '../monitor/seen-answer.tsx';
 
 type Seen = Schemas['IncidentEvidence'];
@@ -36,12 +36,14 @@ function Place({ seen }: { seen: Seen }) {
         </time>
       </header>
       {reason !== null && <p class="mt-1.5 break-words text-sm">{reason}</p>}
-      {hasPhases(phases) && (
+      {hasTimings(phases) && (
         <div class="mt-3">
-          <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />
+          <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />
         </div>
       )}
-      {!hasPhases(phases) && latency !== null && <p class="mt-1.5 text-sm text-soft">After {formatLatency(latency)}</p>}
+      {!hasTimings(phases) && latency !== null && (
+        <p class="mt-1.5 text-sm text-soft">After {formatLatency(latency)}</p>
+      )}
       {answer !== null && (
         <div class="mt-3">
           <SeenAnswer answer={answer} />

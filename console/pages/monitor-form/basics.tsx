@@ -9,7 +9,7 @@ import { Components } from './components.tsx';
 import { VendorChoice } from './vendor-choice.tsx';
 
 /**
- * What every monitor has: what is watched, what it is called, how often it is looked at; and what its type cannot do
+ * What every monitor has: what is watched, what it is called, how often it is checked; and what its type cannot do
  * without.
  */
 export function Basics({ form }: { form: FormState }) {

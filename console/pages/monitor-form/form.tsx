@@ -21,7 +21,7 @@ import { Dependencies, Judgement } from './judgement.tsx';
 import { Meaning } from './meaning.tsx';
 import { PingAddress } from './ping-address.tsx';
 import { Places } from './places.tsx';
-import { TryIt } from './try-it.tsx';
+import { PreviewCard } from './preview-card.tsx';
 import { TypeChooser } from './type-chooser.tsx';
 import { TypeFields } from './type-fields.tsx';
 
@@ -121,7 +121,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
           <Judgement form={form} />
           <Dependencies form={form} />
         </div>
-        <TryIt form={form} original={first} onProblems={(found) => (problems.value = found)} />
+        <PreviewCard form={form} original={first} onProblems={(found) => (problems.value = found)} />
         <div class="lg:hidden">
           <Meaning form={form} />
         </div>

@@ -16,7 +16,7 @@ export function Meaning({ form: { draft, surroundings } }: { form: FormState }) 
   return (
     <div aria-live="polite" class="rounded-xl border border-line bg-surface p-4 text-sm">
       <h2 class="heading text-sm">What this means</h2>
-      <p class="mt-1.5 text-soft">{down ?? 'That many places do not look at it.'}</p>
+      <p class="mt-1.5 text-soft">{down ?? 'That many places do not check it.'}</p>
       {seconds !== null && (
         <p class="mt-1.5 text-soft">
           {draft.type === 'heartbeat' ? 'A job that does not run is known ' : 'An outage is known '}
@@ -30,7 +30,7 @@ export function Meaning({ form: { draft, surroundings } }: { form: FormState }) 
       )}
       {places === 0 && (
         <p class="mt-1.5 text-degraded">
-          No place looks at it yet: there is no shared agent, and none of yours is ticked.
+          No place checks it yet: there is no shared agent, and none of yours is ticked.
         </p>
       )}
     </div>

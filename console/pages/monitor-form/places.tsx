@@ -16,7 +16,7 @@ const UNABLE = {
   other_key: 'shows another key than at first',
 } as const;
 
-/** From where a monitor is looked at, and how many of these places have to agree. */
+/** From where a monitor is checked, and how many of these places have to agree. */
 export function Places({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, agents } = form;
   const own = agents.filter(({ kind }) => kind === 'tenant');

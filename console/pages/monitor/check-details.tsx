@@ -3,7 +3,7 @@ import { FactLine } from '../../parts/fact.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatShort } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/milliseconds.ts';
-import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
+import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { describeCause } from './causes.ts';
 import { SeenAnswer } from './seen-answer.tsx';
 import { sentence } from './standing-words.ts';
@@ -32,15 +32,13 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
           </FactLine>
         ))}
       </dl>
-      {hasPhases(phases) ? (
-        <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />
+      {hasTimings(phases) ? (
+        <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />
       ) : (
         check.ping === undefined &&
         check.dns_answers === undefined &&
         check.verdict === 'up' && (
-          <p class="text-xs text-soft">
-            Of good results the phases are kept once in ten minutes; of this one they were not.
-          </p>
+          <p class="text-xs text-soft">Good results store their timings once in ten minutes; this one did not.</p>
         )
       )}
       {incident !== null && <Evidence check={check} incident={incident} />}

@@ -49,13 +49,13 @@ function leadOf({ span }: CheckChoice) {
 }
 
 function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'agents' | 'sourceIds'>) {
-  const look = 'h-8 max-w-36 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]';
+  const selectClass = 'h-8 max-w-36 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]';
   return (
     <div class="flex gap-2">
       <select
         aria-label="Verdict"
         value={choice.verdict}
-        class={look}
+        class={selectClass}
         onChange={({ currentTarget: { value } }) => setQuery({ verdict: value })}
       >
         <option value="">All results</option>
@@ -69,7 +69,7 @@ function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'ag
         <select
           aria-label="Place"
           value={choice.source}
-          class={look}
+          class={selectClass}
           onChange={({ currentTarget: { value } }) =>
             setQuery({
               source: value,

@@ -2,9 +2,9 @@ import type { Schemas } from '../../client/api.ts';
 import { capitalise } from '../../client/capitalise.ts';
 import { Choices } from '../../parts/choices.tsx';
 import { formatMs } from '../../plots/milliseconds.ts';
-import { hasPhases, PHASES } from '../../plots/phase-bar.tsx';
 import type { Line } from '../../plots/series.ts';
 import { labelStep } from '../../plots/time-labels.ts';
+import { hasTimings, TIMINGS } from '../../plots/timing-bar.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { nameOf, STEP_SECONDS, wholeOf, type View } from './lines.ts';
 
@@ -20,11 +20,11 @@ type LegendProps = {
 
 const PLOTTED = [
   { value: '', label: 'Percentiles' },
-  { value: 'phases', label: 'Phases' },
+  { value: 'phases', label: 'Timings' },
 ] as const;
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(PHASES.map(({ label, is }) => [label, `Mean time of ${is}`])),
+  ...Object.fromEntries(TIMINGS.map(({ label, is }) => [label, `Mean time of ${is}`])),
   p50: 'Half of the checks were faster',
   p95: '95 of 100 checks were faster',
   p99: '99 of 100 checks were faster',
@@ -44,7 +44,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
   return (
     <div class="min-w-0 flex-1">
       <div class="flex flex-wrap items-center gap-x-3 gap-y-1">
-        {(hasPhases(answer.totals.phases) || view.name === 'phases') && (
+        {(hasTimings(answer.totals.phases) || view.name === 'phases') && (
           <Choices
             label="What is plotted"
             choices={PLOTTED}

@@ -1,11 +1,11 @@
 import type { Schemas } from '../../client/api.ts';
 import { lineColour } from '../../plots/colours.ts';
-import { PHASES, phaseColour } from '../../plots/phase-bar.tsx';
 import type { Line } from '../../plots/series.ts';
+import { TIMINGS, timingColour } from '../../plots/timing-bar.tsx';
 
 type Stats = Schemas['MonitorStats'];
 
-/** Percentiles, or the mean of each phase, of all places or of the one of `sourceId`; or the median of each place. */
+/** Percentiles, or the mean of each timing, of all places or of the one of `sourceId`; or the median of each place. */
 export type View = { name: 'percentiles' | 'phases' | 'places'; sourceId: string | null };
 
 /** The view that an address asks for. */
@@ -38,10 +38,10 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
   }
   const ofPlace = series.map((step) => (sourceId === null ? step : step.sources?.find(({ id }) => id === sourceId)));
   if (name === 'phases') {
-    const lines = PHASES.map((phase) => ({
-      name: phase.label,
-      values: ofPlace.map((step) => step?.phases?.[phase.name] ?? null),
-      colour: phaseColour(phase.name),
+    const lines = TIMINGS.map((timing) => ({
+      name: timing.label,
+      values: ofPlace.map((step) => step?.phases?.[timing.name] ?? null),
+      colour: timingColour(timing.name),
       width: 1,
     }));
     return lines.filter(({ values }) => values.some((value) => value !== null));
@@ -58,8 +58,8 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
 export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
   if (name === 'places') return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
   if (name === 'phases') {
-    const phases = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.phases;
-    return Object.fromEntries(PHASES.map((phase) => [phase.label, phases?.[phase.name] ?? null]));
+    const timings = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.phases;
+    return Object.fromEntries(TIMINGS.map((timing) => [timing.label, timings?.[timing.name] ?? null]));
   }
   const { p50, p95, p99 } = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.response_ms ?? {
     p50: null,

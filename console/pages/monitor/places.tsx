@@ -53,7 +53,7 @@ export function Places({ detail, agents, checks, sources, words }: PlacesProps) 
   const needed = Math.min(detail.down_min_sources, rows.length);
   const lead =
     rows.length === 1
-      ? 'One place looks at it.'
+      ? 'One place checks it.'
       : `It is down when ${needed === rows.length ? `all ${needed}` : `${needed} of these ${rows.length}`} see a ` +
         `failure. Response times: ${words}.`;
   return (

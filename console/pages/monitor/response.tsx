@@ -17,9 +17,9 @@ import { setQuery } from '../../shell/router.ts';
 import { bandParts, describeBand } from './band.ts';
 import { Legend } from './legend.tsx';
 import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
-import { KEPT_EVERY, WherePhases } from './phases.tsx';
 import { choose, RangeControl } from './range-control.tsx';
 import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
+import { KEPT_EVERY, TimingBreakdown } from './timing-breakdown.tsx';
 import { INCIDENTS_ASKED, type ShownStats } from './use-monitor.ts';
 
 type ResponseProps = {
@@ -165,7 +165,7 @@ function Plots({
                 ? `Nothing was measured in ${words}`
                 : isBusy
                   ? ''
-                  : `No phases were kept in ${words}: of good results they are, once in ten minutes`}
+                  : `No timings were stored in ${words}: good results store them once in ten minutes`}
             </p>
           ) : (
             <TimePlot
@@ -193,7 +193,7 @@ function Plots({
           {!isEmpty && (
             <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>
           )}
-          <WherePhases monitor={monitor} answer={answer} words={words} picked={mark} />
+          <TimingBreakdown monitor={monitor} answer={answer} words={words} picked={mark} />
         </>
       )}
     </div>

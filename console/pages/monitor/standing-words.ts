@@ -5,7 +5,7 @@ import { joinWords } from './figures.ts';
 type Monitor = Schemas['Monitor'];
 type Check = Schemas['Check'];
 
-/** Types that the service itself looks at, from one place. */
+/** Types that the service itself checks, from one place. */
 const WITHOUT_PLACES: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
 
 /** True where places have a say. */

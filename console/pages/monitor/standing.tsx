@@ -109,7 +109,7 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   );
 }
 
-/** When it was looked at last, and how that went. */
+/** When it was checked last, and how that went. */
 function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
   const last = checks?.[0];
   if (last === undefined) return checks === null ? <span>&nbsp;</span> : null;

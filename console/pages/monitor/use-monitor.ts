@@ -23,7 +23,7 @@ export type MonitorLoads = {
 };
 
 /** Asks for a monitor's parts, and anew where it changes and as time goes by. */
-export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhases: boolean }): MonitorLoads {
+export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimings: boolean }): MonitorLoads {
   const path = { id };
   const { range, zoom } = shown;
   const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
@@ -42,11 +42,11 @@ export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhase
       const query = {
         ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }),
         by_source: '1',
-        by_phase: withPhases ? '1' : '0',
+        by_phase: withTimings ? '1' : '0',
       } as const;
       return { ...(await api.get('/monitors/{id}/stats', { path, query, signal })), shown: { range, zoom } };
     },
-    [id, range, zoom?.from, zoom?.to, withPhases],
+    [id, range, zoom?.from, zoom?.to, withTimings],
   );
   const listed = monitors.value?.find((each) => each.id === id) ?? null;
   const { value: whole } = detail.value;
@@ -72,7 +72,7 @@ export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhase
     if (zoom !== null) return undefined;
     const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
     return () => clearInterval(timer);
-  }, [id, range, zoom?.from, zoom?.to, withPhases]);
+  }, [id, range, zoom?.from, zoom?.to, withTimings]);
   return {
     detail,
     incidents,

@@ -10,7 +10,7 @@ const BAR = 24;
 const HEIGHT = 40;
 
 /** A colour, and for those who do not tell colours apart a sign, unless it was simply up. */
-const LOOKS: Record<State, { fill: string; sign: string; meaning: string; ink: string }> = {
+const STYLES: Record<State, { fill: string; sign: string; meaning: string; ink: string }> = {
   up: { fill: 'fill-up-soft', sign: '', meaning: 'up', ink: '' },
   degraded: { fill: 'fill-degraded-fill', sign: '~', meaning: 'degraded for some of the day', ink: 'fill-[#171b1f]' },
   down: { fill: 'fill-down-fill', sign: '×', meaning: 'down for some of the day', ink: 'fill-[#fff]' },
@@ -36,7 +36,7 @@ export function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boole
       onPointerLeave={() => showTooltip(null)}
     >
       {days.map((day, index) => {
-        const { fill, sign, ink } = LOOKS[day.worst_state ?? 'absent'];
+        const { fill, sign, ink } = STYLES[day.worst_state ?? 'absent'];
         const x = left + index * step;
         return (
           <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && tell(day, event)}>
@@ -66,12 +66,12 @@ export function StripLegend() {
       {LEGEND.map((state) => (
         <li key={state} class="flex items-center gap-1.5">
           <svg viewBox="0 0 14 14" class="size-3.5" aria-hidden="true">
-            <rect class={LOOKS[state].fill} width={14} height={14} rx={2} />
-            <text class={`text-[11px] font-semibold ${LOOKS[state].ink}`} x={7} y={11} text-anchor="middle">
-              {LOOKS[state].sign}
+            <rect class={STYLES[state].fill} width={14} height={14} rx={2} />
+            <text class={`text-[11px] font-semibold ${STYLES[state].ink}`} x={7} y={11} text-anchor="middle">
+              {STYLES[state].sign}
             </text>
           </svg>
-          {LOOKS[state].meaning}
+          {STYLES[state].meaning}
         </li>
       ))}
     </ul>
@@ -88,6 +88,6 @@ function tell(
     y: top,
     text:
       `${date}: ${percent === null ? 'no time counted' : formatPercent(percent)}, ` +
-      `${LOOKS[state ?? 'absent'].meaning}`,
+      `${STYLES[state ?? 'absent'].meaning}`,
   });
 }

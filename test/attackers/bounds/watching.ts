@@ -172,7 +172,7 @@ const statusPages: Walker = async (t) => {
   );
 };
 
-const checksAskedFor: Walker = async (t) => {
+const checksRequested: Walker = async (t) => {
   const { owner } = await t.context.api.account();
   const ids: string[] = [];
   for (let no = 0; no < 21; no += 1)
@@ -259,7 +259,7 @@ const judging: Walker = async (t) => {
     outcome: 'answered',
     startedAt: 0,
     latencyMs: 1,
-    phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
+    timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
     certificate: null,
     status: 200,
     headers: {},
@@ -286,7 +286,7 @@ export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   notes,
   'status pages': statusPages,
   'checks of what is new': news,
-  'checks asked for': checksAskedFor,
+  'requested checks': checksRequested,
   probes,
   judging,
   domains,

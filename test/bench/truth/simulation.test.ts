@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { simulateCell } from '../../../bench/truth/cell.ts';
 import { createRandom } from '../../../bench/truth/random.ts';
 import { layOver, sound, type Sight, type Spell } from '../../../bench/truth/script.ts';
-import { DEFAULT_SETTING, PHASINGS, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
+import { DEFAULT_SETTING, SLOT_CHOICES, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
 import { simulateMonitor, type Told } from '../../../bench/truth/simulation.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,8 +44,8 @@ function outagesOf(world: 'refused' | 'hanging', setting: Setting) {
 const HISTORY = fc.record({
   seed: fc.integer(),
   setting: fc
-    .tuple(fc.constantFrom(...SETTINGS), fc.integer({ min: 1, max: 3 }), fc.constantFrom(...PHASINGS))
-    .map(([setting, upAfterSuccesses, phasing]) => ({ ...setting, upAfterSuccesses, phasing })),
+    .tuple(fc.constantFrom(...SETTINGS), fc.integer({ min: 1, max: 3 }), fc.constantFrom(...SLOT_CHOICES))
+    .map(([setting, upAfterSuccesses, slotChoice]) => ({ ...setting, upAfterSuccesses, slotChoice })),
   strays: fc.array(fc.constantFrom(0, 0.01, 0.3), { minLength: 5, maxLength: 5 }),
   spells: fc.array(
     fc.record({

@@ -16,7 +16,7 @@ const at = (dueAtMs: number, verdict: VotedResult['verdict']): VotedResult => ({
   answer: null,
 });
 
-test('of results that come together the newest decides whether to look again, once the others were applied', (t) => {
+test('of results that come together the newest decides whether to recheck, once the others were applied', (t) => {
   t.is(hintRecheck(SOURCE, []), null);
   t.is(hintRecheck(SOURCE, [at(1, 'down')]), 20_000);
   t.is(hintRecheck(SOURCE, [at(2, 'down'), at(1, 'down')]), 20_000);

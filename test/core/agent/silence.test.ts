@@ -57,7 +57,7 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
     expected: { online: [1] },
   },
   {
-    name: 'one that was back for a moment between two looks is back and offline anew',
+    name: 'one that was back for a moment between two polls is back and offline anew',
     agents: [{ ...seen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }],
     expected: { online: [1], offline: [1] },
   },

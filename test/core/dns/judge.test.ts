@@ -141,7 +141,7 @@ test('what is known to be wrong counts before what is not known', (t) => {
   t.like(judge(observation, A('exists'), { type: 'MX', mode: 'exists' }), { verdict: 'down', cause: 'dns_mismatch' });
 });
 
-test('a server that cannot be found is down, unless it is our look-up that fails', (t) => {
+test('a server that cannot be found is down, unless it is our lookup that fails', (t) => {
   const unasked = (cause: DnsUnasked['cause'], ownResolversWork: boolean | null) =>
     judge({ type: 'dns', startedAt: 0, latencyMs: 1, outcome: 'unasked', cause, reason: 'why', ownResolversWork })
       .verdict;

@@ -1,35 +1,35 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { isCurrent, isGone, learnDomain, unknownDomain, type DomainLookUp } from '../../../core/domain/facts.ts';
+import { isCurrent, isGone, learnDomain, unknownDomain, type DomainLookup } from '../../../core/domain/facts.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NOBODY = unknownDomain('example.com');
-const registered = (expiresAt: number | null): DomainLookUp => ({
+const registered = (expiresAt: number | null): DomainLookup => ({
   outcome: 'registered',
   expiresAt,
   registrar: 'Example',
 });
-const NOT_FOUND: DomainLookUp = { outcome: 'not_found' };
-const FAILED: DomainLookUp = { outcome: 'failed', reason: 'Timed out', retryAtMs: null };
+const NOT_FOUND: DomainLookup = { outcome: 'not_found' };
+const FAILED: DomainLookup = { outcome: 'failed', reason: 'Timed out', retryAtMs: null };
 
 test('an answer holds a day, at the longest until the domain expires, and past its expiry an hour', (t) => {
-  const nextLook = (expiresInMs: number | null) =>
-    learnDomain(NOBODY, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS).nextLookAtMs -
-    NOW_MS;
-  t.is(nextLook(null), DAY_MS);
-  t.is(nextLook(300 * DAY_MS), DAY_MS);
-  t.is(nextLook(5 * HOUR_MS), 5 * HOUR_MS);
-  t.is(nextLook(60_000), HOUR_MS);
-  t.is(nextLook(-DAY_MS), HOUR_MS);
+  const nextLookup = (expiresInMs: number | null) =>
+    learnDomain(NOBODY, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS)
+      .nextLookupAtMs - NOW_MS;
+  t.is(nextLookup(null), DAY_MS);
+  t.is(nextLookup(300 * DAY_MS), DAY_MS);
+  t.is(nextLookup(5 * HOUR_MS), 5 * HOUR_MS);
+  t.is(nextLookup(60_000), HOUR_MS);
+  t.is(nextLookup(-DAY_MS), HOUR_MS);
 });
 
 test('not found counts from the first answer, whatever fails between, and any registration ends it', (t) => {
   const once = learnDomain(NOBODY, NOT_FOUND, NOW_MS);
   t.false(isGone(once));
   const failed = learnDomain(once, FAILED, NOW_MS + 2 * HOUR_MS);
-  t.false(isGone(failed), 'a failure is no second look');
+  t.false(isGone(failed), 'a failure is no second lookup');
   t.true(isGone(learnDomain(failed, NOT_FOUND, NOW_MS + HOUR_MS)));
   t.false(isGone(learnDomain(once, NOT_FOUND, NOW_MS + HOUR_MS - 1)));
   t.false(isGone(learnDomain(learnDomain(once, registered(null), NOW_MS + 1), NOT_FOUND, NOW_MS + HOUR_MS)));
@@ -40,7 +40,7 @@ test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forg
   const waits: number[] = [];
   for (let failures = 0; failures < 9; failures += 1) {
     facts = learnDomain(facts, FAILED, NOW_MS);
-    waits.push((facts.nextLookAtMs - NOW_MS) / 60_000);
+    waits.push((facts.nextLookupAtMs - NOW_MS) / 60_000);
   }
   t.deepEqual(waits, [5, 10, 20, 40, 80, 160, 320, 360, 360]);
   t.like(learnDomain(facts, registered(null), NOW_MS), { failures: 0, failure: null });
@@ -52,7 +52,7 @@ test('a registry that says when to come back is taken at its word, and the wait 
     { outcome: 'failed', reason: 'Asks for a pause', retryAtMs: NOW_MS + 1234 },
     NOW_MS,
   );
-  t.like(facts, { failures: 0, failure: 'Asks for a pause', nextLookAtMs: NOW_MS + 1234, answeredAtMs: null });
+  t.like(facts, { failures: 0, failure: 'Asks for a pause', nextLookupAtMs: NOW_MS + 1234, answeredAtMs: null });
 });
 
 test('answers speak for seven days', (t) => {
@@ -62,8 +62,8 @@ test('answers speak for seven days', (t) => {
   t.false(isCurrent(NOBODY, NOW_MS));
 });
 
-test('whatever look-ups come, a failed one changes nothing that is known, and the next look lies ahead', (t) => {
-  const anyLookUp = fc.oneof(
+test('whatever lookups come, a failed one changes nothing that is known, and the next lookup lies ahead', (t) => {
+  const anyLookup = fc.oneof(
     fc.record({
       outcome: fc.constant('registered' as const),
       expiresAt: fc.option(fc.integer({ min: 1, max: 4_000_000_000 })),
@@ -74,7 +74,7 @@ test('whatever look-ups come, a failed one changes nothing that is known, and th
   );
   fc.assert(
     fc.property(
-      fc.array(fc.tuple(anyLookUp, fc.integer({ min: 1, max: 3 * DAY_MS })), { minLength: 1, maxLength: 30 }),
+      fc.array(fc.tuple(anyLookup, fc.integer({ min: 1, max: 3 * DAY_MS })), { minLength: 1, maxLength: 30 }),
       (steps) => {
         let facts = NOBODY;
         let nowMs = NOW_MS;
@@ -87,7 +87,7 @@ test('whatever look-ups come, a failed one changes nothing that is known, and th
               [facts.registration, facts.notFoundSinceMs, facts.answeredAtMs],
             );
           }
-          if (next.nextLookAtMs <= nowMs || next.nextLookAtMs > nowMs + DAY_MS) return false;
+          if (next.nextLookupAtMs <= nowMs || next.nextLookupAtMs > nowMs + DAY_MS) return false;
           facts = next;
         }
         return true;

@@ -18,7 +18,7 @@ function factsOf(expiresInDays: number | null, overrides: Partial<DomainFacts> =
     answeredAtMs: NOW_MS - 1000,
     failures: 0,
     failure: null,
-    nextLookAtMs: NOW_MS + DAY_MS,
+    nextLookupAtMs: NOW_MS + DAY_MS,
     ...overrides,
   };
 }
@@ -67,7 +67,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     {
       verdict: 'none',
       cause: 'domain_unknown',
-      reason: 'The registry does not know shop.example; that counts once a look an hour later agrees',
+      reason: 'The registry does not know shop.example; that counts once a lookup an hour later agrees',
     },
   ],
   [

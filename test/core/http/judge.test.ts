@@ -1,5 +1,5 @@
 import test from 'ava';
-import { judgeHttp, looksAtBody, type HttpExpectation } from '../../../core/http/judge.ts';
+import { judgeHttp, needsBody, type HttpExpectation } from '../../../core/http/judge.ts';
 import type { HttpAnswered, HttpObservation } from '../../../core/http/observation.ts';
 import type { Assertion } from '../../../core/monitor.ts';
 import type { Judgement } from '../../../core/verdict.ts';
@@ -15,7 +15,7 @@ function answer(overrides: Partial<HttpAnswered> = {}): HttpAnswered {
     outcome: 'answered',
     startedAt: STARTED_AT,
     latencyMs: 120,
-    phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
+    timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
     certificate: null,
     status: 200,
     headers: {},
@@ -304,9 +304,9 @@ test('a reason can be stored and read whatever the monitor asks for', (t) => {
 
 test('a body is needed by body_match and body assertions only', (t) => {
   const none = { expectedStatus: null, bodyMatch: null, checkSpec: {} };
-  t.false(looksAtBody(none));
-  t.false(looksAtBody({ ...none, bodyMatch: '' }));
-  t.true(looksAtBody({ ...none, bodyMatch: 'x' }));
+  t.false(needsBody(none));
+  t.false(needsBody({ ...none, bodyMatch: '' }));
+  t.true(needsBody({ ...none, bodyMatch: 'x' }));
   for (const [source, needed] of [
     ['text_body', true],
     ['json_body', true],
@@ -314,6 +314,6 @@ test('a body is needed by body_match and body assertions only', (t) => {
     ['response_time', false],
     ['cert_expiry', false],
   ] as const) {
-    t.is(looksAtBody({ ...none, checkSpec: { assertions: [{ source, op: 'lt' }] } }), needed, source);
+    t.is(needsBody({ ...none, checkSpec: { assertions: [{ source, op: 'lt' }] } }), needed, source);
   }
 });

@@ -7,7 +7,7 @@ import type { FixedCause, Judgement } from '../../../core/verdict.ts';
 const MEASURED = {
   type: 'tcp',
   startedAt: 0,
-  phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
+  timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
 } as const;
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 

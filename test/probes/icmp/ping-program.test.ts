@@ -17,8 +17,8 @@ sleep 10 >/dev/null 2>&1 &
 wait`;
 
 /**
- * A program in the system's place: it answers for loopback, as the trial at the start asks it, and does as told for any
- * other address.
+ * A program in the system's place: it answers for loopback, as the self-test at the start asks it, and does as told for
+ * any other address.
  */
 async function startProgram(t: ExecutionContext, otherwise: (directory: string) => string) {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ping-'));
@@ -36,7 +36,7 @@ async function startProgram(t: ExecutionContext, otherwise: (directory: string) 
 
 async function open(t: ExecutionContext, path: string): Promise<EchoMeans> {
   const means = await openPingProgram(4, path);
-  if (means === null) throw new Error('the program answered its trial');
+  if (means === null) throw new Error('the program answered its self-test');
   t.is(means.kind, 'ping program');
   return means;
 }

@@ -13,7 +13,7 @@ const ANSWER: HttpAnswered = {
   outcome: 'answered',
   startedAt: 1_800_000_000_000,
   latencyMs: 120,
-  phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
+  timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
   certificate: null,
   status: 200,
   headers: {},

@@ -82,13 +82,13 @@ test('a page is asked again when it is due, with what it said of its content, an
   t.is(third.outcome === 'read' && third.snapshot.overall, 'major');
 });
 
-test('one or two failed looks are bridged by what the page said before, the third is told', async (t) => {
+test('one or two failed lookups are bridged by what the page said before, the third is told', async (t) => {
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   await read(pageAt(server.url), []);
   server.instead = { status: 502 };
   const outcomes: string[] = [];
-  for (let look = 0; look < 3; look += 1) {
+  for (let lookup = 0; lookup < 3; lookup += 1) {
     clock.ms += 5000;
     outcomes.push((await read(pageAt(server.url), [])).outcome);
   }

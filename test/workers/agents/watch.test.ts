@@ -17,7 +17,7 @@ const SECOND = 1000;
 /** The door is held at least this often while it counts as open, in seconds. */
 const HELD_EVERY = 2;
 
-/** How often agents are looked at where customers have some, in seconds. */
+/** How often agents are polled where customers have some, in seconds. */
 const ROUND = 3;
 
 type Told = { event: string; name: string; at: number; eventAt: number };
@@ -48,7 +48,7 @@ async function stage(t: ExecutionContext) {
     enqueued,
     checkIn: (second: number, ...agents: Agent[]) =>
       Promise.all(agents.map((agent) => touchAgent(runtime.database, agent.no, at(second)))),
-    /** Holds the door open and looks at the agents, each as often as it is done in earnest. */
+    /** Holds the door open and polls the agents, each as often as it is done in earnest. */
     async live(to: number) {
       for (let second = Math.ceil(heldAt); second <= to; second += 1) {
         if (second >= heldAt + HELD_EVERY) await reopen(second);
@@ -320,7 +320,7 @@ test.serial('four watches at once tell each agent once', async (t) => {
   t.is((await told()).length, 40);
 });
 
-test.serial('a check-in that comes between the look and the mark wins', async (t) => {
+test.serial('a check-in that comes between the poll and the mark wins', async (t) => {
   const { runtime, at, checkIn, reopen, watch, told } = await stage(t);
   const agent = await addOwn(runtime, 'home-lab');
   await addChannel(runtime);

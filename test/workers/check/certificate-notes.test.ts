@@ -31,7 +31,7 @@ function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answ
     type: 'http',
     startedAt: 0,
     latencyMs: 1,
-    phases: { dnsMs: null, connectMs: 1, tlsMs: 1, firstByteMs: 1, downloadMs: null },
+    timings: { dnsMs: null, connectMs: 1, tlsMs: 1, firstByteMs: 1, downloadMs: null },
     certificate: validTo === null ? null : { subject: 'shop.example', issuer: 'Authority', validFrom: 0, validTo },
   } as const;
   if (outcome === 'failed')

@@ -21,7 +21,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const MONITORS = 12;
 
-/** Ticks come a little late, so that all their checks are due: more than monitors of a phase lie apart. */
+/** Ticks come a little late, so that all their checks are due: more than monitors of a slot lie apart. */
 const LATE_MS = 600;
 
 /** Answers are held back while it is slow, until one of them is let out. */

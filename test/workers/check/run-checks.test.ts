@@ -9,16 +9,16 @@ import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
 import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 
-const PLACE = { agentNo: 2, intervalSeconds: 60, phase: 0 };
-const PHASE_MS = 1_700_000_040_000;
+const PLACE = { agentNo: 2, intervalSeconds: 60, slot: 0 };
+const SLOT_START_MS = 1_700_000_040_000;
 
 function answered(status: number): Observation {
   return {
     type: 'http',
     outcome: 'answered',
-    startedAt: PHASE_MS,
+    startedAt: SLOT_START_MS,
     latencyMs: 12.4,
-    phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null },
+    timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null },
     certificate: null,
     status,
     headers: {},
@@ -32,9 +32,9 @@ function answered(status: number): Observation {
 const TIMED_OUT: Observation = {
   type: 'http',
   outcome: 'failed',
-  startedAt: PHASE_MS,
+  startedAt: SLOT_START_MS,
   latencyMs: 5000,
-  phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
+  timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
   certificate: null,
   cause: 'timeout',
   reason: 'Timed out while waiting for the answer',
@@ -87,12 +87,12 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
   return { check, submitted, completed, crashed };
 }
 
-test('every monitor of the phase is probed at its own moment in it, and the results leave in one batch', async (t) => {
-  const { check, submitted, completed } = checkerAt(PHASE_MS - 300);
-  const outcome = await check(PLACE, PHASE_MS);
+test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
+  const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
+  const outcome = await check(PLACE, SLOT_START_MS);
   t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
   t.is(submitted.length, 1);
-  const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - PHASE_MS) ?? [];
+  const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - SLOT_START_MS) ?? [];
   t.is(new Set(dues).size, 3);
   t.true(dues.every((due) => due >= 0 && due < 250));
   t.true(completed.every(({ latenessMs }) => latenessMs >= 0));
@@ -112,7 +112,7 @@ test("the bodies that a check reads count as its account's", async (t) => {
     accounts.push(bodyScope()?.account);
     return Promise.resolve(answered(200));
   };
-  await checkerAt(PHASE_MS - 300, { probe }).check(PLACE, PHASE_MS);
+  await checkerAt(SLOT_START_MS - 300, { probe }).check(PLACE, SLOT_START_MS);
   t.deepEqual(accounts, ['ten_1', 'ten_1', 'ten_1']);
 });
 
@@ -122,35 +122,35 @@ test('a probe that crashes is no vote, is told, and costs the others nothing', a
     calls += 1;
     return calls === 2 ? Promise.reject(new Error('EMFILE')) : Promise.resolve(answered(503));
   };
-  const { check, submitted, crashed } = checkerAt(PHASE_MS - 300, { probe });
-  t.like(await check(PLACE, PHASE_MS), { checks: 3, down: 2, none: 1 });
+  const { check, submitted, crashed } = checkerAt(SLOT_START_MS - 300, { probe });
+  t.like(await check(PLACE, SLOT_START_MS), { checks: 3, down: 2, none: 1 });
   t.is(crashed.length, 1);
   const lost = submitted[0]?.find(({ verdict }) => verdict === 'none');
   t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
 });
 
-test('failures keep their phases, good results those of their first tick in ten minutes', async (t) => {
+test('failures keep their timings, good results those of their first tick in ten minutes', async (t) => {
   const phases = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null };
-  const keptAt = async (phaseMs: number, status: number) => {
-    const { check, submitted } = checkerAt(phaseMs - 300, { probe: () => Promise.resolve(answered(status)) });
-    await check(PLACE, phaseMs);
+  const keptAt = async (slotBeginsAtMs: number, status: number) => {
+    const { check, submitted } = checkerAt(slotBeginsAtMs - 300, { probe: () => Promise.resolve(answered(status)) });
+    await check(PLACE, slotBeginsAtMs);
     return submitted.flat().map((result) => result.phases);
   };
-  const slotMs = Math.floor(PHASE_MS / 600_000) * 600_000;
-  t.deepEqual(await keptAt(slotMs, 200), [phases, phases, phases]);
-  t.deepEqual(await keptAt(slotMs + 60_000, 200), [null, null, null]);
-  t.deepEqual(await keptAt(slotMs + 60_000, 503), [phases, phases, phases]);
+  const windowMs = Math.floor(SLOT_START_MS / 600_000) * 600_000;
+  t.deepEqual(await keptAt(windowMs, 200), [phases, phases, phases]);
+  t.deepEqual(await keptAt(windowMs + 60_000, 200), [null, null, null]);
+  t.deepEqual(await keptAt(windowMs + 60_000, 503), [phases, phases, phases]);
 });
 
 test('the answer goes with a failure that can be the first of its source, and with no other result', async (t) => {
   const votes = [null, 'degraded', 'down'] as const;
   const listDueChecks = () => Promise.resolve(votes.map((badVote, index) => ({ ...dueCheck(index + 1), badVote })));
   const answersTo = async (status: number) => {
-    const { check, submitted } = checkerAt(PHASE_MS - 300, {
+    const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
       listDueChecks,
       probe: () => Promise.resolve(answered(status)),
     });
-    await check(PLACE, PHASE_MS);
+    await check(PLACE, SLOT_START_MS);
     return submitted
       .flat()
       .toSorted((a, b) => a.monitorNo - b.monitorNo)
@@ -162,24 +162,24 @@ test('the answer goes with a failure that can be the first of its source, and wi
 
 test('a monitor whose secrets cannot be read is no vote and is not probed; those beside it are', async (t) => {
   const listDueChecks = () => Promise.resolve([dueCheck(1), { ...dueCheck(2), hasItsSecrets: false }]);
-  const { check, submitted } = checkerAt(PHASE_MS - 300, { listDueChecks });
-  t.like(await check(PLACE, PHASE_MS), { checks: 2, up: 1, none: 1 });
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { listDueChecks });
+  t.like(await check(PLACE, SLOT_START_MS), { checks: 2, up: 1, none: 1 });
   t.regex(submitted[0]?.find(({ verdict }) => verdict === 'none')?.reason ?? '', /SECRET_KEYS/);
 });
 
 test('a tick that comes when the next one is nearer is dropped without a probe', async (t) => {
-  const { check, submitted } = checkerAt(PHASE_MS + 45_000, {
+  const { check, submitted } = checkerAt(SLOT_START_MS + 45_000, {
     probe: () => Promise.reject(new Error('must not be probed')),
   });
-  t.like(await check(PLACE, PHASE_MS), { checks: 0, dropped: 3 });
+  t.like(await check(PLACE, SLOT_START_MS), { checks: 0, dropped: 3 });
   t.deepEqual(submitted, []);
 });
 
 test('a tick that runs again after a crash measures the same due times, so its results are stored once', async (t) => {
-  const first = checkerAt(PHASE_MS - 300);
-  const second = checkerAt(PHASE_MS + 700);
-  await first.check(PLACE, PHASE_MS);
-  await second.check(PLACE, PHASE_MS);
+  const first = checkerAt(SLOT_START_MS - 300);
+  const second = checkerAt(SLOT_START_MS + 700);
+  await first.check(PLACE, SLOT_START_MS);
+  await second.check(PLACE, SLOT_START_MS);
   const dues = (submitted: ResultPayload[][]) =>
     submitted
       .flat()
@@ -245,12 +245,12 @@ for (const { name, isUp, status, mayBeNews } of [
 ]) {
   test(name, async (t) => {
     const told: boolean[] = [];
-    const { check } = checkerAt(PHASE_MS - 300, {
+    const { check } = checkerAt(SLOT_START_MS - 300, {
       listDueChecks: () => Promise.resolve([{ ...dueCheck(1), isUp }]),
       probe: () => Promise.resolve(answered(status)),
       batcher: { add: (_result, news) => Promise.resolve(void told.push(news)) },
     });
-    await check(PLACE, PHASE_MS);
+    await check(PLACE, SLOT_START_MS);
     t.deepEqual(told, [mayBeNews]);
   });
 }
@@ -271,14 +271,14 @@ test('a batch that the queue refuses is offered again until it takes it', async 
 });
 
 test('a timeout while this process stood still is no vote', async (t) => {
-  const { check, completed } = checkerAt(PHASE_MS - 300, {
+  const { check, completed } = checkerAt(SLOT_START_MS - 300, {
     probe: () => Promise.resolve(TIMED_OUT),
     watchStalls: async (work) => ({
       result: await work(),
       ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 },
     }),
   });
-  await check(PLACE, PHASE_MS);
+  await check(PLACE, SLOT_START_MS);
   t.deepEqual(
     completed.map(({ result }) => result.verdict),
     ['none', 'none', 'none'],
@@ -287,7 +287,7 @@ test('a timeout while this process stood still is no vote', async (t) => {
 });
 
 test(
-  'a phase that waits for its turn keeps its one place in the line, and is then checked for its newest tick, ' +
+  'a slot that waits for its turn keeps its one place in the line, and is then checked for its newest tick, ' +
     'however late that is',
   async (t) => {
     const begun = Promise.withResolvers<void>();
@@ -297,20 +297,20 @@ test(
       await release.promise;
       return answered(200);
     };
-    const { check, submitted } = checkerAt(PHASE_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
-    const first = check(PLACE, PHASE_MS);
+    const { check, submitted } = checkerAt(SLOT_START_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
+    const first = check(PLACE, SLOT_START_MS);
     await begun.promise;
-    const other = check({ ...PLACE, phase: 1 }, PHASE_MS + 250);
-    const second = check(PLACE, PHASE_MS + 60_000);
-    t.like(await check(PLACE, PHASE_MS + 120_000), { checks: 0, dropped: 0 });
-    t.like(await check(PLACE, PHASE_MS + 180_000), { checks: 0, dropped: 0 });
+    const other = check({ ...PLACE, slot: 1 }, SLOT_START_MS + 250);
+    const second = check(PLACE, SLOT_START_MS + 60_000);
+    t.like(await check(PLACE, SLOT_START_MS + 120_000), { checks: 0, dropped: 0 });
+    t.like(await check(PLACE, SLOT_START_MS + 180_000), { checks: 0, dropped: 0 });
     release.resolve();
     t.like(await first, { checks: 3, dropped: 0 });
     t.like(await other, { checks: 3, dropped: 0 });
     t.like(await second, { checks: 3, dropped: 6 });
     const ticks = submitted
       .flat()
-      .map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - PHASE_MS) / 60_000)]);
+      .map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - SLOT_START_MS) / 60_000)]);
     t.deepEqual(ticks, [
       [1, 0],
       [2, 0],
@@ -331,13 +331,13 @@ test('a check that still waits when its next one is due is made once, for the la
   const gate = createGate({ width, perTurn: 1000 });
   const held = Array.from({ length: width }, () => gate.pass('another account', () => release.promise));
   let behind = 0;
-  const { check, submitted } = checkerAt(PHASE_MS - 300, { gate, onBehind: () => void (behind += 1) });
-  const first = check(PLACE, PHASE_MS);
-  t.like(await check(PLACE, PHASE_MS + 60_000), { checks: 0, dropped: 3 });
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { gate, onBehind: () => void (behind += 1) });
+  const first = check(PLACE, SLOT_START_MS);
+  t.like(await check(PLACE, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
   t.is(behind, 3);
   release.resolve();
   await Promise.all(held);
   t.like(await first, { checks: 3, dropped: 0 });
-  const ticks = submitted.flat().map(({ dueAtMs }) => Math.floor((dueAtMs - PHASE_MS) / 60_000));
+  const ticks = submitted.flat().map(({ dueAtMs }) => Math.floor((dueAtMs - SLOT_START_MS) / 60_000));
   t.deepEqual(ticks, [1, 1, 1]);
 });

@@ -20,14 +20,14 @@ const echo = (tick: Tick): Promise<Tick> => Promise.resolve({ ...tick });
 
 test('where there is room a tick begins at once', async (t) => {
   const line = createTickLine({ isFull: () => false, room: () => Promise.resolve() });
-  t.deepEqual(await line('a', 1, echo), { phaseBeginsAtMs: 1, passedOver: 0, hasWaited: false });
+  t.deepEqual(await line('a', 1, echo), { slotBeginsAtMs: 1, passedOver: 0, hasWaited: false });
 });
 
-test('ticks begin in the order in which their phases came, one for each room there is', async (t) => {
+test('ticks begin in the order in which their slots came, one for each room there is', async (t) => {
   const { hall, letOneIn } = fullHall();
   const line = createTickLine(hall);
   const begun: string[] = [];
-  const all = ['a', 'b', 'c'].map((phase) => line(phase, 1, (tick) => Promise.resolve([tick, begun.push(phase)])));
+  const all = ['a', 'b', 'c'].map((slot) => line(slot, 1, (tick) => Promise.resolve([tick, begun.push(slot)])));
   for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
     await letOneIn();
     t.deepEqual(begun, expected);
@@ -42,12 +42,12 @@ test('a newer tick takes the place of the one that waits, whose caller does its 
   t.is(await line('a', 60, echo), null);
   t.is(await line('a', 120, echo), null);
   await letOneIn();
-  t.deepEqual(await a, { phaseBeginsAtMs: 120, passedOver: 2, hasWaited: true });
+  t.deepEqual(await a, { slotBeginsAtMs: 120, passedOver: 2, hasWaited: true });
   const again = line('a', 180, echo);
   await letOneIn();
-  t.deepEqual(await b, { phaseBeginsAtMs: 2, passedOver: 0, hasWaited: true });
+  t.deepEqual(await b, { slotBeginsAtMs: 2, passedOver: 0, hasWaited: true });
   await letOneIn();
-  t.deepEqual(await again, { phaseBeginsAtMs: 180, passedOver: 0, hasWaited: true });
+  t.deepEqual(await again, { slotBeginsAtMs: 180, passedOver: 0, hasWaited: true });
 });
 
 test('a tick that cannot begin tells its caller, and holds nobody up', async (t) => {
@@ -59,5 +59,5 @@ test('a tick that cannot begin tells its caller, and holds nobody up', async (t)
   await letOneIn();
   await letOneIn();
   await refusal;
-  t.like(await next, { phaseBeginsAtMs: 2 });
+  t.like(await next, { slotBeginsAtMs: 2 });
 });

@@ -182,7 +182,7 @@ test('a lane that has to wait goes on as soon as the attempt it waits for is ove
   const { lanes, outbox, begun, asked } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
   outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
   const run = lanes.run('nch_1');
-  // By then it looks once a second only, and must not wait for that.
+  // By then it polls once a second only, and must not wait for that.
   await until(() => asked() >= 7);
   const answeredAtMs = performance.now();
   answers[0]?.();
@@ -206,12 +206,12 @@ test('a lane that must wait does not hold up what need not, nor are claims asked
   const before = performance.now();
   const askedBefore = asked();
   await until(() => asked() > askedBefore + 1);
-  t.true(performance.now() - before > 40, `two looks within ${performance.now() - before} ms`);
+  t.true(performance.now() - before > 40, `two polls within ${performance.now() - before} ms`);
   await untilOver(run, answers);
   t.deepEqual(begun, ['dlv_1', 'dlv_3', 'dlv_2']);
 });
 
-test('what waits for an attempt of another process is looked at again and again', async (t) => {
+test('what waits for an attempt of another process is polled again and again', async (t) => {
   const { lanes, outbox, begun } = prepareOutbox(() => Promise.resolve());
   outbox.due.push({ id: 'dlv_theirs', monitor: 1 }, { id: 'dlv_1', monitor: 1 });
   t.is(outbox.claim().claimed?.id, 'dlv_theirs');

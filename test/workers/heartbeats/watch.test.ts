@@ -162,7 +162,7 @@ test.serial(
   },
 );
 
-test.serial('a failure is told even where it and its recovery lie between two looks', async (t) => {
+test.serial('a failure is told even where it and its recovery lie between two polls', async (t) => {
   const { add, take, watch, changes } = await stage(t);
   const heartbeat = await add();
   await take(1, heartbeat);

@@ -87,7 +87,7 @@ async function know(
     answeredAtMs: nowMs - 1000,
     failures: 0,
     failure: null,
-    nextLookAtMs: nowMs + DAY_MS,
+    nextLookupAtMs: nowMs + DAY_MS,
   });
 }
 

@@ -23,7 +23,7 @@ type Office = {
   rolledUntil: (ms: number) => Promise<void>;
 };
 
-/** Looking at ourselves, as the sweep does: reports wait for it. */
+/** Polling ourselves, as the sweep does: reports wait for it. */
 async function noteSweep({ database }: TestRuntime, atMs: number): Promise<void> {
   await database.pool.query(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1)

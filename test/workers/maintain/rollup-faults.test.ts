@@ -46,7 +46,7 @@ test('sums of times that no integer can hold are exact in hours, in days and in 
     const tally = (
       await sumTallies(database, { monitorNos: [monitorNo], fromMs, toMs, nowMs: MIDNIGHT + 2 * DAY_MS })
     ).get(monitorNo);
-    return [tally?.phaseChecks.dnsMs, tally?.phases.dnsMs, tally?.phases.connectMs];
+    return [tally?.timingChecks.dnsMs, tally?.timings.dnsMs, tally?.timings.connectMs];
   };
   await rollUntil(runtime, MIDNIGHT + 2 * HOUR_MS + SETTLED_MS);
   t.is(await rolledUntilMs(runOn(database.pool)), MIDNIGHT + 2 * HOUR_MS);

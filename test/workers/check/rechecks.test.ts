@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { noScheduleChange } from '../../../core/schedule.ts';
 import { requestCheck } from '../../../models/check-request.ts';
-import { takeLooks } from '../../../models/checks.ts';
+import { claimRechecks } from '../../../models/checks.ts';
 import { pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors.ts';
-import { listForgottenLooks } from '../../../models/schedule.ts';
+import { listOverdueRechecks } from '../../../models/schedule.ts';
 import { reconcile } from '../../../workers/maintain/reconcile.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
@@ -20,7 +20,7 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
   const runtime = await openTestRuntime(t, backend);
   const agent = await runtime.addAgent('local');
   const regions = await runtime.listRegions();
-  const taken = (nowMs = runtime.now()) => takeLooks(runtime.database, { agentNo: agent.no, nowMs, limit: 10 });
+  const taken = (nowMs = runtime.now()) => claimRechecks(runtime.database, { agentNo: agent.no, nowMs, limit: 10 });
   return {
     runtime,
     agent,
@@ -32,7 +32,7 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: a monitor that is checked once an hour is looked at as soon as it is made, resumed or ` +
+    `${backend.name}: a monitor that is checked once an hour is checked as soon as it is made, resumed or ` +
       'pointed elsewhere, or somebody asks for it',
     async (t) => {
       const { runtime, agent, regions, key } = await openWatched(t, backend);
@@ -74,7 +74,7 @@ for (const backend of listQueueBackends()) {
       target.health.status = 200;
       const asked = await requestCheck(runtime.database, key(id));
       await runtime.queues.applyScheduleChange(
-        { ...noScheduleChange(), looks: asked!.sources.map(({ agentNo }) => agentNo) },
+        { ...noScheduleChange(), rechecks: asked!.sources.map(({ agentNo }) => agentNo) },
         regions,
       );
       await isIn('up');
@@ -83,7 +83,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('a look is taken once, by one of two that ask at once, and not before its moment', async (t) => {
+test('a recheck is claimed once, by one of two that ask at once, and not before its moment', async (t) => {
   const { runtime, agent, taken } = await openWatched(t);
   const [one, two] = [await runtime.addMonitor([agent], RARELY), await runtime.addMonitor([agent], RARELY)];
   t.deepEqual(await taken(0), []);
@@ -95,7 +95,7 @@ test('a look is taken once, by one of two that ask at once, and not before its m
 test('a monitor whose next tick is near waits for it, and so do those of which nothing is new', async (t) => {
   const { runtime, agent, taken, key } = await openWatched(t);
   await runtime.addMonitor([agent], { intervalSeconds: 1 });
-  t.deepEqual(runtime.scheduleChanges.at(-1)?.looks, []);
+  t.deepEqual(runtime.scheduleChanges.at(-1)?.rechecks, []);
   const { id } = await runtime.addMonitor([agent], RARELY);
   t.is((await taken()).length, 1);
   const renamed = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
@@ -103,20 +103,20 @@ test('a monitor whose next tick is near waits for it, and so do those of which n
     secrets,
     agentIds,
   }));
-  t.deepEqual(renamed?.schedule.looks, []);
+  t.deepEqual(renamed?.schedule.rechecks, []);
 });
 
-test('a paused monitor is looked at no more', async (t) => {
+test('a paused monitor is checked no more', async (t) => {
   const { runtime, agent, taken, key } = await openWatched(t);
   const { id } = await runtime.addMonitor([agent], RARELY);
   await pauseMonitor(runtime.database, key(id));
   t.deepEqual(await taken(), []);
 });
 
-test('looks that were never told are told again by reconcile', async (t) => {
+test('rechecks that were never enqueued are enqueued by reconcile', async (t) => {
   const { runtime, agent } = await openWatched(t);
   await runtime.addMonitor([agent], RARELY);
-  t.deepEqual(await listForgottenLooks(runtime.database, runtime.now() - 5000), [agent.no]);
+  t.deepEqual(await listOverdueRechecks(runtime.database, runtime.now() - 5000), [agent.no]);
   await reconcile(runtime);
   const jobs = await runtime.queues.checkQueue('local').getJobs(['delayed', 'waiting']);
   t.deepEqual(

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { LOOK_EARLY_MS } from '../../queues/looks.ts';
+import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
@@ -12,32 +12,33 @@ const REGIONS = new Map([
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: looks of one agent that are due together are one job, however often they are told of, and it ` +
+    `${backend.name}: rechecks of one agent that are due together are one job, however often they are told of, ` +
+      'and it ' +
       'fires after the last of them',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const jobs = async (region: string) => await runtime.queues.checkQueue(region).getJobs(['delayed', 'waiting']);
       // On a boundary of whole seconds a slot begins.
-      const slotMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
-      const looks = [0, 50, 199].map((ms) => ({ agentNo: HANOI, atMs: slotMs + ms }));
+      const windowMs = Math.ceil(Date.now() / 1000) * 1000 + 60_000;
+      const due = [0, 50, 199].map((ms) => ({ agentNo: HANOI, atMs: windowMs + ms }));
 
-      await runtime.queues.enqueueLooks(looks, REGIONS);
-      await runtime.queues.enqueueLooks(looks, REGIONS);
-      await runtime.open().queues.enqueueLooks([{ agentNo: HANOI, atMs: slotMs + 10 }], REGIONS);
+      await runtime.queues.enqueueRechecks(due, REGIONS);
+      await runtime.queues.enqueueRechecks(due, REGIONS);
+      await runtime.open().queues.enqueueRechecks([{ agentNo: HANOI, atMs: windowMs + 10 }], REGIONS);
       const [job, ...others] = await jobs('hanoi');
       t.deepEqual(others, []);
       t.deepEqual(job?.data, { agentNo: HANOI, looks: true });
       const firesAtMs = (job?.timestamp ?? 0) + (job?.delay ?? 0);
       t.true(
-        firesAtMs >= slotMs + 200 && firesAtMs < slotMs + 700,
-        `${firesAtMs - slotMs} ms after the slot's beginning`,
+        firesAtMs >= windowMs + 200 && firesAtMs < windowMs + 700,
+        `${firesAtMs - windowMs} ms after the slot's beginning`,
       );
 
-      await runtime.queues.enqueueLooks(
+      await runtime.queues.enqueueRechecks(
         [
-          { agentNo: HANOI, atMs: slotMs + 200 },
-          { agentNo: LIMA, atMs: slotMs },
-          { agentNo: 99, atMs: slotMs },
+          { agentNo: HANOI, atMs: windowMs + 200 },
+          { agentNo: LIMA, atMs: windowMs },
+          { agentNo: 99, atMs: windowMs },
         ],
         REGIONS,
       );
@@ -46,11 +47,11 @@ for (const backend of listQueueBackends()) {
     },
   );
 
-  test(`${backend.name}: a look whose moment has passed already is taken at once`, async (t) => {
+  test(`${backend.name}: a recheck whose moment has passed already is made at once`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const beforeMs = Date.now();
-    await runtime.queues.enqueueLooks([{ agentNo: HANOI, atMs: beforeMs - 60_000 }], REGIONS);
+    await runtime.queues.enqueueRechecks([{ agentNo: HANOI, atMs: beforeMs - 60_000 }], REGIONS);
     const [job] = await runtime.queues.checkQueue('hanoi').getJobs(['delayed', 'waiting', 'prioritized']);
-    t.true((job?.delay ?? 0) <= LOOK_EARLY_MS);
+    t.true((job?.delay ?? 0) <= RECHECK_EARLY_MS);
   });
 }

@@ -1,25 +1,25 @@
 import { findVendorPage } from '../../core/vendor/page.ts';
 import type { VendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { QUEUES } from '../../queues/names.ts';
-import type { LookUpJob } from '../../queues/payloads.ts';
+import type { LookupJob } from '../../queues/payloads.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Look-ups under way at a time: each waits for somebody's server. */
-const LOOK_UPS_AT_ONCE = 10;
+/** Lookups under way at a time: each waits for somebody's server. */
+const LOOKUPS_AT_ONCE = 10;
 
-/** A request waits a few seconds for its look-up: what a killed worker leaves behind is of no use to anybody. */
+/** A request waits a few seconds for its lookup: what a killed worker leaves behind is of no use to anybody. */
 const LOCK_MS = 15_000;
 
 /**
  * Works on the pages that somebody who writes a monitor wants to know of; what a page says is found in the shared store
  * afterwards.
  */
-export function workOnLookUps(
+export function workOnLookups(
   { backend, log }: Pick<Runtime, 'backend' | 'log'>,
   readPage: VendorPageReader,
 ): { stop: () => Promise<void> } {
-  const worker = backend.createWorker<LookUpJob>(
-    QUEUES.lookUp,
+  const worker = backend.createWorker<LookupJob>(
+    QUEUES.lookup,
     async (job) => {
       const page = findVendorPage(job.data.target);
       if (page === null) return { outcome: 'unknown' };
@@ -29,9 +29,9 @@ export function workOnLookUps(
         : { outcome: 'failed', reason: reading.failure.reason };
     },
     {
-      concurrency: LOOK_UPS_AT_ONCE,
+      concurrency: LOOKUPS_AT_ONCE,
       lockDurationMs: LOCK_MS,
-      onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'look_up.failed'),
+      onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'lookup.failed'),
     },
   );
   return { stop: () => worker.close() };

@@ -4,23 +4,23 @@ import { OP_WORDS, SOURCES } from '../../forms/words.ts';
 import { FactLine } from '../../parts/fact.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
-import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
+import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { SeenAnswer } from '../monitor/seen-answer.tsx';
 import { VerdictMark } from '../monitor/verdict-mark.tsx';
 
-type Trial = Schemas['Trial'];
-type Condition = Trial['conditions'][number];
+type Preview = Schemas['Trial'];
+type Condition = Preview['conditions'][number];
 
-const WORDS: Readonly<Record<Trial['verdict'], string>> = {
+const WORDS: Readonly<Record<Preview['verdict'], string>> = {
   up: 'It would be up',
   degraded: 'It would be degraded',
   down: 'It would be down',
-  none: 'It could not be looked at',
+  none: 'It could not be checked',
 };
 
-/** What one look at a draft saw; `isOld` once the draft has changed since. */
-export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) {
-  const { verdict, region, reason, latency_ms: ms, phases, conditions, facts, certificate, answer } = trial;
+/** The result of a preview; `isOld` once the draft has changed since. */
+export function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean }) {
+  const { verdict, region, reason, latency_ms: ms, phases, conditions, facts, certificate, answer } = preview;
   const from = [region === null ? '' : `from ${region}`, ms === null ? '' : `in ${formatLatency(ms)}`]
     .filter((part) => part !== '')
     .join(', ');
@@ -33,9 +33,11 @@ export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) 
           <span class="text-soft">{from}</span>
         </p>
         {reason !== null && <p class="mt-1 break-words">{capitalise(reason)}</p>}
-        {isOld && <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: try it again.</p>}
+        {isOld && (
+          <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: run the preview again.</p>
+        )}
       </div>
-      {hasPhases(phases) && <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />}
+      {hasTimings(phases) && <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />}
       {conditions.length > 0 && (
         <ul class="flex flex-col gap-1" aria-label="Conditions">
           {conditions.map((condition, index) => (

@@ -11,32 +11,36 @@ import type { ApiDependencies } from './dependencies.ts';
 import { draftOf, loadMonitorContext, type MonitorBody } from './monitor-context.ts';
 import { isId } from './request-context.ts';
 
-/** The body of a trial that the description let pass. */
-export type TrialBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };
+/** The body of a preview that the description let pass. */
+export type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };
 
 /** What is to be probed, and by the check process of which region. */
-export type ReadTrial = { target: CheckTarget; region: string };
+export type PreviewRequest = { target: CheckTarget; region: string };
 
 type Surroundings = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now' | 'makeId'>;
 
-/** A trial is counted as one, whatever it reads. */
+/** A preview is counted as one, whatever it reads. */
 const COUNTED = { turns: null };
 
 /** A name is no matter of the probe: who writes a monitor may try it before it has one. */
-const UNNAMED = 'Trial';
+const UNNAMED = 'Preview';
 
 /** A shared agent that was not seen for so long does no work, in seconds: it is noted as seen every 15. */
 const AT_WORK_SECONDS = 60;
 
 /**
- * Reads what is to be tried as a creation or a PATCH is read, and finds somebody to try it; throws the same 400 as
- * those, and 409 where there is nobody or nothing to be tried.
+ * Reads the monitor to preview as a creation or a PATCH is read, and chooses its region; throws the same 400 as
+ * those, and 409 where there is no region or nothing to preview.
  */
-export async function readTrial(surroundings: Surroundings, caller: Caller, body: TrialBody): Promise<ReadTrial> {
+export async function readPreview(
+  surroundings: Surroundings,
+  caller: Caller,
+  body: PreviewBody,
+): Promise<PreviewRequest> {
   const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
   requireProbed(settings.type);
   if (!isScheduled({ ...settings, enabled: true }))
-    throw badRequest('target is required: without one there is nothing to be tried');
+    throw badRequest('target is required: without one there is nothing to preview');
   const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
   const hasKeptSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
   const wanted: Wanted = { caller, agentSources, wanted: body.region, hasKeptSecrets };
@@ -67,7 +71,7 @@ export async function readTrial(surroundings: Surroundings, caller: Caller, body
 async function readDraft(
   surroundings: Surroundings,
   caller: Caller,
-  { monitor_id: id, monitor }: TrialBody,
+  { monitor_id: id, monitor }: PreviewBody,
 ): Promise<MonitorDraft> {
   if (id === undefined) {
     if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of one that is there');
@@ -89,7 +93,7 @@ async function readDraft(
 }
 
 function requireProbed(type: MonitorType): void {
-  if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to be tried');
+  if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to preview');
 }
 
 /**
@@ -98,7 +102,7 @@ function requireProbed(type: MonitorType): void {
  */
 type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined; hasKeptSecrets: boolean };
 
-/** The region that was asked for, or else that of one of the draft's sources; only shared agents take trials. */
+/** The region that was asked for, or else that of one of the draft's sources; only shared agents run previews. */
 async function chooseRegion(
   { database, now }: Surroundings,
   { caller, agentSources, wanted, hasKeptSecrets }: Wanted,

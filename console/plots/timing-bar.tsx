@@ -2,10 +2,10 @@ import type { Schemas } from '../client/api.ts';
 import { formatLatency } from '../parts/time.tsx';
 import { lineColour } from './colours.ts';
 
-type Phases = Schemas['PhasesMs'];
+type Timings = Schemas['PhasesMs'];
 
 /** The steps of an exchange, in their order, and what each is. */
-export const PHASES: readonly { name: keyof Phases; label: string; is: string }[] = [
+export const TIMINGS: readonly { name: keyof Timings; label: string; is: string }[] = [
   { name: 'dns_ms', label: 'DNS', is: 'looking the name up' },
   { name: 'connect_ms', label: 'Connect', is: 'opening the connection' },
   { name: 'tls_ms', label: 'TLS', is: 'agreeing on encryption' },
@@ -14,18 +14,18 @@ export const PHASES: readonly { name: keyof Phases; label: string; is: string }[
 ];
 
 /** Whether any step was timed. */
-export function hasPhases(phases: Phases | null): phases is Phases {
-  return phases !== null && PHASES.some(({ name }) => phases[name] !== null);
+export function hasTimings(timings: Timings | null): timings is Timings {
+  return timings !== null && TIMINGS.some(({ name }) => timings[name] !== null);
 }
 
 /** How long all steps took together, in milliseconds. */
-export function sumPhases(phases: Phases): number {
-  return PHASES.reduce((sum, { name }) => sum + (phases[name] ?? 0), 0);
+export function sumTimings(timings: Timings): number {
+  return TIMINGS.reduce((sum, { name }) => sum + (timings[name] ?? 0), 0);
 }
 
 /** Where the time of an exchange went: one bar, as long as its share of `fullMs`, and each step in figures. */
-export function PhaseBar({ phases, fullMs, label }: { phases: Phases; fullMs: number; label: string }) {
-  const shown = PHASES.filter(({ name }) => phases[name] !== null);
+export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs: number; label: string }) {
+  const shown = TIMINGS.filter(({ name }) => timings[name] !== null);
   return (
     <div>
       <div class="flex h-3 w-full overflow-hidden rounded-sm bg-sunken" aria-hidden="true">
@@ -34,8 +34,8 @@ export function PhaseBar({ phases, fullMs, label }: { phases: Phases; fullMs: nu
             key={name}
             class="h-full"
             style={{
-              width: `${((phases[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`,
-              background: `var(--${phaseColour(name)})`,
+              width: `${((timings[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`,
+              background: `var(--${timingColour(name)})`,
             }}
           />
         ))}
@@ -45,11 +45,11 @@ export function PhaseBar({ phases, fullMs, label }: { phases: Phases; fullMs: nu
           <div key={name} class="flex items-center gap-1.5" title={`${word}: ${is}`}>
             <span
               class="size-2 rounded-[2px]"
-              style={{ background: `var(--${phaseColour(name)})` }}
+              style={{ background: `var(--${timingColour(name)})` }}
               aria-hidden="true"
             />
             <dt class="text-soft">{word}</dt>
-            <dd>{formatLatency(phases[name] ?? 0)}</dd>
+            <dd>{formatLatency(timings[name] ?? 0)}</dd>
           </div>
         ))}
       </dl>
@@ -58,6 +58,6 @@ export function PhaseBar({ phases, fullMs, label }: { phases: Phases; fullMs: nu
 }
 
 /** The colour of a step. */
-export function phaseColour(name: keyof Phases): string {
-  return lineColour(PHASES.findIndex((phase) => phase.name === name) + 1);
+export function timingColour(name: keyof Timings): string {
+  return lineColour(TIMINGS.findIndex((timing) => timing.name === name) + 1);
 }

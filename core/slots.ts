@@ -1,17 +1,17 @@
-/** Most phases an interval is cut into; with more monitors than phases, monitors of one phase share a job. */
-const MAX_PHASES = 240;
+/** Most slots an interval is cut into; with more monitors than slots, monitors of one slot share a job. */
+const MAX_SLOTS = 240;
 
-/** Two phases of an interval are at least this far apart, in milliseconds. */
-const MIN_PHASE_WIDTH_MS = 250;
+/** Two slots of an interval are at least this far apart, in milliseconds. */
+const MIN_SLOT_WIDTH_MS = 250;
 
 /**
- * Monitors of one phase start within this stretch of it at the most, in milliseconds: a job never waits long on its own
+ * Monitors of one slot start within this stretch of it at the most, in milliseconds: a job never waits long on its own
  * timers.
  */
 const MAX_SPREAD_MS = 5000;
 
 /**
- * Starts of one phase lie on moments this far apart, in milliseconds: waking up once for ten checks costs less than
+ * Starts of one slot lie on moments this far apart, in milliseconds: waking up once for ten checks costs less than
  * waking up for each of them (docs/performance.md).
  */
 const START_GRID_MS = 10;
@@ -19,30 +19,30 @@ const START_GRID_MS = 10;
 /** Fractional part of the golden ratio: its multiples fall evenly into a unit interval, however many are taken. */
 const GOLDEN_FRACTION = 0.618_033_988_749_895;
 
-/** How many phases an interval has: 1 to 240, at least 250 ms apart. */
-export function phaseCount(intervalSeconds: number): number {
-  return Math.max(1, Math.min(MAX_PHASES, Math.floor((intervalSeconds * 1000) / MIN_PHASE_WIDTH_MS)));
+/** How many slots an interval has: 1 to 240, at least 250 ms apart. */
+export function countSlots(intervalSeconds: number): number {
+  return Math.max(1, Math.min(MAX_SLOTS, Math.floor((intervalSeconds * 1000) / MIN_SLOT_WIDTH_MS)));
 }
 
-/** Where a phase begins within its interval, in whole milliseconds from the interval's start. */
-export function phaseStartMs(intervalSeconds: number, phase: number): number {
-  return Math.floor((phase * intervalSeconds * 1000) / phaseCount(intervalSeconds));
+/** Where a slot begins within its interval, in whole milliseconds from the interval's start. */
+export function slotStartMs(intervalSeconds: number, slot: number): number {
+  return Math.floor((slot * intervalSeconds * 1000) / countSlots(intervalSeconds));
 }
 
 /**
- * The emptiest phase; among equals the first in bit-reversed order (0, 1/2, 1/4, 3/4, ...), so that few monitors lie
- * far apart. `occupancy` maps phases to monitors; a phase that is not in it is empty.
+ * The emptiest slot; among equals the first in bit-reversed order (0, 1/2, 1/4, 3/4, ...), so that few monitors lie
+ * far apart. `occupancy` maps slots to monitors; a slot that is not in it is empty.
  */
-export function choosePhase(intervalSeconds: number, occupancy: ReadonlyMap<number, number>): number {
-  const phases = phaseCount(intervalSeconds);
-  const bits = Math.ceil(Math.log2(phases));
+export function chooseSlot(intervalSeconds: number, occupancy: ReadonlyMap<number, number>): number {
+  const slots = countSlots(intervalSeconds);
+  const bits = Math.ceil(Math.log2(slots));
   let best = 0;
   let fewest = Number.POSITIVE_INFINITY;
   for (let index = 0; index < 2 ** bits; index += 1) {
-    const phase = reverseBits(index, bits);
-    const monitors = occupancy.get(phase) ?? 0;
-    if (phase < phases && monitors < fewest) {
-      best = phase;
+    const slot = reverseBits(index, bits);
+    const monitors = occupancy.get(slot) ?? 0;
+    if (slot < slots && monitors < fewest) {
+      best = slot;
       fewest = monitors;
       if (fewest === 0) break;
     }
@@ -51,27 +51,27 @@ export function choosePhase(intervalSeconds: number, occupancy: ReadonlyMap<numb
 }
 
 /**
- * A monitor's own moment inside its phase, in milliseconds from the phase's start: stable, even, and within both the
- * phase's width and 5 s, so that monitors that share a job do not start as a herd.
+ * A monitor's own moment inside its slot, in milliseconds from the slot's start: stable, even, and within both the
+ * slot's width and 5 s, so that monitors that share a job do not start as a herd.
  */
 export function startOffsetMs(intervalSeconds: number, monitorNo: number): number {
-  const width = Math.min(MAX_SPREAD_MS, (intervalSeconds * 1000) / phaseCount(intervalSeconds));
+  const width = Math.min(MAX_SPREAD_MS, (intervalSeconds * 1000) / countSlots(intervalSeconds));
   return Math.floor((((monitorNo * GOLDEN_FRACTION) % 1) * width) / START_GRID_MS) * START_GRID_MS;
 }
 
-/** A tick that is nearer than this needs no look before it, in milliseconds. */
+/** A tick that is nearer than this needs no recheck before it, in milliseconds. */
 const NEAR_TICK_MS = 2000;
 
 /** A monitor's own moment in each interval. */
-export type TickMoment = { intervalSeconds: number; phase: number; monitorNo: number };
+export type TickMoment = { intervalSeconds: number; slot: number; monitorNo: number };
 
 /**
  * How long from a moment to the monitor's next tick after it, in milliseconds: more than 0, a whole interval from a
  * tick itself.
  */
-export function msUntilTick({ intervalSeconds, phase, monitorNo }: TickMoment, fromMs: number): number {
+export function msUntilTick({ intervalSeconds, slot, monitorNo }: TickMoment, fromMs: number): number {
   const everyMs = intervalSeconds * 1000;
-  const startMs = phaseStartMs(intervalSeconds, phase) + startOffsetMs(intervalSeconds, monitorNo);
+  const startMs = slotStartMs(intervalSeconds, slot) + startOffsetMs(intervalSeconds, monitorNo);
   return (((startMs - fromMs) % everyMs) + everyMs) % everyMs || everyMs;
 }
 

@@ -7,14 +7,14 @@ import type { HeldCondition, Judged } from './judging.ts';
 import type { AssertionSource, CheckTarget } from './monitor.ts';
 import type { Observation } from './observation.ts';
 import { seenAnswerOf } from './seen-answer.ts';
-import { phasesOf, type SeenAnswer } from './seen-failure.ts';
-import type { Judgement, Phases } from './verdict.ts';
+import { timingsOf, type SeenAnswer } from './seen-failure.ts';
+import type { Judgement, Timings } from './verdict.ts';
 
 /**
  * One condition of a check by itself; `not_reached` where no answer came that it could be held against, or the check's
  * budget was over before. Null in what it does not have.
  */
-export type TrialCondition = {
+export type PreviewCondition = {
   source: AssertionSource | 'status';
   op: string;
   value: string | null;
@@ -25,17 +25,17 @@ export type TrialCondition = {
 };
 
 /** Something that was seen, in words: of icmp, dns, domain and vendor, which have no answer to show. */
-export type TrialFact = { name: string; text: string };
+export type PreviewFact = { name: string; text: string };
 
 /** What one probe of a draft came to. Times in whole milliseconds; null where there is none. */
-export type TrialOutcome = Judgement & {
+export type PreviewOutcome = Judgement & {
   latencyMs: number | null;
   httpStatus: number | null;
-  phases: Phases | null;
+  phases: Timings | null;
   answer: SeenAnswer | null;
   certificate: CertificateFacts | null;
-  conditions: TrialCondition[];
-  facts: TrialFact[];
+  conditions: PreviewCondition[];
+  facts: PreviewFact[];
 };
 
 /** Bounds of the facts: how many there are, and the characters of each. */
@@ -45,7 +45,7 @@ const MAX_FACT = 500;
 /**
  * Puts together what a probe of a draft saw, nothing of it secret (D-17); an observation of null: it could not be made.
  */
-export function describeTrial({
+export function describePreview({
   target,
   observation,
   judged: { judgement, conditions },
@@ -53,14 +53,14 @@ export function describeTrial({
   target: CheckTarget;
   observation: Observation | null;
   judged: Pick<Judged, 'judgement' | 'conditions'>;
-}): TrialOutcome {
+}): PreviewOutcome {
   const isAnswered = observation?.type === 'http' && observation.outcome === 'answered';
   const latencyMs = observation?.latencyMs ?? null;
   return {
     ...judgement,
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: isAnswered ? observation.status : null,
-    phases: phasesOf(observation),
+    phases: timingsOf(observation),
     answer: seenAnswerOf({ target, observation }),
     certificate:
       observation?.type === 'http' && observation.certificate !== null
@@ -85,11 +85,11 @@ function conditionsOf({
   target: CheckTarget;
   observation: Observation | null;
   held: readonly HeldCondition[];
-}): TrialCondition[] {
+}): PreviewCondition[] {
   const answered = observation?.type === 'http' && observation.outcome === 'answered' ? observation : null;
   const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
   const isExpected = answered !== null && expectsStatus(target, answered.status);
-  const status: TrialCondition = {
+  const status: PreviewCondition = {
     source: 'status',
     op: 'equals',
     value: expected,
@@ -99,7 +99,7 @@ function conditionsOf({
     reason: answered === null || isExpected ? null : `HTTP ${answered.status} instead of ${expected}`,
   };
   const others = listConditions(target).map(
-    ({ source, op, value = null, path = null, name = null }, index): TrialCondition => {
+    ({ source, op, value = null, path = null, name = null }, index): PreviewCondition => {
       const { outcome, reason } = held[index] ?? { outcome: 'unjudged', reason: null };
       return { source, op, value, path, name, outcome: outcome === 'unjudged' ? 'not_reached' : outcome, reason };
     },
@@ -107,7 +107,7 @@ function conditionsOf({
   return [status, ...others];
 }
 
-function factsOf(observation: Observation | null): TrialFact[] {
+function factsOf(observation: Observation | null): PreviewFact[] {
   switch (observation?.type) {
     case 'icmp':
       return observation.outcome === 'measured'
@@ -135,7 +135,7 @@ function dnsFacts({
 }: {
   answers: Extract<Observation, { type: 'dns'; outcome: 'asked' }>['answers'];
   at: string;
-}): TrialFact[] {
+}): PreviewFact[] {
   return Object.entries(answers).map(([type, answer]) => {
     const text =
       answer.outcome === 'records'
@@ -147,7 +147,7 @@ function dnsFacts({
   });
 }
 
-function domainFacts(facts: Extract<Observation, { type: 'domain' }>['facts']): TrialFact[] {
+function domainFacts(facts: Extract<Observation, { type: 'domain' }>['facts']): PreviewFact[] {
   const expiresAt = facts?.registration?.expiresAt ?? null;
   const lines = [
     { name: 'Domain', text: facts?.name },
@@ -162,7 +162,7 @@ function vendorFacts({
   overall,
   components,
   events,
-}: Extract<Observation, { type: 'vendor'; outcome: 'read' }>['snapshot']): TrialFact[] {
+}: Extract<Observation, { type: 'vendor'; outcome: 'read' }>['snapshot']): PreviewFact[] {
   const troubled = components
     .filter(({ state }) => state !== 'operational')
     .map((component) => ({ name: component.name, text: component.state }));

@@ -2,19 +2,24 @@ import { api, type Schemas } from '../../client/api.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { formatLatency } from '../../parts/time.tsx';
-import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
 import type { Span } from '../../plots/series.ts';
 import { labelStep } from '../../plots/time-labels.ts';
+import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { STEP_SECONDS } from './lines.ts';
 
-type PhasesProps = { monitor: Schemas['Monitor']; answer: Schemas['MonitorStats']; words: string; picked: Span | null };
+type TimingBreakdownProps = {
+  monitor: Schemas['Monitor'];
+  answer: Schemas['MonitorStats'];
+  words: string;
+  picked: Span | null;
+};
 
-/** Good results keep their phases once in so long: in less there may be none. */
+/** Good results keep their timings once in so long: in less there may be none. */
 export const KEPT_EVERY = 600;
 
 /** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
-export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
+export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakdownProps) {
   const { phases } = answer.totals;
   const asked = picked === null ? null : aroundOf(picked);
   const then = useLoad<Schemas['MonitorStats'] | null>(
@@ -26,12 +31,12 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
     [monitor.id, asked?.from, asked?.to],
   );
   const { value: moment } = then.value;
-  const momentPhases = asked !== null && moment !== null && moment.from === asked.from ? moment.totals.phases : null;
+  const momentTimings = asked !== null && moment !== null && moment.from === asked.from ? moment.totals.phases : null;
   const isWider = asked !== null && picked !== null && asked.to - asked.from > picked.to - picked.from;
-  if (!hasPhases(phases) && picked === null) return null;
+  if (!hasTimings(phases) && picked === null) return null;
   const fullMs = Math.max(
-    hasPhases(phases) ? sumPhases(phases) : 0,
-    hasPhases(momentPhases) ? sumPhases(momentPhases) : 0,
+    hasTimings(phases) ? sumTimings(phases) : 0,
+    hasTimings(momentTimings) ? sumTimings(momentTimings) : 0,
   );
   return (
     <div class="mt-3 grid gap-3 border-t border-line pt-3">
@@ -41,12 +46,12 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
             <h3 class="text-[0.8125rem] font-medium">
               {labelStep(picked.from, STEP_SECONDS[answer.resolution])}{' '}
               <span class="font-normal text-soft">
-                {hasPhases(momentPhases)
+                {hasTimings(momentTimings)
                   ? `in the mean of ${isWider ? 'these ten minutes' : 'then'}: ` +
-                    formatLatency(sumPhases(momentPhases))
+                    formatLatency(sumTimings(momentTimings))
                   : then.isBusy.value
                     ? ''
-                    : 'no phases were kept then'}
+                    : 'no timings were stored then'}
               </span>
             </h3>
             <IconButton
@@ -56,20 +61,20 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
               class="-my-1.5 size-8"
             />
           </div>
-          {hasPhases(momentPhases) && (
-            <PhaseBar phases={momentPhases} fullMs={fullMs} label="Phases of the picked moment" />
+          {hasTimings(momentTimings) && (
+            <TimingBar timings={momentTimings} fullMs={fullMs} label="Timings of the picked moment" />
           )}
         </div>
       )}
-      {hasPhases(phases) && (
+      {hasTimings(phases) && (
         <div>
           <h3 class="mb-1 text-[0.8125rem] font-medium">
             Where the time goes{' '}
             <span class="font-normal text-soft">
-              in the mean of {words}: {formatLatency(sumPhases(phases))}
+              in the mean of {words}: {formatLatency(sumTimings(phases))}
             </span>
           </h3>
-          <PhaseBar phases={phases} fullMs={fullMs} label="Phases" />
+          <TimingBar timings={phases} fullMs={fullMs} label="Timings" />
         </div>
       )}
     </div>

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createTrialRun } from '../../../api/trial-run.ts';
+import { createPreviewRun } from '../../../api/preview-run.ts';
 import type { CheckTarget } from '../../../core/monitor.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
@@ -39,25 +39,25 @@ for (const backend of listQueueBackends()) {
       });
       const queued: string[] = [];
       const queues = {
-        takeTrialReturn: web.queues.takeTrialReturn.bind(web.queues),
-        async enqueueTrial(...added: Parameters<typeof web.queues.enqueueTrial>) {
-          await web.queues.enqueueTrial(...added);
+        takePreviewReturn: web.queues.takePreviewReturn.bind(web.queues),
+        async enqueuePreview(...added: Parameters<typeof web.queues.enqueuePreview>) {
+          await web.queues.enqueuePreview(...added);
           queued.push(
             JSON.stringify((await web.queues.checkQueue('local').getJob(`trial-${added[1].trialId}`))?.asJSON()),
           );
         },
       };
-      let trials = 0;
-      const runTried = createTrialRun({
+      let count = 0;
+      const runPreviewOf = createPreviewRun({
         database: web.database,
         queues,
-        makeTrialId: () => `${backend.name}-${(trials += 1)}`,
+        makePreviewId: () => `${backend.name}-${(count += 1)}`,
         now: Date.now,
       });
-      const runTrial = (region: string, target: CheckTarget) =>
-        runTried(region, { tenantId: runtime.tenantId, target });
+      const runPreview = (region: string, target: CheckTarget) =>
+        runPreviewOf(region, { tenantId: runtime.tenantId, target });
       // Whoever asks while nobody works there gets it as soon as somebody does.
-      const first = runTrial(
+      const first = runPreview(
         'local',
         targetOf(`http://127.0.0.1:${port}/`, {
           bodyMatch: 'status',
@@ -90,7 +90,7 @@ for (const backend of listQueueBackends()) {
       );
       t.true((outcome?.latencyMs ?? -1) >= 0 && outcome?.phases?.connectMs !== null);
 
-      const withSecret = await runTrial(
+      const withSecret = await runPreview(
         'local',
         targetOf(`http://127.0.0.1:${port}/`, {
           checkSpec: { request: { secretHeaderNames: ['X-Key'] } },
@@ -100,9 +100,9 @@ for (const backend of listQueueBackends()) {
       t.like(withSecret, { verdict: 'up', answer: { body: null, bodyWithheld: 'secrets' } });
       t.deepEqual(asked, ['', SECRET]);
       // A good answer is shown as well, where nothing secret may be in it.
-      const good = await runTrial('local', targetOf(`http://127.0.0.1:${port}/`));
+      const good = await runPreview('local', targetOf(`http://127.0.0.1:${port}/`));
       t.like(good, { verdict: 'up', answer: { body: '{"status":"starting"}' } });
-      t.like(await runTrial('local', targetOf('http://127.0.0.1:1/')), {
+      t.like(await runPreview('local', targetOf('http://127.0.0.1:1/')), {
         verdict: 'down',
         cause: 'conn_refused',
         conditions: [{ source: 'status', outcome: 'not_reached' }],
@@ -118,7 +118,7 @@ for (const backend of listQueueBackends()) {
   );
 }
 
-test('a trial is held back by the guard like a check, made for nobody who left, and given up in time', async (t) => {
+test('a preview is held back by the guard like a check, made for nobody who left, and given up in time', async (t) => {
   const runtime = await openTestRuntime(t);
   let hits = 0;
   const { port } = await startHttpServer(t, (_request, response) => {
@@ -129,7 +129,7 @@ test('a trial is held back by the guard like a check, made for nobody who left, 
   const run =
     (name: string, now = Date.now) =>
     (region: string, target: CheckTarget) =>
-      createTrialRun({ database: runtime.database, queues: runtime.queues, makeTrialId: () => name, now })(region, {
+      createPreviewRun({ database: runtime.database, queues: runtime.queues, makePreviewId: () => name, now })(region, {
         tenantId: runtime.tenantId,
         target,
       });

@@ -1,13 +1,13 @@
 import anyTest, { type TestFn } from 'ava';
 import type { CheckTarget } from '../../core/monitor.ts';
-import type { TrialOutcome } from '../../core/trial.ts';
+import type { PreviewOutcome } from '../../core/preview.ts';
 import { agentCaller } from './agent-caller.ts';
 import { isError, REGIONS, withApiServer, type ApiServer } from './api-server.ts';
 import { addPerson } from './person.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-const trials: { region: string; target: CheckTarget }[] = [];
-const UP: TrialOutcome = {
+const previews: { region: string; target: CheckTarget }[] = [];
+const UP: PreviewOutcome = {
   verdict: 'up',
   cause: null,
   reason: null,
@@ -20,17 +20,17 @@ const UP: TrialOutcome = {
   facts: [],
 };
 withApiServer(test, {
-  async runTrial(region, { target }) {
-    trials.push({ region, target });
+  async runPreview(region, { target }) {
+    previews.push({ region, target });
     if (target.target.includes('no-queue')) throw new Error('OOM command not allowed');
     return target.target.includes('silent') ? null : UP;
   },
 });
 
-/** The trials whose target is this. */
-const madeOf = (target: string) => trials.filter((trial) => trial.target.target === target);
+/** The previews whose target is this. */
+const madeOf = (target: string) => previews.filter((preview) => preview.target.target === target);
 
-test('a draft without a name is tried in the region asked for, with its secrets; nothing is stored', async (t) => {
+test('a draft without a name is previewed in the region asked for, with its secrets; nothing is stored', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const target = 'https://draft.example/';
@@ -60,7 +60,7 @@ test('a draft without a name is tried in the region asked for, with its secrets;
   );
 });
 
-test('an edit is tried with the secrets that it keeps, a stored monitor as it is', async (t) => {
+test('an edit is previewed with the secrets that it keeps, a stored monitor as it is', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const target = 'https://stored.example/';
@@ -84,7 +84,7 @@ test('an edit is tried with the secrets that it keeps, a stored monitor as it is
   t.is((await owner('GET', `/v1/monitors/${String(id)}`)).json['expected_status'], '2xx');
 });
 
-test('neither a trial nor a PATCH takes stored secrets to another target', async (t) => {
+test('neither a preview nor a PATCH takes stored secrets to another target', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const {
@@ -135,7 +135,7 @@ test('the stored secrets of a private monitor go to a shared agent only where it
   );
 });
 
-test('what creation or PATCH would refuse is refused in the same words, and so is what cannot be tried', async (t) => {
+test('what creation or PATCH would refuse is refused in the same words, and so is what cannot be previewed', async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, stranger] = [await api.account(), await api.account()];
   const {
@@ -162,7 +162,7 @@ test('what creation or PATCH would refuse is refused in the same words, and so i
   });
 });
 
-test('an account has ten trials a minute over all people and tokens; an agent that is silent is named', async (t) => {
+test('an account has ten previews a minute over all people and tokens; an agent that is silent is named', async (t) => {
   const { api } = t.context;
   const [{ tenantId, owner }, stranger] = [await api.account(), await api.account()];
   const editor = await addPerson(api, tenantId, { role: 'editor' });

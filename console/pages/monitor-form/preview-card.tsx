@@ -8,16 +8,16 @@ import { problemsOf, type Problems } from '../../forms/problems.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Card } from '../../parts/page.tsx';
-import { TrialResult } from './trial-result.tsx';
+import { PreviewResult } from './preview-result.tsx';
 
 type Props = { form: FormState; original: Draft; onProblems: (problems: Problems) => void };
 
-/** Looks once at what is filled in, from a shared place, and shows what is seen; nothing is stored. */
-export function TryIt({ form, original, onProblems }: Props) {
+/** Checks what is filled in once, from a shared place, and shows the result; nothing is stored. */
+export function PreviewCard({ form, original, onProblems }: Props) {
   const { draft, agents, surroundings, monitor } = form;
   const region = useSignal('');
   const isBusy = useSignal(false);
-  const seen = useSignal<{ trial: Schemas['Trial']; draft: Draft } | null>(null);
+  const seen = useSignal<{ preview: Schemas['Trial']; draft: Draft } | null>(null);
   const failure = useSignal<string | null>(null);
   const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))]
     .filter((each) => each !== '')
@@ -33,10 +33,10 @@ export function TryIt({ form, original, onProblems }: Props) {
         monitor === null
           ? { monitor: withoutEmptyName(createBody(draft)) }
           : { monitor_id: monitor.id, monitor: patchBody(draft, { original, surroundings }) };
-      const trial = await api.post('/trials', {
+      const preview = await api.post('/trials', {
         body: { ...body, ...(isChoosable && region.value !== '' && { region: region.value }) },
       });
-      seen.value = { trial, draft };
+      seen.value = { preview, draft };
       onProblems({ byField: {}, rest: [] });
     } catch (error) {
       const problems = problemsOf(error, draft);
@@ -50,7 +50,7 @@ export function TryIt({ form, original, onProblems }: Props) {
     <Card>
       <div class="flex flex-wrap items-end gap-x-3 gap-y-3">
         <div class="min-w-0 flex-1 basis-52">
-          <h2 class="heading text-sm">See it before it is saved</h2>
+          <h2 class="heading text-sm">Preview</h2>
           <p class="text-[0.8125rem] text-soft">
             One check of what is filled in here; nobody is alerted, nothing is stored.
           </p>
@@ -69,18 +69,18 @@ export function TryIt({ form, original, onProblems }: Props) {
           />
         )}
         <Button icon="play" busy={isBusy.value} disabled={draft.target.trim() === ''} onClick={() => void run()}>
-          Try it
+          Run preview
         </Button>
       </div>
       <div aria-live="polite" class="[&:not(:empty)]:mt-4">
         {failure.value !== null && <p class="text-sm text-down">{failure.value}</p>}
-        {seen.value !== null && <TrialResult trial={seen.value.trial} isOld={seen.value.draft !== draft} />}
+        {seen.value !== null && <PreviewResult preview={seen.value.preview} isOld={seen.value.draft !== draft} />}
       </div>
     </Card>
   );
 }
 
-/** A trial needs no name. */
+/** A preview needs no name. */
 function withoutEmptyName({ name, ...rest }: Schemas['MonitorCreate']): Schemas['MonitorPatch'] {
   return name === '' ? rest : { name, ...rest };
 }

@@ -1,11 +1,11 @@
-import type { TrialOutcome } from '../../core/trial.ts';
+import type { PreviewOutcome } from '../../core/preview.ts';
 import type { components } from '../schema.generated.ts';
-import { presentPhases } from './check.ts';
+import { presentTimings } from './check.ts';
 import { presentSeenAnswer } from './incident-detail.ts';
 
-/** What a trial came to, as it is shown; a null region: the service itself looked. */
-export function presentTrial(
-  { answer, phases, certificate, ...outcome }: TrialOutcome,
+/** The outcome of a preview, as it is shown; a null region: the service itself checked. */
+export function presentPreview(
+  { answer, phases, certificate, ...outcome }: PreviewOutcome,
   region: string | null,
 ): components['schemas']['Trial'] {
   return {
@@ -15,7 +15,7 @@ export function presentTrial(
     reason: outcome.reason,
     latency_ms: outcome.latencyMs,
     http_status: outcome.httpStatus,
-    phases: phases && presentPhases(phases),
+    phases: phases && presentTimings(phases),
     answer: answer && presentSeenAnswer(answer),
     certificate: certificate && {
       subject: certificate.subject,

@@ -1,24 +1,24 @@
-import type { DomainLookUp } from '../../core/domain/facts.ts';
+import type { DomainLookup } from '../../core/domain/facts.ts';
 import { readSnapshot } from './rdap-bootstrap.ts';
 import { askRdap, type RdapOutcome, type RdapTools } from './rdap.ts';
 import type { DomainStore } from './store.ts';
 import type { AskWhois } from './whois.ts';
 
-export type LookUpTools = RdapTools & { store: Pick<DomainStore, 'findRdapService'>; askWhois: AskWhois };
+export type LookupTools = RdapTools & { store: Pick<DomainStore, 'findRdapService'>; askWhois: AskWhois };
 
 /**
  * Asks the registry of a domain in its ASCII form. Whatever registries do is a value; it rejects only when our own
  * machine lacks something.
  */
-export type LookUpDomain = (name: string, deadlineAtMs: number) => Promise<DomainLookUp>;
+export type LookUpDomain = (name: string, deadlineAtMs: number) => Promise<DomainLookup>;
 
 /** How much of the time RDAP may take, so that WHOIS has its turn where RDAP hangs. */
 const RDAP_SHARE = 0.5;
 
 /**
- * Makes the look-up of D-27: RDAP where the registry has it, WHOIS where RDAP has no answer or its answer no expiry.
+ * Makes the lookup of D-27: RDAP where the registry has it, WHOIS where RDAP has no answer or its answer no expiry.
  */
-export function createLookUp(tools: LookUpTools): LookUpDomain {
+export function createDomainLookup(tools: LookupTools): LookUpDomain {
   const snapshot = readSnapshot();
   return async (name, deadlineAtMs) => {
     const tld = name.slice(name.lastIndexOf('.') + 1);
@@ -46,7 +46,7 @@ function isEnough(rdap: RdapOutcome): boolean {
  * WHOIS answers for an RDAP that failed, and adds the expiry to one that has none; what RDAP said stands wherever WHOIS
  * knows less.
  */
-function combine(rdap: DomainLookUp, whois: DomainLookUp): DomainLookUp {
+function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
   if (rdap.outcome !== 'registered') return whois.outcome === 'failed' ? rdap : whois;
   return whois.outcome === 'registered'
     ? { ...rdap, expiresAt: whois.expiresAt, registrar: rdap.registrar ?? whois.registrar }

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { agentOffsetMs, nextTickMs } from '../../../core/agent/phase.ts';
+import { agentOffsetMs, nextTickMs } from '../../../core/agent/ticks.ts';
 
 const names = fc.record({
   sourceKey: fc.string(),
@@ -39,7 +39,7 @@ test('monitors whose ids differ in the last letters only are spread evenly over 
   t.true(Math.min(...perSecond) > 60 && Math.max(...perSecond) < 140, perSecond.join(' '));
 });
 
-test('two agents of one monitor look at different moments', (t) => {
+test('two agents of one monitor check at different moments', (t) => {
   const offsets = ['agt_1', 'agt_2', 'agt_3'].map((sourceKey) =>
     agentOffsetMs({ sourceKey, monitorId: 'mon_1', intervalSeconds: 60 }),
   );

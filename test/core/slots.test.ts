@@ -1,18 +1,18 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { choosePhase, msUntilTick, phaseCount, phaseStartMs, planStart, startOffsetMs } from '../../core/phases.ts';
+import { chooseSlot, msUntilTick, countSlots, slotStartMs, planStart, startOffsetMs } from '../../core/slots.ts';
 
 const COUNTS = [
-  { intervalSeconds: 1, phases: 4 },
-  { intervalSeconds: 30, phases: 120 },
-  { intervalSeconds: 60, phases: 240 },
-  { intervalSeconds: 86_400, phases: 240 },
+  { intervalSeconds: 1, slots: 4 },
+  { intervalSeconds: 30, slots: 120 },
+  { intervalSeconds: 60, slots: 240 },
+  { intervalSeconds: 86_400, slots: 240 },
 ];
 
-for (const { intervalSeconds, phases } of COUNTS) {
-  test(`an interval of ${intervalSeconds} s has ${phases} phases, at least 250 ms apart`, (t) => {
-    t.is(phaseCount(intervalSeconds), phases);
-    const starts = Array.from({ length: phases }, (_, phase) => phaseStartMs(intervalSeconds, phase));
+for (const { intervalSeconds, slots } of COUNTS) {
+  test(`an interval of ${intervalSeconds} s has ${slots} slots, at least 250 ms apart`, (t) => {
+    t.is(countSlots(intervalSeconds), slots);
+    const starts = Array.from({ length: slots }, (_, slot) => slotStartMs(intervalSeconds, slot));
     t.true(starts.every((start, index) => index === 0 || start - (starts[index - 1] ?? 0) >= 250));
     t.true((starts.at(-1) ?? 0) < intervalSeconds * 1000);
   });
@@ -21,39 +21,39 @@ for (const { intervalSeconds, phases } of COUNTS) {
 test('the first monitors of an interval lie as far apart as can be', (t) => {
   const occupancy = new Map<number, number>();
   const chosen = Array.from({ length: 4 }, () => {
-    const phase = choosePhase(60, occupancy);
-    occupancy.set(phase, 1);
-    return phaseStartMs(60, phase) / 1000;
+    const slot = chooseSlot(60, occupancy);
+    occupancy.set(slot, 1);
+    return slotStartMs(60, slot) / 1000;
   });
   t.deepEqual(chosen, [0, 32, 16, 48]);
 });
 
-test('no phase gets its second monitor before every phase has its first', (t) => {
+test('no slot gets its second monitor before every slot has its first', (t) => {
   const occupancy = new Map<number, number>();
   for (let monitor = 0; monitor < 600; monitor += 1) {
-    const phase = choosePhase(60, occupancy);
-    occupancy.set(phase, (occupancy.get(phase) ?? 0) + 1);
+    const slot = chooseSlot(60, occupancy);
+    occupancy.set(slot, (occupancy.get(slot) ?? 0) + 1);
   }
   const counts = [...occupancy.values()];
   t.is(counts.length, 240);
   t.true(Math.max(...counts) - Math.min(...counts) <= 1);
 });
 
-test('every monitor starts inside its phase and within 5 s of its beginning', (t) => {
+test('every monitor starts inside its slot and within 5 s of its beginning', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 86_400 }),
       fc.integer({ min: 1, max: 2 ** 31 - 1 }),
       (intervalSeconds, monitorNo) => {
         const offset = startOffsetMs(intervalSeconds, monitorNo);
-        return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / phaseCount(intervalSeconds);
+        return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / countSlots(intervalSeconds);
       },
     ),
   );
   t.pass();
 });
 
-test('monitors of one phase spread evenly over it', (t) => {
+test('monitors of one slot spread evenly over it', (t) => {
   const offsets = Array.from({ length: 400 }, (_, index) => startOffsetMs(60, 5000 + index));
   const fifths = [0, 1, 2, 3, 4].map((fifth) => offsets.filter((offset) => Math.floor(offset / 50) === fifth).length);
   t.true(
@@ -89,8 +89,8 @@ test('after an outage late ticks are spread over what is left of the interval, n
 });
 
 test("a monitor's next tick is at its own moment of the interval, and a whole interval away from a tick", (t) => {
-  const tick = { intervalSeconds: 60, phase: 60, monitorNo: 3 };
-  const offsetMs = phaseStartMs(60, 60) + startOffsetMs(60, 3);
+  const tick = { intervalSeconds: 60, slot: 60, monitorNo: 3 };
+  const offsetMs = slotStartMs(60, 60) + startOffsetMs(60, 3);
   t.is(msUntilTick(tick, 60_000), offsetMs);
   t.is(msUntilTick(tick, 60_000 + offsetMs), 60_000);
   t.is(msUntilTick(tick, 60_001 + offsetMs), 59_999);

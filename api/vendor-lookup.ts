@@ -8,9 +8,9 @@ import {
 } from '../core/vendor/document.ts';
 import type { ApiDependencies } from './dependencies.ts';
 
-export type VendorLookUpOptions = {
+export type VendorLookupOptions = {
   listRecords: (urls: readonly string[]) => Promise<VendorDocumentRecord[]>;
-  enqueueLookUp: (target: string, tenantId: string) => Promise<void>;
+  enqueueLookup: (target: string, tenantId: string) => Promise<void>;
   now: () => number;
 };
 
@@ -25,7 +25,7 @@ const GOOD_FOR_NAMES_MS = 600_000;
  * than a client's patience.
  */
 const PATIENCE_MS = 8000;
-const LOOK_AGAIN_MS = 100;
+const POLL_MS = 100;
 
 const UNANSWERED: VendorReading = {
   outcome: 'failed',
@@ -37,28 +37,28 @@ const UNANSWERED: VendorReading = {
  * Makes the function that has a page read by a worker, for the API asks no stranger's server itself, and waits for what
  * comes of it.
  */
-export function createVendorLookUp({
+export function createVendorLookup({
   listRecords,
-  enqueueLookUp,
+  enqueueLookup,
   now,
-}: VendorLookUpOptions): ApiDependencies['readVendorPage'] {
+}: VendorLookupOptions): ApiDependencies['readVendorPage'] {
   return async (page, { tenantId, freshMs = GOOD_FOR_NAMES_MS }) => {
     const [documents = []] = listVendorDocuments(page, []);
-    const look = async () => pair(documents, await listRecords(documents.map(({ url }) => url)));
+    const readKnown = async () => pair(documents, await listRecords(documents.map(({ url }) => url)));
     const startedAtMs = now();
-    const known = await look();
+    const known = await readKnown();
     if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < freshMs))
       return readingOf(known, startedAtMs);
     try {
-      await enqueueLookUp(page.isInCatalogue ? page.vendorId : page.pageUrl, tenantId);
+      await enqueueLookup(page.isInCatalogue ? page.vendorId : page.pageUrl, tenantId);
     } catch {
       return UNANSWERED;
     }
     for (;;) {
-      const asked = await look();
+      const asked = await readKnown();
       if (asked?.every((one) => isAnswer(one, startedAtMs))) return readingOf(asked, now());
       if (Math.abs(now() - startedAtMs) >= PATIENCE_MS) return UNANSWERED;
-      await pause(LOOK_AGAIN_MS);
+      await pause(POLL_MS);
     }
   };
 }
