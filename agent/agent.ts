@@ -62,8 +62,8 @@ export class Agent {
   readonly #standing;
   readonly #refused = Promise.withResolvers<void>();
   /**
-   * What this agent saw last of each monitor that it has now: another up is no news, another failure of the same kind
-   * not the first.
+   * What this agent saw last of each monitor that it has now: another up changes nothing, another failure of the same
+   * kind not the first.
    */
   readonly #newest = new Map<string, { assignment: Assignment; verdict: Vote }>();
   #monitors = 0;
@@ -94,7 +94,7 @@ export class Agent {
       maxResults: settings.bufferResults,
       maxAgeMs: settings.bufferHours * HOUR_MS,
       send: client.ingest,
-      onEvent: (event) => this.#hear(event),
+      onEvent: (event) => this.#handleEvent(event),
     });
     this.#checkIn = createCheckIn({
       ...moments,
@@ -172,7 +172,7 @@ export class Agent {
         return await this.#takeOver({ answer: outcome.answer, etag: outcome.etag }, outcome.serverTimeMs);
       case 'unchanged':
         this.#welcome(this.#parts.saved?.answer.agentId, outcome.serverTimeMs);
-        await this.#parts.workFile.confirm().catch((error: unknown) => this.#tellOfWorkFile(error));
+        await this.#parts.workFile.confirm().catch((error: unknown) => this.#logWorkFileError(error));
         return true;
       case 'unauthorized':
         await this.#refuse();
@@ -197,7 +197,7 @@ export class Agent {
     if (refused > 0) log.warn({ monitors: refused }, 'key.refused');
     log.debug({ monitors: this.#monitors }, 'work.taken');
     this.#welcome(work.answer.agentId, serverTimeMs);
-    await workFile.save(work).catch((error: unknown) => this.#tellOfWorkFile(error));
+    await workFile.save(work).catch((error: unknown) => this.#logWorkFileError(error));
     return true;
   }
 
@@ -226,17 +226,17 @@ export class Agent {
     this.#outbox.hold(true);
     this.#clock.assign([]);
     this.#monitors = 0;
-    await this.#parts.workFile.remove().catch((error: unknown) => this.#tellOfWorkFile(error));
+    await this.#parts.workFile.remove().catch((error: unknown) => this.#logWorkFileError(error));
     if (!this.#standing.refused()) this.#refused.resolve();
   }
 
-  #hear(event: OutboxEvent): void {
+  #handleEvent(event: OutboxEvent): void {
     const { log } = this.#parts;
     switch (event.kind) {
       case 'accepted':
         if (this.#reachability.succeeded('ingest')) this.#checkIn.retryNow();
         this.#tally.sent(event.answer.accepted);
-        this.#tellOfDeclined(event.answer);
+        this.#logDeclined(event.answer);
         return;
       case 'failed':
         this.#reachability.failed('ingest', event.reason);
@@ -263,7 +263,7 @@ export class Agent {
   }
 
   /** Results of monitors that were just taken away are nothing to worry about; those of another time are. */
-  #tellOfDeclined({ dropped = 0, droppedBecause }: IngestAnswer): void {
+  #logDeclined({ dropped = 0, droppedBecause }: IngestAnswer): void {
     if (dropped === 0) return;
     this.#tally.declined(dropped);
     const { future = 0, tooOld = 0, notAssigned = 0, tooMany = 0 } = droppedBecause ?? {};
@@ -285,12 +285,12 @@ export class Agent {
     log.info({ monitors: this.#monitors, ...summary, buffered: this.#outbox.waiting }, 'agent.summary');
   }
 
-  #tellOfWorkFile(error: unknown): void {
+  #logWorkFileError(error: unknown): void {
     this.#parts.log.warn({ err: error }, 'work.not_saved');
   }
 }
 
-/** A result as it may be logged: what a target sent has no place there. */
+/** A result as it may be logged: what a target sent does not belong there. */
 function withoutAnswer(line: string): string {
   return JSON.stringify(JSON.parse(line, (key, value) => (key === 'answer' ? undefined : value)));
 }

@@ -16,13 +16,13 @@ export type CheckOptions = {
   /** Null = bad results are never doubted. */
   selfCheck: SelfCheck | null;
   now: () => number;
-  /** Told of a probe that crashed: our bug, and no vote. */
+  /** Called when a probe crashed: our bug, and no vote. */
   onCrash: (assignment: Assignment, error: unknown) => void;
 };
 
 /**
  * Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20),
- * nor is what this place's own outage explains (D-48) or its own stand-still.
+ * nor is what this agent's own outage explains (D-48) or its own stand-still.
  */
 export function createCheck({
   probe,

@@ -17,7 +17,7 @@ type Segment = { path: string; file: FileHandle | null; lines: number; waiting: 
 export type JournalOptions = {
   folder: string;
   now: () => number;
-  /** Told when the disk begins to fail, null when it works again; meanwhile results are in memory only. */
+  /** Called when the disk begins to fail, null when it works again; meanwhile results are in memory only. */
   onDisk: (error: unknown) => void;
 };
 
@@ -78,7 +78,7 @@ export class Journal {
   }
 
   /**
-   * Appends what still waits and stands in no segment yet. A disk that fails is told of and tried again with the next
+   * Appends what still waits and stands in no segment yet. A disk that fails is reported and tried again with the next
    * call.
    */
   append(entries: readonly Entry[]): Promise<void> {
@@ -95,13 +95,13 @@ export class Journal {
           segment.waiting += 1;
         }
         await this.#syncWhereDue(segment);
-        this.#tell(null);
+        this.#reportDisk(null);
         await this.#removeWhereEmpty(segment);
       } catch (error) {
         // What it left may end in half a line: nothing is appended after that.
         const broken = this.#current;
         await this.#closeCurrent();
-        this.#tell(error);
+        this.#reportDisk(error);
         if (broken !== null) await this.#removeWhereEmpty(broken);
       }
     });
@@ -125,7 +125,7 @@ export class Journal {
   /** Forces to the disk what waits and lets go of it. */
   close(): Promise<void> {
     return this.#enqueue(async () => {
-      await this.#current?.file?.datasync().catch((error: unknown) => this.#tell(error));
+      await this.#current?.file?.datasync().catch((error: unknown) => this.#reportDisk(error));
       await this.#closeCurrent();
     });
   }
@@ -160,17 +160,17 @@ export class Journal {
   async #removeWhereEmpty(segment: Segment): Promise<void> {
     if (segment.waiting > 0) return;
     if (segment === this.#current) await this.#closeCurrent();
-    await rm(segment.path, { force: true }).catch((error: unknown) => this.#tell(error));
+    await rm(segment.path, { force: true }).catch((error: unknown) => this.#reportDisk(error));
   }
 
   async #closeCurrent(): Promise<void> {
     const file = this.#current?.file;
     this.#current = null;
-    await file?.close().catch((error: unknown) => this.#tell(error));
+    await file?.close().catch((error: unknown) => this.#reportDisk(error));
   }
 
   /** Once when it begins and once when it is over. */
-  #tell(error: unknown): void {
+  #reportDisk(error: unknown): void {
     const isFailing = error !== null;
     if (isFailing !== this.#isFailing) this.#options.onDisk(error);
     this.#isFailing = isFailing;

@@ -18,16 +18,16 @@ export async function openMachineProbe({
   onEchoNotice: (notice: EchoNotice) => void;
 }): Promise<MachineProbe> {
   const notices: EchoNotice[] = [];
-  const bothTold = Promise.withResolvers<void>();
+  const bothReceived = Promise.withResolvers<void>();
   const { probe, close } = openAgentProbe({
     allowPrivateNetwork,
     onEchoNotice(notice) {
       onEchoNotice(notice);
       notices.push(notice);
-      if (notices.length === FAMILIES) bothTold.resolve();
+      if (notices.length === FAMILIES) bothReceived.resolve();
     },
   });
-  await bothTold.promise;
+  await bothReceived.promise;
   const hasEcho = notices.some(({ means }) => means !== null);
   return {
     probe,

@@ -29,8 +29,8 @@ export type OutboxEvent =
   | { kind: 'recheck'; monitorId: string; atMs: number };
 
 /**
- * News leaves so soon after it came, and no closer after the batch before, within the requests that an agent may make;
- * what is none waits so long for company.
+ * A change leaves so soon after it came, and no closer after the batch before, within the requests that an agent may
+ * make; what is none waits so long for company.
  */
 const URGENT_DELAY_MS = 30;
 const URGENT_GAP_MS = 300;
@@ -84,7 +84,7 @@ export class Outbox {
     return this.#entries.length;
   }
 
-  /** Takes in a result. One that may be news leaves at once. */
+  /** Takes in a result. One that may be a change leaves at once. */
   add(result: AgentResult, { isUrgent }: { isUrgent: boolean }): void {
     const nowMs = this.#options.now();
     this.#entries.push({

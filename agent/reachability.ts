@@ -4,7 +4,7 @@ export type Request = 'pull' | 'ingest';
 export type ReachabilityOptions = {
   now: () => number;
   onAway: (reason: string) => void;
-  /** Told with how long it was away, in milliseconds. */
+  /** Called with how long it was away, in milliseconds. */
   onBack: (awayMs: number) => void;
 };
 
@@ -17,7 +17,7 @@ export type Reachability = {
   failed: (request: Request, reason: string) => void;
 };
 
-/** Makes the watch over one service; its changes are told once. */
+/** Makes the watch over one service; its changes are reported once. */
 export function createReachability({ now, onAway, onBack }: ReachabilityOptions): Reachability {
   const failing = new Set<Request>();
   let sinceMs = 0;

@@ -22,7 +22,7 @@ export type Measurement = {
 
 const MS_PER_DAY = 86_400_000;
 
-/** A measurement as the service takes it in. A no vote is told as such, with its reason. */
+/** A measurement as the service takes it in. A no vote is reported as such, with its reason. */
 export function resultOf({ monitorId, startedAtMs, observation, judgement, answer }: Measurement): AgentResult {
   const { verdict, cause, reason } = judgement;
   const latencyMs = observation?.latencyMs ?? null;

@@ -8,7 +8,7 @@ export type Welcome = {
   serverTimeMs: number | null;
 };
 
-/** How the agent stands with the service, told as it changes. */
+/** How the agent stands with the service, reported as it changes. */
 export type Standing = {
   welcomed: (welcome: Welcome) => void;
   /** False where the service has never known this agent. */

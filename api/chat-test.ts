@@ -8,7 +8,7 @@ import { openSlackWebhook } from '../models/slack-connections.ts';
 import { runOn } from '../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../notifications/chat-attempt.ts';
 import { testResultOf, type TestResult } from '../notifications/webhook/test-delivery.ts';
-import { enqueueTellings, type TellingDependencies } from './loss-tellings.ts';
+import { enqueueFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
 
 type Send = (connection: string, message: ChatMessage) => Promise<ChatAttempt>;
 
@@ -22,11 +22,11 @@ export type ChatTestDependencies = {
   sendSlack: Send;
   now: () => number;
   newId: (prefix: IdPrefix) => string;
-} & TellingDependencies;
+} & FirstAttemptDependencies;
 
 /**
  * Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat
- * that turns out to be lost is marked and told of, as by an alert.
+ * that turns out to be lost is marked and reported, as by an alert.
  */
 export function createChatTest(dependencies: ChatTestDependencies): (channel: Channel) => Promise<TestResult | null> {
   const { database, publicUrl, newId, now } = dependencies;
@@ -42,7 +42,7 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
     if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
     if (channelProblem !== null) {
       const lost = { channelId: channel.id, connection: movedTo ?? connection, problem: channelProblem };
-      await enqueueTellings(
+      await enqueueFirstAttempts(
         dependencies,
         (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? [],
       );

@@ -56,7 +56,7 @@ function sendFile(
   const name = coding === 'br' || coding === 'gzip' ? coding : '';
   response.set({
     'Content-Type': type,
-    // Its forms are told apart by caches, and by who asks whether it has changed.
+    // Its forms are distinguished by caches, and by who asks whether it has changed.
     ETag: `"${etag}${name === '' ? '' : `-${name}`}"`,
     Vary: 'Accept-Encoding',
     'Cache-Control': isForever ? 'public, max-age=31536000, immutable' : 'no-cache',

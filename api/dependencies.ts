@@ -26,8 +26,8 @@ export type ApiDependencies = {
   database: Database;
   rateLimitStore: RateLimitStore;
   /**
-   * Told of each committed change of schedules. It may fail or take its time: no request waits for it, the reconcile
-   * chore mends it.
+   * Called with each committed change of schedules. It may fail or take its time: no request waits for it, the
+   * reconcile chore mends it.
    */
   onScheduleChange: (change: ScheduleChange) => Promise<void>;
   /** Tries a webhook (D-52). */
@@ -44,7 +44,7 @@ export type ApiDependencies = {
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /**
    * What a vendor's page says, read for the request that waits for it unless that was done within `freshMs` (ten
-   * minutes unless told); within seconds, and without ever rejecting for the page's sake. What is stored of it counts
+   * minutes by default); within seconds, and without ever rejecting for the page's sake. What is stored of it counts
    * for the tenant.
    */
   readVendorPage: (page: VendorPage, reader: { tenantId: string; freshMs?: number }) => Promise<VendorReading>;

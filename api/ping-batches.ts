@@ -11,7 +11,7 @@ const GATHER_MS = 10;
 /** Pings of one transaction. */
 const MOST_A_BATCH = 500;
 
-/** Pings in memory while PostgreSQL is slow; beyond it callers are told to come back. */
+/** Pings in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
 const MOST_WAITING = 5000;
 
 type Waiting = { ping: TokenPing; resolve: (outcome: PingOutcome) => void; reject: (error: unknown) => void };
@@ -44,7 +44,7 @@ export function createPingBatches(
   };
 }
 
-/** Never rejects: each ping hears of its fate itself. */
+/** Never rejects: each ping gets its own outcome. */
 async function takeOne(
   batch: readonly Waiting[],
   take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,

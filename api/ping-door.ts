@@ -5,7 +5,7 @@ import { holdDoorOpen, recordLostPings } from '../models/ping-door.ts';
 import type { UnstoredPings } from './unstored-pings.ts';
 
 /**
- * How often this process says that pings can come in, in milliseconds: part of how soon a missed one is told, where
+ * How often this process says that pings can come in, in milliseconds: part of how soon a missed one is reported, where
  * there is any heartbeat.
  */
 const HOLD_EVERY_MS = { awaited: 500, idle: 2000 } as const;

@@ -24,7 +24,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * Answers with a page that no cache keeps and whose address no other site is told: links like those that lead here
+ * Answers with a page that no cache keeps and whose address no other site learns: links like those that lead here
  * carry codes.
  */
 export function sendPlainPage(response: Response, page: PlainPage): void {

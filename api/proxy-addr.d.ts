@@ -2,7 +2,7 @@
 declare module 'proxy-addr' {
   import type { IncomingMessage } from 'node:http';
 
-  /** Told an address and how many hops it is away from us. */
+  /** Given an address and how many hops it is away from us. */
   type Trust = (address: string, hop: number) => boolean;
 
   const proxyAddr: {

@@ -3,15 +3,15 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { findSessionHolder } from '../models/sessions.ts';
-import { recordSignInPlaces } from '../models/sign-in-places.ts';
+import { recordSignInClients } from '../models/sign-in-clients.ts';
 import type { User } from '../models/user-row.ts';
 import { ApiError } from './api-error.ts';
 import { recordBoardAction } from './queue-board-actions.ts';
 import { addressOf } from './request-context.ts';
+import { clientOfNetwork } from './session/clients.ts';
 import { secretCookie, sessionCookie, type SecretCookie } from './session/cookie.ts';
 import { isOwnOrigin } from './session/csrf.ts';
 import { networkOf } from './session/network.ts';
-import { placeOfNetwork } from './session/places.ts';
 import type { Throttle } from './session/throttle.ts';
 
 export type QueueBoardLoginOptions = {
@@ -121,8 +121,8 @@ function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptio
       const attempt = await throttle.begin(ACCOUNT, { request, response });
       if (!timingSafeEqual(digest(given), expected)) return false;
       await attempt.succeed();
-      const places = [placeOfNetwork(networkOf(addressOf(response) ?? ''))];
-      await recordSignInPlaces(database, { account: ACCOUNT, userId: null }, { places, nowMs: now() });
+      const clients = [clientOfNetwork(networkOf(addressOf(response) ?? ''))];
+      await recordSignInClients(database, { account: ACCOUNT, userId: null }, { clients, nowMs: now() });
       cookie.give(response, marksOf(period())[0] ?? '');
       return true;
     },

@@ -57,9 +57,9 @@ export type ServeOptions = {
 };
 
 /**
- * The API while it listens. `port` is the real one where 0 was asked for. Told to stop it says so at `/readyz` at once,
- * serves on for `graceMs`, so that load balancers see it and send nobody here any more, and then lets requests under
- * way end.
+ * The API while it listens. `port` is the real one where 0 was asked for. When stopped, it says so at `/readyz` at
+ * once, serves on for `graceMs`, so that load balancers see it and send nobody here any more, and then lets requests
+ * under way end.
  */
 export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 

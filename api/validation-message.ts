@@ -15,7 +15,7 @@ export type Complained = {
 };
 
 /** What is wrong with a value, and where it stands. */
-type Place = { field: string; schema: Schema | undefined; value: unknown };
+type FieldPosition = { field: string; schema: Schema | undefined; value: unknown };
 
 /** How many sentences one answer has at most: a long list helps nobody. */
 const MOST_SENTENCES = 8;
@@ -27,7 +27,7 @@ const MOST_COMPLAINTS = 200;
  * Values below these names may be secrets, also where somebody takes a flag of such a name for the secret: messages
  * tell their kind or length, never the value itself.
  */
-const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;
+const SECRET_FIELD = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;
 
 /**
  * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller:
@@ -40,9 +40,9 @@ export function describeComplaints(complaints: readonly Complaint[], root: Compl
     .slice(0, MOST_COMPLAINTS)
     .filter(({ keyword }) => keyword !== 'if')
     .toSorted((a, b) => rank(a) - rank(b))) {
-    const place = locate(complaint.path, root);
-    const sentence = describe(complaint, place, root);
-    if (!sentences.has(place.field)) sentences.set(place.field, sentence);
+    const position = locate(complaint.path, root);
+    const sentence = describe(complaint, position, root);
+    if (!sentences.has(position.field)) sentences.set(position.field, sentence);
   }
   return [...sentences.values()].slice(0, MOST_SENTENCES);
 }
@@ -54,7 +54,7 @@ function rank({ keyword }: Complaint): number {
 
 function describe(
   { keyword, message }: Complaint,
-  { field, schema, value }: Place,
+  { field, schema, value }: FieldPosition,
   { description, readOnly }: Complained,
 ): string {
   const name = field === '' ? 'the body' : field;
@@ -80,18 +80,18 @@ function describe(
 }
 
 /** Follows a JSON pointer through value and schema at once. */
-function locate(pointer: string, { description, schema, value }: Complained): Place {
-  const place: Place = { field: '', schema, value };
+function locate(pointer: string, { description, schema, value }: Complained): FieldPosition {
+  const position: FieldPosition = { field: '', schema, value };
   for (const step of pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))) {
-    const isItem = Array.isArray(place.value);
-    place.field += isItem ? `[${step}]` : `${place.field === '' ? '' : '.'}${step || '""'}`;
-    place.schema = resolveSchema(description, isItem ? place.schema?.items : propertyOf(place.schema, step));
-    place.value = childOf(place.value, step);
+    const isItem = Array.isArray(position.value);
+    position.field += isItem ? `[${step}]` : `${position.field === '' ? '' : '.'}${step || '""'}`;
+    position.schema = resolveSchema(description, isItem ? position.schema?.items : propertyOf(position.schema, step));
+    position.value = childOf(position.value, step);
   }
-  return place;
+  return position;
 }
 
 function childOf(value: unknown, key: string): unknown {
@@ -141,11 +141,11 @@ function show(field: string, value: unknown, keyword = ''): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean')
-    return SECRET_PLACE.test(field) ? `a ${typeof value}` : String(value);
+    return SECRET_FIELD.test(field) ? `a ${typeof value}` : String(value);
   if (Array.isArray(value)) return keyword === 'maxItems' ? `${value.length} items` : 'a list';
   if (typeof value !== 'string') return 'an object';
   if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;
-  return SECRET_PLACE.test(field)
+  return SECRET_FIELD.test(field)
     ? 'another text'
     : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }

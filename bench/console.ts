@@ -196,7 +196,7 @@ async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
 }
 
 /**
- * Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many
+ * Monitors go down and come back, some of them ten times a second, until it is stopped; gives back how many
  * changes that were.
  */
 function keepChanging({ database }: Installation): { stop: () => Promise<number> } {

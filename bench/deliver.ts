@@ -37,7 +37,7 @@ async function deliverOn({ isQuick, report, withStand }: BenchContext, backend: 
     });
     const monitors = Array.from({ length: MONITORS }, (_, index) => index);
     // The first thousand warms up what the others are measured on.
-    await outbox.tell(channelIds, monitors);
+    await outbox.insert(channelIds, monitors);
     await untilSent();
 
     const deliveries = (isQuick ? 5 : 20) * CHANNELS * MONITORS;
@@ -45,7 +45,7 @@ async function deliverOn({ isQuick, report, withStand }: BenchContext, backend: 
     const before = await Promise.all(roots.map(cpuSecondsOf));
     const warm = await sink.read();
     const startedAt = performance.now();
-    for (let sent = 0; sent < deliveries; sent += CHANNELS * MONITORS) await outbox.tell(channelIds, monitors);
+    for (let sent = 0; sent < deliveries; sent += CHANNELS * MONITORS) await outbox.insert(channelIds, monitors);
     await untilSent();
     const seconds = (performance.now() - startedAt) / 1000;
     const after = await Promise.all(roots.map(cpuSecondsOf));

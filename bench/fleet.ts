@@ -98,7 +98,7 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
     await askFor(run, size.warmUpSeconds);
 
     const normal = await loadFor(run, { name: 'normal', seconds: size.normalSeconds, withCustomers: true });
-    tellMemory(run, normal.samples, isQuick);
+    reportMemory(run, normal.samples, isQuick);
     const before = normal.samples.at(-1);
     await addMonitors(installation, { ...wave, first: monitors + 1 });
     const overload = await loadFor(run, { name: 'overload', seconds: size.overloadSeconds, withCustomers: true });
@@ -160,7 +160,7 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
       );
     const wrong = changed.filter(({ is_overload: isOverload }) => !isOverload);
     report.bound({
-      name: 'changes of state that are not told as our overload, where every target answers all the time',
+      name: 'changes of state that are not reported as our overload, where every target answers all the time',
       value: wrong.reduce((sum, { count }) => sum + count, 0),
       unit: '',
       atMost: 0,
@@ -248,7 +248,7 @@ async function loadFor(
       .map((pair) => readable(histogramPercentile('spotcheck_check_lateness_seconds', 0.5, pair) * 1000))
       .join(' ')}`,
   );
-  if (answers !== null) tellAnswers(report, { name, seconds, answers });
+  if (answers !== null) reportAnswers(report, { name, seconds, answers });
   return { samples, window: { fromMs, toMs: fromMs + seconds * 1000 }, latenessMs: p99 };
 }
 
@@ -256,7 +256,7 @@ function askFor({ api }: Run, seconds: number): Promise<ApiFigures> {
   return api.ask<ApiFigures>({ seconds });
 }
 
-function tellAnswers(
+function reportAnswers(
   report: Report,
   { name, seconds, answers }: { name: string; seconds: number; answers: ApiFigures },
 ): void {
@@ -288,7 +288,7 @@ function between(samples: readonly Sample[]): [Sample['check'], Sample['check']]
 }
 
 /** Memory of each process over the normal load: its last third against its middle third, and its slope. */
-function tellMemory({ report, processes }: Run, samples: readonly Sample[], isQuick: boolean): void {
+function reportMemory({ report, processes }: Run, samples: readonly Sample[], isQuick: boolean): void {
   const third = Math.floor(samples.length / 3);
   const minutes = ((samples.at(-1)?.atMs ?? 0) - (samples[0]?.atMs ?? 0)) / 60_000;
   const kinds = [

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { readable } from './report.ts';
-import { openOutbox, type Told } from './stand/deliveries.ts';
+import { openOutbox, type Inserted } from './stand/deliveries.ts';
 import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
 import { startProgram } from './stand/program.ts';
 import { startSink } from './stand/sink.ts';
@@ -10,15 +10,15 @@ import { startSink } from './stand/sink.ts';
 const CHANNELS = 50;
 const MONITORS = 20;
 
-/** Each so often one monitor is told to all channels, in milliseconds: 200 deliveries a second. */
+/** Each so often one monitor is sent to all channels, in milliseconds: 200 deliveries a second. */
 const EVERY_MS = 250;
 
 /** What a receiver that hangs may add to the way of the others' deliveries at the 99th percentile, in milliseconds. */
 const ADDED_MS = 100;
 
 /**
- * Fifty channels hear of every event, and one of their receivers takes 8 s for each answer: how much longer the way to
- * the others gets.
+ * Fifty channels are notified of every event, and one of their receivers takes 8 s for each answer: how much longer the
+ * way to the others gets.
  */
 export async function isolation(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await isolationOn(context, backend);
@@ -57,18 +57,18 @@ async function isolationOn({ isQuick, report, withStand }: BenchContext, backend
 
     /**
      * The 99th percentile of the way to the receivers that are well, in milliseconds; those that have not come by then
-     * are told apart.
+     * are distinguished.
      */
     async function measure(channelIds: readonly string[]): Promise<number> {
-      const told: Told[] = [];
+      const inserted: Inserted[] = [];
       const until = performance.now() + (isQuick ? 5000 : 15_000);
       for (let count = 0; performance.now() < until; count += 1) {
-        told.push(...(await outbox.tell(channelIds, [count % MONITORS])));
+        inserted.push(...(await outbox.insert(channelIds, [count % MONITORS])));
         await delay(EVERY_MS);
       }
       await delay(2000);
       const arrivals = new Map((await sink.read()).arrivals.map(({ id, atMs }) => [id, atMs]));
-      const ways = told
+      const ways = inserted
         .filter(({ channelId }) => well.includes(channelId))
         .map(({ id, atMs }) => (arrivals.get(id) ?? Number.NaN) - atMs);
       if (ways.some(Number.isNaN))

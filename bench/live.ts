@@ -32,10 +32,10 @@ const CHANGES_EVERY = 2;
 /** What the issue asks for, in milliseconds. */
 const MOST_MS = 1000;
 
-/** When each stream was told of each change: `<monitor> <status>`, and `reset`. */
-type Heard = { at: Map<string, number>[]; bytes: number };
+/** When each stream was notified of each change: `<monitor> <status>`, and `reset`. */
+type StreamLog = { at: Map<string, number>[]; bytes: number };
 
-/** How soon streams tell of changes that evaluators decide under load, and what 5,000 changes at once come to. */
+/** How soon streams send changes that evaluators decide under load, and what 5,000 changes at once come to. */
 export async function live({ isQuick, report, withStand }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
     await withStand(async (stand) => {
@@ -48,22 +48,22 @@ export async function live({ isQuick, report, withStand }: BenchContext): Promis
       });
       const tokens = await addTokens(installation);
       const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(stand, installation.env)));
-      const heard: Heard = { at: [], bytes: 0 };
+      const received: StreamLog = { at: [], bytes: 0 };
       for (let number = 0; number < STREAMS; number += 1) {
         openStream(
           stand,
           { url: webs[number % WEBS]?.url ?? '', token: tokens[Math.floor(number / WEBS) % TOKENS] ?? '' },
-          heard,
+          received,
         );
       }
-      await until(() => heard.at.length === STREAMS && heard.at.every((told) => told.has('ready')));
+      await until(() => received.at.length === STREAMS && received.at.every((events) => events.has('ready')));
       const cpuBefore = await cpuSecondsOf(webs.map(({ program }) => program.pid));
-      const { tookMs, seconds, missed } = await changeUnderLoad(installation, heard, isQuick ? 40 : 200);
+      const { tookMs, seconds, missed } = await changeUnderLoad(installation, received, isQuick ? 40 : 200);
       const cpu = (await cpuSecondsOf(webs.map(({ program }) => program.pid))) - cpuBefore;
       report.figure(
         `queues in ${backend}: ${STREAMS} streams at ${WEBS} processes, ` +
           `${readable(BATCH * (1000 / BATCH_EVERY_MS))} results/s: ${readable(percentile(tookMs, 0.5))} ms from a ` +
-          `change being decided to a stream telling of it (p99 ${readable(percentile(tookMs, 0.99))}, most ` +
+          `change being decided to a stream sending it (p99 ${readable(percentile(tookMs, 0.99))}, most ` +
           `${readable(Math.max(...tookMs))}), ${missed} missed, ${readable((cpu / seconds) * 100)} % of a core`,
       );
       report.bound({
@@ -72,7 +72,7 @@ export async function live({ isQuick, report, withStand }: BenchContext): Promis
         unit: ' ms',
         atMost: MOST_MS,
       });
-      await changeAll(installation, heard, report.figure);
+      await changeAll(installation, received, report.figure);
     });
   }
 }
@@ -88,9 +88,9 @@ async function addTokens({ database, tenantId }: Installation): Promise<string[]
   return tokens;
 }
 
-function openStream(stand: Stand, { url, token }: { url: string; token: string }, heard: Heard): void {
-  const told = new Map<string, number>();
-  heard.at.push(told);
+function openStream(stand: Stand, { url, token }: { url: string; token: string }, received: StreamLog): void {
+  const events = new Map<string, number>();
+  received.at.push(events);
   const asking = request(
     `${url}/v1/live`,
     { headers: { Authorization: `Bearer ${token}` }, agent: false },
@@ -99,14 +99,14 @@ function openStream(stand: Stand, { url, token }: { url: string; token: string }
       response.setEncoding('utf8');
       response.on('data', (text: string) => {
         const nowMs = performance.now();
-        heard.bytes += text.length;
+        received.bytes += text.length;
         const blocks = (rest + text).split('\n\n');
         rest = blocks.pop() ?? '';
         for (const block of blocks) {
           const [event = '', , data = ''] = block.split('\n').map((line) => line.slice(line.indexOf(':') + 2));
           const { id = '', status = '' } =
             event === 'monitor' ? (JSON.parse(data) as { id: string; status: string }) : {};
-          told.set(event === 'monitor' ? `${id} ${status}` : event, nowMs);
+          events.set(event === 'monitor' ? `${id} ${status}` : event, nowMs);
         }
       });
     },
@@ -119,7 +119,7 @@ function openStream(stand: Stand, { url, token }: { url: string; token: string }
 /** Steady results all the time, and now and then a monitor among them that goes down and comes back. */
 async function changeUnderLoad(
   { database }: Installation,
-  heard: Heard,
+  received: StreamLog,
   batches: number,
 ): Promise<{ tookMs: number[]; seconds: number; missed: number }> {
   const decide = createEvaluator({
@@ -140,7 +140,7 @@ async function changeUnderLoad(
     // Every monitor comes by in each round of ten batches; the first of some of them is down in every other round.
     const isDown = Math.floor((batch * BATCH) / MONITORS) % 2 === 0;
     const turning = batch % CHANGES_EVERY === 0 ? sources[first] : undefined;
-    for (const told of heard.at) told.clear();
+    for (const events of received.at) events.clear();
     await decide(
       sources
         .slice(first, first + BATCH)
@@ -155,9 +155,9 @@ async function changeUnderLoad(
     await delay(Math.max(BATCH_EVERY_MS / 2, startedAt + (batch + 1) * BATCH_EVERY_MS - performance.now()));
     if (turning === undefined) continue;
     const key = `${turning.id} ${isDown ? 'down' : 'up'}`;
-    await until(() => heard.at.every((told) => told.has(key)), MOST_MS * 2);
-    for (const told of heard.at) {
-      const at = told.get(key);
+    await until(() => received.at.every((events) => events.has(key)), MOST_MS * 2);
+    for (const events of received.at) {
+      const at = events.get(key);
       if (at === undefined) missed += 1;
       else tookMs.push(at - decidedAt);
     }
@@ -165,22 +165,26 @@ async function changeUnderLoad(
   return { tookMs, seconds: (performance.now() - startedAt) / 1000, missed };
 }
 
-/** All monitors at once: too many to be told one by one. */
-async function changeAll({ database }: Installation, heard: Heard, figure: (text: string) => void): Promise<void> {
-  for (const told of heard.at) told.clear();
-  heard.bytes = 0;
+/** All monitors at once: too many to be reported one by one. */
+async function changeAll(
+  { database }: Installation,
+  received: StreamLog,
+  figure: (text: string) => void,
+): Promise<void> {
+  for (const events of received.at) events.clear();
+  received.bytes = 0;
   const startedAt = performance.now();
   await runWith(database)(`UPDATE monitors SET name = name || ' all' WHERE id BETWEEN $1 AND $2`, [
     monitorId(1),
     monitorId(MONITORS),
   ]);
   const changedAt = performance.now();
-  await until(() => heard.at.every((told) => told.has('reset')), 10_000);
-  const tookMs = heard.at.map((told) => (told.get('reset') ?? Number.NaN) - changedAt);
+  await until(() => received.at.every((events) => events.has('reset')), 10_000);
+  const tookMs = received.at.map((events) => (events.get('reset') ?? Number.NaN) - changedAt);
   figure(
     `${readable(MONITORS)} monitors changed in one statement of ${readable(changedAt - startedAt)} ms: each ` +
       `stream was told to load anew, the last one ${readable(Math.max(...tookMs))} ms later; ` +
-      `${readable(heard.bytes / STREAMS)} bytes a stream`,
+      `${readable(received.bytes / STREAMS)} bytes a stream`,
   );
 }
 

@@ -98,7 +98,7 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
     const startedAt = performance.now();
     const { isMade } = await makeReport(
       { database, newId: createIdSource(), publicUrl: 'http://localhost:3000' },
-      { tenantId: 'ten_reported', window, nowMs: Date.now(), isTold: false },
+      { tenantId: 'ten_reported', window, nowMs: Date.now(), isNotified: false },
     );
     if (!isMade) throw new Error('No report was made');
     report.bound({

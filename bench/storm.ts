@@ -18,8 +18,8 @@ const WELL = 6;
 const STORM_MS = 2000;
 
 /**
- * Everything that an account watches fails within five seconds, seven channels hear of it, and one of them hangs: how
- * long the others wait.
+ * Everything that an account watches fails within five seconds, seven channels are notified of it, and one of them
+ * hangs: how long the others wait.
  */
 export async function storm(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await stormOn(context, backend);

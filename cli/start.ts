@@ -38,7 +38,7 @@ export type RunningService = { url: string; firstStart: FirstStart | null; stop:
 
 /**
  * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last
- * the API, so that whoever gets an answer finds it ready. `say` hears of the progress. Throws a `Refusal` with a line
+ * the API, so that whoever gets an answer finds it ready. `say` receives the progress. Throws a `Refusal` with a line
  * for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {

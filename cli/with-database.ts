@@ -5,7 +5,7 @@ import { authorOf, OPERATOR } from '../models/audit-log.ts';
 import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
-import { findDatabase } from './database-place.ts';
+import { findDatabase } from './find-database.ts';
 
 /**
  * What a command works with. `recordedAs` gives the database for one change, which is recorded under that name as the

@@ -31,7 +31,7 @@ type Variable<T> = {
 };
 
 const VARIABLES = {
-  // A user and password in it are refused, and shall not be told.
+  // A user and password in it are refused, and must not be shown.
   SPOTCHECK_URL: {
     expected: 'an http:// or https:// URL without query',
     parse: urlOf('http:', 'https:'),

@@ -6,7 +6,7 @@ import { Page } from './parts/page.tsx';
 import { OPEN_PAGES, PAGES, type Page as PageLoader } from './routes.ts';
 import { Layout } from './shell/layout.tsx';
 import { PageOutlet } from './shell/page-outlet.tsx';
-import { navigate, place } from './shell/router.ts';
+import { navigate, route } from './shell/router.ts';
 import { applyTheme } from './shell/theme.ts';
 
 /**
@@ -16,7 +16,7 @@ import { applyTheme } from './shell/theme.ts';
 export function App() {
   const { value } = session;
   if (value === 'unknown') return null;
-  const { page } = place.value;
+  const { page } = route.value;
   const open = page === null ? undefined : OPEN_PAGES[page];
   if (value === null || page === 'invitation') return <PageOutlet page={open ?? signInPage()} />;
   return <SignedIn userId={value.user.id} chosenTheme={value.user.theme} />;
@@ -25,7 +25,7 @@ export function App() {
 function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'system' | 'light' | 'dark' }) {
   useEffect(() => startLive(), [userId]);
   useEffect(() => applyTheme(chosenTheme), [userId]);
-  const { page } = place.value;
+  const { page } = route.value;
   useEffect(() => {
     if (page === 'signIn') navigate('/', { replace: true });
   }, [page]);

@@ -1,7 +1,7 @@
 import { CAUSES } from './verdict.ts';
 
 /**
- * Codes of `status_NNN` start here; below are the fixed causes by their place in the list, which therefore only ever
+ * Codes of `status_NNN` start here; below are the fixed causes by their index in the list, which therefore only ever
  * grows.
  */
 const STATUS_BASE = 1000;

@@ -6,7 +6,7 @@ import type { Verdict } from './verdict.ts';
 
 /**
  * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest
- * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a place fell
+ * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a source fell
  * away, it is now. Leaving unknown it is the newest result, for silence has no streak; now, where an older one counts
  * again because its agent is back. Never after now, and never before the state that it ends, not even where the clock
  * that dated that one is ahead of ours: transitions in their order are in the order of their moments.
@@ -21,9 +21,9 @@ export function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: nu
 }
 
 /**
- * Whether a decided monitor turned because a place fell away, and not by what the others saw: it would stay as it is if
- * everyone still said what it said last, and those that decide now had said so already when a place that is left out
- * was last heard.
+ * Whether a decided monitor turned because a source fell away, and not by what the others saw: it would stay as it is
+ * if everyone still said what it said last, and those that decide now had said so already when a source that is left
+ * out last reported.
  */
 export function isByFallingAway(monitor: DecidedMonitor, decision: Decision, nowMs: number): boolean {
   if (!isDecided(monitor.state)) return false;
@@ -31,13 +31,13 @@ export function isByFallingAway(monitor: DecidedMonitor, decision: Decision, now
   if (decide(spoken, monitor.quorum).decision !== monitor.state) return false;
   const voters = votersOf(monitor, nowMs);
   const fallen = monitor.sources.filter((source) => !voters.includes(source) && lastVoteOf(source.state) !== null);
-  const lastHeardMs = Math.max(
+  const lastReportMs = Math.max(
     0,
     ...fallen.map((source) =>
       isRecent(source, monitor, nowMs) ? (source.newestAtMs ?? 0) : nowMs - freshnessMs(monitor.intervalSeconds),
     ),
   );
-  return (quorumStart(monitor, decision, nowMs) ?? 0) <= lastHeardMs;
+  return (quorumStart(monitor, decision, nowMs) ?? 0) <= lastReportMs;
 }
 
 function votersOf(monitor: DecidedMonitor, nowMs: number): Source[] {

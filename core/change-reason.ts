@@ -1,7 +1,7 @@
 import { isByFallingAway } from './change-moment.ts';
 import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
 import type { Decision, Tally } from './quorum.ts';
-import { enumerate, standingOf, tellUnheard } from './source-standing.ts';
+import { enumerate, standingOf, describeNotCounted } from './source-standing.ts';
 import { evidenceFor, voteOf } from './source-state.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -19,8 +19,8 @@ export function explain(
     .filter((result) => decision === 'degraded' || result.verdict === 'down')
     .toSorted((a, b) => b.atMs - a.atMs)[0];
   const agreeing = decision === 'down' ? tally.down : tally.impaired;
-  const places = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} places)` : '';
-  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${places}` };
+  const seenFrom = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} locations)` : '';
+  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${seenFrom}` };
 }
 
 /** The sentence of a monitor that is unknown because these locations of ours had more checks than they could run. */
@@ -32,7 +32,8 @@ export function explainOverload(locations: readonly string[]): { cause: null; re
 }
 
 function workingReason(monitor: DecidedMonitor, nowMs: number): string {
-  if (isByFallingAway(monitor, 'up', nowMs)) return `Working as far as is known: ${tellUnheardOf(monitor, nowMs)}`;
+  if (isByFallingAway(monitor, 'up', nowMs))
+    return `Working as far as is known: ${describeSourcesNotCounted(monitor, nowMs)}`;
   return monitor.state === 'pending' ? 'Working' : 'Working again';
 }
 
@@ -55,14 +56,14 @@ function explainUnknown(
 
 function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): string {
   if (tally.sources === 0) return 'No location watches this monitor';
-  const unheard = tellUnheardOf(monitor, nowMs);
-  if (tally.votes === 0) return `No location has reported in time: ${unheard}`;
-  return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${unheard}`;
+  const notCounted = describeSourcesNotCounted(monitor, nowMs);
+  if (tally.votes === 0) return `No location has reported in time: ${notCounted}`;
+  return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${notCounted}`;
 }
 
-/** Which places do not vote, and why. */
-function tellUnheardOf(monitor: DecidedMonitor, nowMs: number): string {
-  return tellUnheard(
+/** Which sources do not vote, and why. */
+function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): string {
+  return describeNotCounted(
     monitor.sources.map((source) => ({
       name: source.name,
       standing: standingOf(source, isRecent(source, monitor, nowMs)),

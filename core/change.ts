@@ -43,7 +43,7 @@ export type SourceEvidence = {
   streak: readonly Evidence[];
 };
 
-/** The names of the places that say down at a change, or down or degraded where nobody says down; sorted. */
+/** The names of the sources that say down at a change, or down or degraded where nobody says down; sorted. */
 export function sourcesAgainst(evidence: ChangeEvidence): string[] {
   const counted = evidence.sources.filter((source) => source.fresh);
   const down = counted.filter((source) => source.vote === 'down');
@@ -51,7 +51,7 @@ export function sourcesAgainst(evidence: ChangeEvidence): string[] {
   return against.map((source) => source.name).toSorted();
 }
 
-/** The names of the places that had no fresh vote at a change, whatever the reason (D-41); sorted. */
+/** The names of the sources that had no fresh vote at a change, whatever the reason (D-41); sorted. */
 export function sourcesSilent(evidence: ChangeEvidence): string[] {
   return evidence.sources
     .filter((source) => !source.fresh || source.vote === null)

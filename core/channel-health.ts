@@ -1,15 +1,15 @@
-/** So many deliveries in a row that came to nothing, and the owner's other channels are told. */
+/** So many deliveries in a row that came to nothing, and the owner's other channels are notified. */
 export const FAILING_AFTER_DELIVERIES = 100;
 
 /**
- * So long without a success after the first that came to nothing, in milliseconds, and they are told by the next one:
- * three days.
+ * So long without a success after the first that came to nothing, in milliseconds, and they are notified by the next
+ * one: three days.
  */
 export const FAILING_AFTER_MS = 3 * 86_400_000;
 
 /**
- * Whether a channel has been failing for so many deliveries, or for so long, that its owner must hear of it elsewhere.
- * Judged when a delivery has come to nothing.
+ * Whether a channel has been failing for so many deliveries, or for so long, that its owner must be notified of it
+ * elsewhere. Judged when a delivery has come to nothing.
  */
 export function isFailing(
   { failures, failingSinceMs }: { failures: number; failingSinceMs: number },

@@ -4,7 +4,7 @@ export type ChannelType = (typeof CHANNEL_TYPES)[number];
 /** `pending` until the customer has finished connecting it; nothing is sent to it before. */
 export type ChannelStatus = 'connected' | 'pending';
 
-/** Where a tenant is told of events, without its secrets. `createdAt` is in Unix seconds. */
+/** Where a tenant is notified of events, without its secrets. `createdAt` is in Unix seconds. */
 export type Channel = {
   id: string;
   tenantId: string;
@@ -19,7 +19,7 @@ export type Channel = {
   urlHost: string | null;
   teamName: string | null;
   channelName: string | null;
-  /** Whether it is told when a report is made; never true of a webhook. */
+  /** Whether it is notified when a report is made; never true of a webhook. */
   wantsReports: boolean;
   /**
    * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds); null

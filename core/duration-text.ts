@@ -9,7 +9,7 @@ const UNITS = [
  * A length of time in words, in its greatest unit and the one below it, rounded down: `3 minutes 20 seconds`, `1 day`.
  * Below a second, negative ones included, `less than a second`.
  */
-export function tellDuration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const first = UNITS.findIndex((unit) => seconds >= unit.seconds);
   if (first === -1) return 'less than a second';
   let left = Math.floor(seconds);

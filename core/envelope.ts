@@ -12,7 +12,7 @@ import type { FailingDependency } from './vendor/dependencies.ts';
 
 /**
  * What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only
- * where it was measured, `sources_silent` only where some place has no fresh vote (D-41), `dependencies` only where
+ * where it was measured, `sources_silent` only where some source has no fresh vote (D-41), `dependencies` only where
  * some are not well (D-46).
  */
 export type MonitorDetail = {
@@ -49,7 +49,7 @@ export type MonitorMessage = {
 /** Any event of the service's description, as it is stored with its delivery. */
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
-/** What only chats are told: the service's description knows no such event, so that no webhook gets one. */
+/** Messages that only chats get: the service's description knows no such event, so that no webhook gets one. */
 export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | SummaryMessage | ReportMessage;
 
 /** Any message as it is stored with its delivery. */

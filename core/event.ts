@@ -2,7 +2,7 @@ import type { Change } from './change.ts';
 import type { ChannelType } from './channel.ts';
 import type { MonitorState } from './state.ts';
 
-/** The states that customers are told of; pausing and resuming are their own doing. */
+/** The states that customers are notified of; pausing and resuming are their own doing. */
 export type EventState = Exclude<MonitorState, 'paused' | 'pending'>;
 
 export type MonitorEvent = `monitor.${EventState}`;
@@ -23,7 +23,7 @@ const STATE_OF_EVENT = {
   'monitor.unknown': 'unknown',
 } as const satisfies Record<MonitorEvent, EventState>;
 
-/** The event that a change of state causes (D-42, D-44); null for pausing and resuming, which nobody is told of. */
+/** The event that a change of state causes (D-42, D-44); null for pausing and resuming, which nobody is notified of. */
 export function eventOf(change: Pick<Change, 'to'>): MonitorEvent | null {
   return EVENT_OF_STATE[change.to];
 }
@@ -39,12 +39,12 @@ export function isEventState(state: MonitorState): state is EventState {
 }
 
 /**
- * Whether channels of a type hear of a change that causes an event (D-44): webhooks of every one; people on Telegram
- * and Slack of bad news, and of `up` only as its end, so not when a new monitor is first found up. `lastTold` is the
- * state that the event before announced, whatever pauses lie between; null = there was none. Of an `up` a chat hears
- * only where it was told of the bad news itself, which is for its record to say.
+ * Whether channels of a type are notified of a change that causes an event (D-44): webhooks of every one; people on
+ * Telegram and Slack of trouble, and of `up` only as its end, so not when a new monitor is first found up.
+ * `lastNotified` is the state that the event before announced, whatever pauses lie between; null = there was none. Of
+ * an `up` a chat hears only where it was notified of the trouble itself, which is for its record to say.
  */
-export function hears(type: ChannelType, change: Pick<Change, 'to'>, lastTold: EventState | null): boolean {
+export function shouldNotify(type: ChannelType, change: Pick<Change, 'to'>, lastNotified: EventState | null): boolean {
   if (eventOf(change) === null) return false;
-  return type === 'webhook' || change.to !== 'up' || (lastTold !== null && lastTold !== 'up');
+  return type === 'webhook' || change.to !== 'up' || (lastNotified !== null && lastNotified !== 'up');
 }

@@ -45,7 +45,7 @@ export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: rea
  * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
  * stale. That a decided monitor became better, or unknown, for lack of results is for a sweep to say that knows that we
  * ourselves were watching all the while (`silenceCounts`); without that it is said only where agents are gone or
- * offline, or places report that they cannot tell. Where overloaded locations are silent, unknown is said as well, as
+ * offline, or sources report that they cannot tell. Where overloaded locations are silent, unknown is said as well, as
  * our own fault; once the fault is no longer ours, it is notified like any other silence.
  */
 export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
@@ -118,10 +118,10 @@ function mayBeUnknown(
 ): boolean {
   if (when.silenceCounts) return isSilentForLong(monitor, when.nowMs);
   if (isDecided(monitor.state) && isLeftAlone(monitor)) return true;
-  const isHeard = monitor.sources.every(
+  const isEveryVoteKnown = monitor.sources.every(
     (source, index) => votes[index]?.fresh === true && (votes[index].vote !== null || isSilent(source.state)),
   );
-  return isHeard && monitor.sources.length > 0 && isDecided(monitor.state);
+  return isEveryVoteKnown && monitor.sources.length > 0 && isDecided(monitor.state);
 }
 
 /**
@@ -144,7 +144,7 @@ function isBetter(decision: Decision, state: MonitorState): boolean {
 }
 
 /**
- * Whether places are better, and not only silent: by those too that have not begun to fail again, for who has is no
+ * Whether sources are better, and not only silent: by those too that have not begun to fail again, for who has is no
  * witness of a recovery.
  */
 function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
@@ -152,8 +152,8 @@ function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when
   const sure = votes.map((vote, index) =>
     isTurning(monitor.sources[index]?.state?.[gauge]) ? { ...vote, vote: null } : vote,
   );
-  const heard = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
-  return [sure, ...(when.silenceCounts ? [] : [heard])].every((those) =>
+  const lastVotes = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
+  return [sure, ...(when.silenceCounts ? [] : [lastVotes])].every((those) =>
     isBetter(decide(those, monitor.quorum).decision, monitor.state),
   );
 }

@@ -16,7 +16,7 @@ export function isAgentChecked(type: MonitorType): boolean {
 /**
  * True where each check talks to the target itself. The others answer from what is known of it, because registries and
  * vendors' pages are asked gently (D-27, D-28): checking again soon would bring the same answer, and what they say
- * tells nothing of our own network.
+ * says nothing of our own network.
  */
 export function talksToTarget(type: MonitorType): boolean {
   return isAgentChecked(type) || type === 'dns';

@@ -34,8 +34,8 @@ export function freshnessMs(intervalSeconds: number): number {
 }
 
 /**
- * How long a new or resumed monitor may stay undecided before its owner is told, in milliseconds: 3 intervals + 60 s
- * (D-42).
+ * How long a new or resumed monitor may stay undecided before its owner is notified, in milliseconds: 3 intervals + 60
+ * s (D-42).
  */
 export function undecidedMs(intervalSeconds: number): number {
   return (3 * intervalSeconds + 60) * 1000;

@@ -2,7 +2,7 @@
 export const ROLES = ['viewer', 'editor', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a caller may do: read, change what is watched and who is told, see to the account itself. */
+/** What a caller may do: read, change what is watched and who is notified, see to the account itself. */
 export type Scope = 'read' | 'write' | 'manage';
 
 /** The scopes of each role. API tokens have those that they were made with, never `manage`. */

@@ -1,6 +1,6 @@
 import type { Monitor } from './monitor.ts';
 
-/** One place in an agent's schedule: what a job scheduler in the queue stands for. */
+/** One entry of an agent's schedule: what a job scheduler in the queue stands for. */
 export type ScheduleSlot = { agentNo: number; intervalSeconds: number; slot: number };
 
 /**

@@ -16,7 +16,7 @@ const MAX_VALUE = 200;
 const MAX_ALL = 2048;
 
 /** Credentials by their very name: such a header is not kept from any answer. */
-const TELLING_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
+const SECRET_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
 
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const NUMBER = /^\d{1,12}$/;
@@ -114,7 +114,7 @@ function httpAnswer({ status, headers, bodyStart, hadSecrets }: HttpAnswered, se
 
 function bareAnswer(text: string, { checkSpec }: CheckTarget): SeenAnswer {
   if (checkSpec.transport?.payloadSecret) return { status: null, headers: {}, body: null, bodyWithheld: 'secrets' };
-  // Bytes that are no UTF-8 are told apart by what stands in their place.
+  // Bytes that are no UTF-8 are distinguished by what stands in their place.
   const shown = text.includes('\uFFFD') ? null : shownText(text.slice(0, KEPT_BODY_BYTES).toWellFormed());
   return { status: null, headers: {}, ...withheldIfNoText(shown) };
 }
@@ -129,7 +129,7 @@ function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: bo
   for (const [name, value] of Object.entries(headers)) {
     const key = cleanText(name, MAX_NAME).toLowerCase();
     const whole = oneValue(value) ?? '';
-    if (key === '' || TELLING_NAME.test(key) || (hasSecrets && !isHarmless(key, whole))) continue;
+    if (key === '' || SECRET_NAME.test(key) || (hasSecrets && !isHarmless(key, whole))) continue;
     const text = headerText(key, whole);
     size += key.length + text.length;
     if (kept.length === MAX_HEADERS || size > MAX_ALL) break;

@@ -1,14 +1,14 @@
 import type { Vote } from './verdict.ts';
 
 /**
- * What a probing place remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors
+ * What an agent remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors
  * go by any key of their own.
  */
 export type RecentResults = {
   /** Takes in a result of now; true where its badness is to be doubted: results have turned mostly bad at once. */
   note(result: { monitor: string | number; verdict: Vote }, nowMs: number): boolean;
   /**
-   * A monitor's bad result is real, as this place could reach others after it. Once that was so often enough in a row
+   * A monitor's bad result is real, as this agent could reach others after it. Once that was so often enough in a row
    * it is no sign of an outage of ours, until it is good again.
    */
   confirm(monitor: string | number): void;
@@ -21,7 +21,7 @@ export type RecentResults = {
 const MONITORS_COMPARED = 5;
 
 /**
- * What a result says of our own network holds so long, in milliseconds: a place with few monitors sees each result
+ * What a result says of our own network holds so long, in milliseconds: an agent with few monitors sees each result
  * alone and doubts every turn.
  */
 const RECENT_MS = 10_000;

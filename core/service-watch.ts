@@ -93,7 +93,7 @@ function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServiceSig
 
 type Sight = ServiceSight & { watchingSinceMs: number };
 
-/** Of several places only the slowest may be left: two of the shortest intervals must pass besides. */
+/** Of several sources only the slowest may be left: two of the shortest intervals must pass besides. */
 function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchingSinceMs }: Sight): number | null {
   if (due === null) return null;
   const sinceMs = Math.max(checkedAtMs ?? 0, due.sinceMs, watchingSinceMs);

@@ -22,7 +22,7 @@ const SAYINGS = {
   unable: { one: 'cannot tell', many: 'cannot tell' },
 } as const satisfies Record<Exclude<SourceStanding, 'votes'>, { one: string; many: string }>;
 
-const UNHEARD = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
+const NOT_COUNTED = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
 
 /** Longer lists are counted, and longer names cut: the reason is one sentence. */
 const MOST_NAMED = 5;
@@ -32,8 +32,8 @@ const MAX_NAME = 60;
  * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all
  * vote.
  */
-export function tellUnheard(sources: readonly { name: string; standing: SourceStanding }[]): string {
-  return UNHEARD.flatMap((standing) => {
+export function describeNotCounted(sources: readonly { name: string; standing: SourceStanding }[]): string {
+  return NOT_COUNTED.flatMap((standing) => {
     const names = sources.filter((source) => source.standing === standing).map(({ name }) => name);
     if (names.length === 0) return [];
     return [`${enumerate(names)} ${SAYINGS[standing][names.length === 1 ? 'one' : 'many']}`];

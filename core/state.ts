@@ -3,7 +3,7 @@ export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
 /**
  * A monitor's state as transitions know it. Customers see `unknown` as status `pending` (D-42): both mean that we
- * cannot say, but only `unknown` was told to anyone.
+ * cannot say, but only `unknown` was reported to anyone.
  */
 export type MonitorState = 'up' | 'degraded' | 'down' | 'unknown' | 'paused' | 'pending';
 

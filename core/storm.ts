@@ -1,8 +1,8 @@
 import type { EventState } from './event.ts';
 
-/** A storm is more monitors of a tenant changing within this time, in milliseconds, than a chat can tell one by one. */
+/** A storm is more monitors of a tenant changing within this time, in milliseconds, than a chat can take one by one. */
 export const STORM_WINDOW_MS = 30_000;
-const MOST_TOLD_ONE_BY_ONE = 10;
+const MAX_SINGLE_NOTIFICATIONS = 10;
 
 /**
  * A summary waits so long for what fails in the same breath, in milliseconds, and follows the one before no closer than
@@ -14,7 +14,7 @@ const SUMMARY_GAP_MS = 30_000;
 /** Monitors that a summary names, over all states. */
 const MOST_NAMED = 10;
 
-/** What a summary says of one monitor: how it was last heard of. */
+/** What a summary says of one monitor: how it was last reported. */
 export type SummarisedMonitor = { name: string; state: EventState };
 
 /**
@@ -33,9 +33,9 @@ export type SummaryMessage = {
 
 const WORST_FIRST = ['down', 'unknown', 'degraded', 'up'] as const satisfies readonly EventState[];
 
-/** Whether chats are told in summaries while so many monitors of a tenant have changed within `STORM_WINDOW_MS`. */
+/** Whether chats are notified in summaries while so many monitors of a tenant have changed within `STORM_WINDOW_MS`. */
 export function isStorm(changedMonitors: number): boolean {
-  return changedMonitors > MOST_TOLD_ONE_BY_ONE;
+  return changedMonitors > MAX_SINGLE_NOTIFICATIONS;
 }
 
 /**

@@ -114,8 +114,8 @@ function isPort(port: number): boolean {
 
 /**
  * A name in letters of any script. URL turns it into its ASCII form, and into an address whatever can be read as one
- * (`127.1`, `0x7f.1`): such a name would be probed at a place that its owner cannot see, so only names that stay names
- * are taken.
+ * (`127.1`, `0x7f.1`): such a name would be probed at an address that its owner cannot see, so only names that stay
+ * names are taken.
  */
 function isHostName(text: string): boolean {
   if (BLANK_OR_CONTROL.test(text) || /[/?#@:\\%[\]]/.test(text)) return false;

@@ -43,8 +43,8 @@ const IS_BACK = `${SEEN_MS} > a.offline_at - ${OFFLINE_AFTER_MS}`;
 const SILENT_SINCE = `greatest(${SEEN_MS}, d.resumed_at)`;
 
 /**
- * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is told by
- * half of it.
+ * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is reported
+ * by half of it.
  */
 const LATELY_MS = 300_000;
 

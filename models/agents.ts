@@ -6,7 +6,7 @@ import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/sche
 import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import type { AgentKind, AgentRecord } from './records/agent.ts';
-import { placeMonitor } from './schedule.ts';
+import { scheduleMonitor } from './schedule.ts';
 import { inTransaction, runWith, type Run } from './sql.ts';
 
 /** An agent as it is stored. Times are Unix seconds. */
@@ -167,7 +167,7 @@ export async function revokeAgent(database: Database, id: string, nowMs: number)
 
 /**
  * Gives a customer's agent another token. Its key is forgotten, so that the next one that it shows is pinned. One that
- * was revoked begins anew: nobody is told how long it was silent. False when there is no such agent.
+ * was revoked begins anew: nobody is notified how long it was silent. False when there is no such agent.
  */
 export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
   return await changeOne(
@@ -192,7 +192,7 @@ async function changeOne(database: Database, sql: string, bind: readonly unknown
   });
 }
 
-/** Shared agents are nobody's, and nobody's log tells of them. */
+/** Shared agents belong to nobody, and are in no log. */
 async function recordAgent(
   run: Run,
   database: Database,
@@ -281,24 +281,24 @@ export async function assignMissingSources(
   );
   for (const orphan of orphans) {
     const agentNos = choose(orphan.id, alive).flatMap((id) => numbers.get(id) ?? []);
-    const placed = await inTransaction(database, async (transaction) => {
+    const scheduled = await inTransaction(database, async (transaction) => {
       const run = runWith(database, transaction);
       // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
       await run('UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false WHERE no = $1', [
         orphan.no,
         agentNos.length,
       ]);
-      return await placeMonitor(run, {
+      return await scheduleMonitor(run, {
         monitorNo: orphan.no,
         agentNos,
         intervalSeconds: orphan.interval_seconds,
         scheduled: isScheduled(orphan),
-        isNews: true,
+        isChanged: true,
         nowMs,
       });
     });
-    change.occupied.push(...placed.occupied);
-    change.rechecks.push(...placed.rechecks);
+    change.occupied.push(...scheduled.occupied);
+    change.rechecks.push(...scheduled.rechecks);
   }
   return change;
 }

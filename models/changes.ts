@@ -3,7 +3,7 @@ import type { Client as Connection } from 'pg';
 import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
-/** What changes are told of. */
+/** The kinds of rows whose changes are announced. */
 export const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
@@ -17,7 +17,7 @@ export type ChangeListener = {
   /** From now on no change is missed; after an interruption some were. */
   onListening: () => void;
   onChange: (change: Change) => void;
-  /** Nothing is heard until `onListening`; it is tried again without end. */
+  /** No change is received until `onListening`; it is tried again without end. */
   onLost: (error: unknown) => void;
 };
 
@@ -39,8 +39,8 @@ const ANSWER_MS = 5000;
 const GOODBYE_MS = 1000;
 
 /**
- * Tells of a change that the row itself does not show, of what hangs on it; heard once the caller's transaction is
- * committed.
+ * Notifies of a change that the row itself does not show, of what hangs on it; received once the caller's transaction
+ * is committed.
  */
 export async function noteChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
   await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);
@@ -85,7 +85,7 @@ async function listenOnce(Client: Database['Client'], listener: ChangeListener, 
     client.once('end', () => reject(new Error('The connection that listens to changes was closed')));
     client.on('error', reject);
   });
-  // Whoever waits for it hears of it; nobody may be waiting at the moment.
+  // Whoever waits for it is notified; nobody may be waiting at the moment.
   lost.catch(() => undefined);
   client.on('notification', ({ payload = '' }) => {
     const change = readChange(payload);

@@ -16,11 +16,11 @@ export const IS_AILING = '(failures > 0 OR last_error IS NOT NULL)';
  * Whether what comes of an attempt says anything of its channel. Of a chat that was lost or ended meanwhile it does
  * not: the attempt began before that, and why the chat gets nothing any more must stay to be read.
  */
-export const IS_TELLING = `(type = 'webhook' OR (enabled AND status = 'connected'))`;
+export const TAKES_ALERTS = `(type = 'webhook' OR (enabled AND status = 'connected'))`;
 
 /**
- * A channel after a delivery there came to nothing: how many did in a row, since when, and whether its owner was told.
- * Times are Unix milliseconds.
+ * A channel after a delivery there came to nothing: how many did in a row, since when, and whether its owner was
+ * notified. Times are Unix milliseconds.
  */
 export type FailingChannel = {
   id: string;
@@ -29,7 +29,7 @@ export type FailingChannel = {
   type: ChannelType;
   failures: number;
   failingSinceMs: number;
-  isTold: boolean;
+  isNotified: boolean;
 };
 
 /**
@@ -43,21 +43,21 @@ export async function recordFailure(
   const [row] = await runOn(database.pool)<FailingChannel>(
     `UPDATE channels SET failures = failures + 1, failing_since = coalesce(failing_since, $3), last_error = $2,
      last_error_at = $3
-     WHERE id = $1 AND ${IS_TELLING}
+     WHERE id = $1 AND ${TAKES_ALERTS}
      RETURNING id, tenant_id AS "tenantId", name, type, failures, failing_since AS "failingSinceMs",
-       failing_told_at IS NOT NULL AS "isTold"`,
+       failing_told_at IS NOT NULL AS "isNotified"`,
     [failed.channelId, failed.error, failed.atMs],
   );
   return row ?? null;
 }
 
 /**
- * Marks a failing channel as told of, and returns the owner's other chat channels that are enabled and connected, by
- * id. None where it was told of before, where a delivery has arrived since, or where there is nobody to tell: then it
- * stays untold, for a chat that is connected later. Run it in the transaction that writes the deliveries: until it
- * ends, a channel that was found cannot be deleted.
+ * Marks a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
+ * id. None where it was reported before, where a delivery has arrived since, or where there is nobody to notify: then
+ * it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries: until
+ * it ends, a channel that was found cannot be deleted.
  */
-export async function claimTelling(
+export async function claimNotification(
   run: Run,
   { channelId, nowMs }: { channelId: string; nowMs: number },
 ): Promise<string[]> {
@@ -68,9 +68,9 @@ export async function claimTelling(
     [channelId],
   );
   if (listeners.length === 0) return [];
-  const told = await run<{ id: string }>(
+  const claimed = await run<{ id: string }>(
     'UPDATE channels SET failing_told_at = $2 WHERE id = $1 AND failing_told_at IS NULL AND failures > 0 RETURNING id',
     [channelId, nowMs],
   );
-  return told.length === 0 ? [] : listeners.map(({ id }) => id);
+  return claimed.length === 0 ? [] : listeners.map(({ id }) => id);
 }

@@ -7,15 +7,15 @@ import type { Run } from './sql.ts';
 /** A chat channel that took alerts until just now. */
 export type LostChannel = { id: string; tenantId: string; name: string; type: ChannelType };
 
-/** What the telling of losses needs. `publicUrl` is the base of links, without a slash at its end. */
+/** What the deliveries about losses need. `publicUrl` is the base of links, without a slash at its end. */
 export type LossTools = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };
 
 /**
- * Tells the owners' other chats that channels of theirs get nothing any more, in the transaction that makes it so, and
- * returns the deliveries, whose jobs are the caller's to add. Not told are the lost channels themselves, others that
- * lead to the same chat, and webhooks. Until the transaction ends, a channel that is told cannot be deleted.
+ * Notifies the owners' other chats that channels of theirs get nothing any more, in the transaction that makes it so,
+ * and returns the deliveries, whose jobs are the caller's to add. Not notified are the lost channels themselves, others
+ * that lead to the same chat, and webhooks. Until the transaction ends, a channel that is notified cannot be deleted.
  */
-export async function tellLosses(
+export async function insertLossDeliveries(
   run: Run,
   lost: readonly LostChannel[],
   how: LossTools & { loss: ChannelLoss; lastError: string },
@@ -30,10 +30,10 @@ export async function tellLosses(
      ORDER BY o.id, c.id FOR KEY SHARE OF o`,
     [lost.map(({ id }) => id)],
   );
-  const told = Map.groupBy(listeners, (listener) => listener.lost_id);
+  const byChannel = Map.groupBy(listeners, (listener) => listener.lost_id);
   const deliveries = lost.flatMap(({ tenantId, ...channel }) => {
     const message = buildLossMessage({ channel, loss, lastError, nowMs, publicUrl });
-    return (told.get(channel.id) ?? []).map(({ id }) => ({
+    return (byChannel.get(channel.id) ?? []).map(({ id }) => ({
       id: newId('dlv'),
       tenantId,
       channelId: id,

@@ -205,8 +205,8 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
 
 /**
  * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those
- * that hear of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that was
- * found cannot be deleted.
+ * that are notified of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that
+ * was found cannot be deleted.
  */
 export async function listWebhookChannels(
   run: Run,
@@ -223,7 +223,7 @@ export async function listWebhookChannels(
 }
 
 /**
- * The chats of a tenant that are told when a report is made: those that want it, enabled and connected. Run in the
+ * The chats of a tenant that are notified when a report is made: those that want it, enabled and connected. Run in the
  * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
  */
 export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {

@@ -4,7 +4,7 @@ import type { ChannelType } from '../core/channel.ts';
 import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../core/chat/update.ts';
 import { authorOf, recordChange, systemActor } from './audit-log.ts';
 import { HEALED } from './channel-health.ts';
-import { tellLosses, type LossTools, type LostChannel } from './channel-losses.ts';
+import { insertLossDeliveries, type LossTools, type LostChannel } from './channel-losses.ts';
 import type { Database } from './database.ts';
 import type { NewDelivery } from './deliveries.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
@@ -44,14 +44,14 @@ const ENDED = {
 } as const satisfies Partial<Record<ChannelLoss, string>>;
 
 /**
- * What an update came to, and the deliveries that tell other chats of it: their jobs are to be added once the
+ * What an update came to, and the deliveries that notify other chats of it: their jobs are to be added once the
  * transaction is committed.
  */
-export type AppliedUpdate = { outcome: ChatOutcome; told: readonly NewDelivery[] };
+export type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] };
 
 /**
  * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it
- * again. The owner's other chats are told in the same transaction, where it took alerts until now; returns those
+ * again. The owner's other chats are notified in the same transaction, where it took alerts until now; returns those
  * deliveries, whose jobs are the caller's to add. Null where it has been connected anew since the attempt, or is not
  * connected at all.
  */
@@ -80,7 +80,7 @@ export async function disconnectChannel(
       );
     return rows.length === 0
       ? null
-      : await tellLosses(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
+      : await insertLossDeliveries(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
   });
 }
 
@@ -138,7 +138,7 @@ export async function takeConnectCode(
 
 /**
  * Does what a Telegram chat asked for, in the caller's transaction. Where that ends the alerts of a chat, the owners'
- * other chats are told in the same transaction. The same update twice changes nothing more.
+ * other chats are notified in the same transaction. The same update twice changes nothing more.
  */
 export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossTools): Promise<AppliedUpdate> {
   switch (update.kind) {
@@ -149,15 +149,18 @@ export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossT
           fingerprint === null
             ? await resumeChat(run, chatId, tools)
             : await connectChat(run, { chatId, fingerprint }, tools),
-        told: [],
+        deliveries: [],
       };
     }
     case 'stop': {
-      const { channels, told } = await disableChat(run, { chatId: update.chatId, loss: 'stopped' }, tools);
-      return { outcome: { outcome: 'stopped', chatId: update.chatId, channels }, told };
+      const { channels, deliveries } = await disableChat(run, { chatId: update.chatId, loss: 'stopped' }, tools);
+      return { outcome: { outcome: 'stopped', chatId: update.chatId, channels }, deliveries };
     }
     case 'removed':
-      return { ...SILENT, told: (await disableChat(run, { chatId: update.chatId, loss: 'removed' }, tools)).told };
+      return {
+        ...SILENT,
+        deliveries: (await disableChat(run, { chatId: update.chatId, loss: 'removed' }, tools)).deliveries,
+      };
     case 'moved':
       await moveChat(run, { from: update.chatId, to: update.to });
       return SILENT;
@@ -168,7 +171,7 @@ export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossT
   }
 }
 
-const SILENT: AppliedUpdate = { outcome: { outcome: 'silent' }, told: [] };
+const SILENT: AppliedUpdate = { outcome: { outcome: 'silent' }, deliveries: [] };
 
 /** Lets the Telegram channels of a chat follow it to its new id. */
 export async function moveChat(run: Run, { from, to }: { from: string; to: string }): Promise<void> {
@@ -211,12 +214,12 @@ async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<C
   return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
 }
 
-/** Channels that took no alerts before are told of to nobody: nothing is new about them. */
+/** Channels that took no alerts before are reported to nobody: nothing is new about them. */
 async function disableChat(
   run: Run,
   { chatId, loss }: { chatId: string; loss: keyof typeof ENDED },
   tools: LossTools,
-): Promise<{ channels: ChatChannel[]; told: NewDelivery[] }> {
+): Promise<{ channels: ChatChannel[]; deliveries: NewDelivery[] }> {
   const rows = await run<ChatRow & LostRow>(
     `UPDATE channels SET enabled = false, last_error = $2, last_error_at = $3
      WHERE chat_id = $1 AND type = 'telegram' AND enabled
@@ -236,7 +239,7 @@ async function disableChat(
     );
   return {
     channels: rows.map(chatChannel),
-    told: await tellLosses(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }),
+    deliveries: await insertLossDeliveries(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }),
   };
 }
 
@@ -253,7 +256,8 @@ type Connection = {
 };
 
 /**
- * What happens to a channel in its chat is nobody's request: it is recorded as what the chat's service told, or we saw.
+ * What happens to a channel in its chat is nobody's request: it is recorded as what the chat's service reported, or we
+ * saw.
  */
 async function recordConnection(
   run: Run,

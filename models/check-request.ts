@@ -30,7 +30,7 @@ type SourceRow = {
 };
 
 /**
- * Has every source of a monitor that can check it once more: those of the service as soon as the queue is told,
+ * Has every source of a monitor that can check it once more: those of the service as soon as the queue is notified,
  * customers' agents at their next check-in. Asking again before one has checked changes nothing for it. Null where the
  * tenant has no such monitor.
  */

@@ -12,7 +12,7 @@ export type DueCheck = {
   name: string;
   checksVersion: number;
   target: CheckTarget;
-  /** Whether the monitor is up at present, so that one more good result is no news. */
+  /** Whether the monitor is up at present, so that one more good result changes nothing. */
   isUp: boolean;
   /** What this source is known to say that is bad; null = nothing bad. */
   badVote: Exclude<Verdict, 'up'> | null;
@@ -48,13 +48,13 @@ const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state 
  * The monitors that stand in a slot, in one indexed query, secrets opened: these values exist in clear in the probing
  * process only.
  */
-export async function listDueChecks(database: Database, place: ScheduleSlot): Promise<DueCheck[]> {
+export async function listDueChecks(database: Database, entry: ScheduleSlot): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
     text: `SELECT ${DUE_COLUMNS}
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
-    values: [place.agentNo, place.intervalSeconds, place.slot],
+    values: [entry.agentNo, entry.intervalSeconds, entry.slot],
   });
   return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
 }

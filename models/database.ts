@@ -50,7 +50,7 @@ export type DatabaseOptions = {
    * it run.
    */
   queryTimeoutMs?: number;
-  /** Told of errors of idle connections, so that a restart of PostgreSQL never ends the process. */
+  /** Called with errors of idle connections, so that a restart of PostgreSQL never ends the process. */
   onError?: (error: Error) => void;
 };
 

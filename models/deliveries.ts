@@ -1,10 +1,10 @@
 import type { ChannelStatus, ChannelType } from '../core/channel.ts';
 import type { StoredMessage } from '../core/envelope.ts';
-import { HEALED, IS_AILING, IS_TELLING } from './channel-health.ts';
+import { HEALED, IS_AILING, TAKES_ALERTS } from './channel-health.ts';
 import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 import { readSummary } from './storms.ts';
-import { IS_FOR_CHAT, IS_OLD_NEWS, supersedeClaimed } from './superseding.ts';
+import { IS_FOR_CHAT, IS_OVERTAKEN, supersedeClaimed } from './superseding.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /**
@@ -44,8 +44,8 @@ export type ClaimedAttempt = {
   /** Why the channel takes nothing any more; null = it does. */
   refusal: string | null;
   /**
-   * Whether a chat would be told of a monitor about which there is newer news by now, or which is gone. Never of
-   * webhooks: their receivers tell by the sequence.
+   * Whether a chat would be notified of a monitor about which there is a newer change by now, or which is gone. Never
+   * of webhooks: their receivers tell by the sequence.
    */
   isOvertaken: boolean;
 };
@@ -167,8 +167,8 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
  * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery,
  * the longest due first. The claims come in the order of the names. Of one monitor none is claimed before the first
  * attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder never
- * answered for expires, and its attempt stays counted. Retries to chats that newer news made pointless are dropped, and
- * a chat that asked to be left alone has nothing to claim until then.
+ * answered for expires, and its attempt stays counted. Retries to chats that a newer change made pointless are dropped,
+ * and a chat that asked to be left alone has nothing to claim until then.
  */
 export async function claimDeliveries(
   database: Database,
@@ -191,8 +191,8 @@ export async function claimDeliveries(
 }
 
 /**
- * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was told once
- * is sent again as it was.
+ * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was reported
+ * once is sent again as it was.
  */
 async function fillSummaries(database: Database, rows: readonly AskedRow[], nowMs: number): Promise<AskedRow[]> {
   const filled: AskedRow[] = [];
@@ -224,7 +224,7 @@ async function claimEach(
        WHERE id = ANY (ARRAY (
          SELECT d.id FROM (SELECT a.channel_id FROM asked a JOIN channels c ON c.id = a.channel_id
            WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
-         WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OLD_NEWS} FOR NO KEY UPDATE OF d SKIP LOCKED))
+         WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OVERTAKEN} FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
        SELECT n.id FROM asked a, LATERAL (
@@ -240,7 +240,7 @@ async function claimEach(
      ), opened AS (
        INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
      )
-     SELECT a.channel_id AS asked, d.*, c.type, CASE WHEN c.type <> 'webhook' THEN ${IS_OLD_NEWS} END AS is_overtaken,
+     SELECT a.channel_id AS asked, d.*, c.type, CASE WHEN c.type <> 'webhook' THEN ${IS_OVERTAKEN} END AS is_overtaken,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
             c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS sealed_previous_secret,
@@ -273,8 +273,8 @@ function claimedOf(database: Database, row: ClaimedRow): ClaimedAttempt {
 /**
  * Writes what came of claimed attempts and what becomes of their deliveries, in one statement; says of each whether the
  * delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
- * attempt is recorded, and the delivery stays the other's. A retry to a chat that has newer news of the monitor by now
- * is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
+ * attempt is recorded, and the delivery stays the other's. A retry to a chat that has a newer change of the monitor by
+ * now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
  * statement more.
  */
 export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
@@ -294,14 +294,14 @@ export async function recordAttempts(database: Database, made: readonly Recorded
        WHERE id = ANY (ARRAY (
          SELECT id FROM channels
          WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id
-           WHERE m.outcome = 'delivered') AND ${IS_AILING} AND ${IS_TELLING}
+           WHERE m.outcome = 'delivered') AND ${IS_AILING} AND ${TAKES_ALERTS}
          ORDER BY id FOR NO KEY UPDATE))
      )
      UPDATE deliveries d
      SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_FOR_CHAT}
-       AND ${IS_OLD_NEWS} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
+       AND ${IS_OVERTAKEN} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
          next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry'
-           OR (${IS_FOR_CHAT} AND ${IS_OLD_NEWS}) THEN m.finished_at END
+           OR (${IS_FOR_CHAT} AND ${IS_OVERTAKEN}) THEN m.finished_at END
      FROM hurried, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
      RETURNING d.id, d.attempts`,
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),

@@ -49,17 +49,17 @@ export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery
     return [...deliveries];
   }
   const newest = [...waiting.values()].flatMap((ofPair) => ofPair.at(-1) ?? []);
-  const places = await takePlaces(run, newest, latest(deliveries));
+  const taken = await updateWaiting(run, newest, latest(deliveries));
   // Where several of one batch have to wait, the first one's turn is theirs.
   const late = newest
-    .filter((delivery) => !places.has(pairOf(delivery)))
+    .filter((delivery) => !taken.has(pairOf(delivery)))
     .map((delivery) => ({ ...delivery, dueAtMs: waiting.get(pairOf(delivery))?.[0]?.dueAtMs ?? delivery.createdAtMs }));
   const inserted = [...deliveries.filter(({ dueAtMs }) => dueAtMs === undefined), ...late];
   await insertDeliveries(run, inserted);
   const merged = newest.map((delivery) => {
-    const place = places.get(pairOf(delivery));
+    const waitingId = taken.get(pairOf(delivery));
     const count = waiting.get(pairOf(delivery))?.length ?? 0;
-    return { deliveryId: place ?? delivery.id, changes: place === undefined ? count - 1 : count };
+    return { deliveryId: waitingId ?? delivery.id, changes: waitingId === undefined ? count - 1 : count };
   });
   await recordMerges(
     run,
@@ -74,7 +74,7 @@ export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery
 }
 
 /** By pair of channel and monitor, the ids of waiting deliveries that now carry the newer change. */
-async function takePlaces(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
+async function updateWaiting(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
   const rows = await run<{ id: string; channelId: string; monitorId: string }>(
     `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event'
      FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json)
@@ -96,7 +96,7 @@ async function recordMerges(run: Run, merged: readonly { deliveryId: string; cha
   );
 }
 
-/** What took another's place uses up nothing of its own: else what flaps for long enough would wait for ever. */
+/** What superseded another uses up nothing of its own: else what flaps for long enough would wait for ever. */
 async function giveBack(run: Run, merged: readonly ChangeDelivery[]): Promise<void> {
   if (merged.length === 0) return;
   const used = [...usedUpBy(merged)];

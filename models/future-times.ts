@@ -9,8 +9,10 @@ export type SetBack = { nowMs: number; backMs: number };
 /** A recheck that is planned lies no further ahead, in milliseconds: its interval's tick is nearer. */
 const FURTHEST_RECHECK_MS = 60_000;
 
-/** Room for what was heard of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later. */
-const HEARD_ROOM_MS = 100;
+/**
+ * Room for what was received of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later.
+ */
+const RECEIVED_ROOM_MS = 100;
 
 /** The longest statement, in milliseconds: a long stretch has many rows, and no request waits for them. */
 const MAX_STATEMENT_MS = 300_000;
@@ -48,7 +50,7 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
   );
 }
 
-/** What was measured comes again at the same times, and finds its places free. */
+/** What was measured comes again at the same times, and finds its times free. */
 function forgetMeasured(nowMs: number): string[] {
   return [
     `DELETE FROM check_results WHERE due_at > ${nowMs}`,
@@ -70,8 +72,8 @@ function pullDecided(nowMs: number): string[] {
     `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // Still to be decided, and so newer than the newest that was.
-    `UPDATE heartbeat_observations o SET at = ${nowMs} + k.place
-     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS place
+    `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position
+     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS position
        FROM heartbeat_observations WHERE at > ${nowMs}) k
      WHERE o.at = k.at AND o.monitor_no = k.monitor_no`,
     `UPDATE unchecked_times SET ${pulled(['started_at', 'ended_at'], nowMs)}
@@ -101,10 +103,10 @@ function pullMarks(nowMs: number): string[] {
      offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}
      WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
     // A deadline lies no further ahead than a ping that comes now would move it.
-    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + HEARD_ROOM_MS)},
+    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + RECEIVED_ROOM_MS)},
      run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
                            overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
-     WHERE heard_at > ${nowMs + HEARD_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs}
+     WHERE heard_at > ${nowMs + RECEIVED_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs}
        OR overrun_at > ${overrunMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}

@@ -44,7 +44,7 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
        FROM heartbeats WHERE deadline_at <= (SELECT least(at, lost_from) - $2::bigint FROM service_marks
          WHERE name = $3)
        ORDER BY deadline_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
-     ), told AS (
+     ), reported AS (
        UPDATE heartbeats h SET verdict = 'down', heard_at = m.at, last_signal = NULL, due_at = NULL, overrun_at = NULL
          FROM missed m WHERE h.monitor_no = m.monitor_no
      ), seen AS (

@@ -42,7 +42,7 @@ type HeartbeatRow = {
 };
 
 /** A ping that is to be written. */
-type KeptRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; isNews: boolean };
+type KeptRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
 
 /** What is left of a body for which there is no room, in characters. */
 const SHORT_BODY = 200;
@@ -98,7 +98,7 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
             { intervalSeconds: entry.heartbeat.intervalSeconds, bytes: Buffer.byteLength(ping.body ?? '') },
             nowMs,
           );
-    if (room?.hasRow === false && taken.isNews) {
+    if (room?.hasRow === false && taken.mayChangeState) {
       // A sign of life all the same: who pings too often is not called missed.
       entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
       return 'limited';
@@ -110,7 +110,7 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
       monitorNo: entry.monitorNo,
       ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null },
       ...taken.kept,
-      isNews: taken.isNews,
+      mayChangeState: taken.mayChangeState,
     });
     return 'taken';
   });
@@ -128,7 +128,7 @@ async function storeBatch(
   kept: readonly KeptRow[],
 ): Promise<void> {
   if (heartbeats.length === 0) return;
-  const news = kept.filter(({ isNews }) => isNews);
+  const changing = kept.filter(({ mayChangeState }) => mayChangeState);
   await run(
     `WITH moved AS (
        UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal,
@@ -148,15 +148,15 @@ async function storeBatch(
     [
       heartbeats.map(({ monitorNo }) => monitorNo),
       heartbeats.map(({ heartbeat }) => heartbeat.verdict),
-      heartbeats.map(({ heartbeat }) => heartbeat.heardAtMs),
+      heartbeats.map(({ heartbeat }) => heartbeat.receivedAtMs),
       heartbeats.map(({ heartbeat }) => heartbeat.lastSignal),
       heartbeats.map(({ heartbeat }) => heartbeat.dueAtMs),
       heartbeats.map(({ heartbeat }) => heartbeat.overrunAtMs),
       heartbeats.map(({ heartbeat }) => heartbeat.runStartedAtMs),
       ...columnsOf(kept),
       kept.map(({ ping }) => ping.body),
-      ...columnsOf(news),
-      news.map(({ ping }) => firstLineOf(ping.body)),
+      ...columnsOf(changing),
+      changing.map(({ ping }) => firstLineOf(ping.body)),
       heartbeats.map(({ marks }) => marks.rowsUsedUpMs),
       heartbeats.map(({ marks }) => marks.bytesUsedUpMs),
     ],
@@ -177,7 +177,7 @@ function columnsOf(rows: readonly KeptRow[]): unknown[][] {
  * Makes the heartbeat of a monitor say what the monitor says, inside the caller's transaction: after it was created,
  * changed, paused or resumed at `nowMs`. Monitors of other types have none.
  */
-export async function placeHeartbeat(run: Run, monitor: Monitor, nowMs: number): Promise<void> {
+export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number): Promise<void> {
   if (monitor.type !== 'heartbeat') return;
   const { token } = monitor.checkSpec.heartbeat ?? {};
   if (token === undefined) throw new Error(`The heartbeat ${monitor.id} has no token`);
@@ -207,7 +207,7 @@ export async function placeHeartbeat(run: Run, monitor: Monitor, nowMs: number):
       heartbeat.failEnabled,
       heartbeat.isPaused,
       heartbeat.verdict,
-      heartbeat.heardAtMs,
+      heartbeat.receivedAtMs,
       heartbeat.lastSignal,
       heartbeat.dueAtMs,
       heartbeat.overrunAtMs,
@@ -233,7 +233,7 @@ function heartbeatOf(row: HeartbeatRow): Heartbeat {
     failEnabled: row.fail_enabled,
     isPaused: row.is_paused,
     verdict: row.verdict,
-    heardAtMs: row.heard_at,
+    receivedAtMs: row.heard_at,
     lastSignal: row.last_signal,
     dueAtMs: row.due_at,
     overrunAtMs: row.overrun_at,

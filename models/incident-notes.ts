@@ -68,13 +68,16 @@ export async function acknowledgeIncident(
   return await inPoolTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null) return null;
-    const isNews = by.note !== null && !(await hasNote(run, key.id, by.note));
-    if (isNews && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
+    const isNewNote = by.note !== null && !(await hasNote(run, key.id, by.note));
+    if (isNewNote && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
     const isFirst = incident.acknowledgedAtMs === null;
     await recordIncident(run, database, {
       key,
       incident,
-      changes: { ...(isFirst && { acknowledged_by: [null, by.name] }), ...(isNews && { note: [null, by.note?.text] }) },
+      changes: {
+        ...(isFirst && { acknowledged_by: [null, by.name] }),
+        ...(isNewNote && { note: [null, by.note?.text] }),
+      },
     });
     if (!isFirst) return incident;
     await run('UPDATE incidents SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1', [

@@ -21,7 +21,7 @@ export type Invitation = {
   expiresAt: number;
 };
 
-/** What who has the link is told. */
+/** What the holder of the link is shown. */
 export type OpenInvitation = {
   id: string;
   tenantId: string;

@@ -22,8 +22,8 @@ const HELD_BY_OTHERS: ReadonlySet<string | null> = new Set(['55P03', '40P01']);
 
 /**
  * Brings the schema up to date: the SQL files of `migrations/` in order, each in a transaction of its own, under an
- * advisory lock. Forward only; running it again does nothing. `onProgress` hears one short line for each step, and of
- * migrations that only a newer release knows: the schema is left as it is then. Throws what PostgreSQL refused, and
+ * advisory lock. Forward only; running it again does nothing. `onProgress` receives one short line for each step, and
+ * of migrations that only a newer release knows: the schema is left as it is then. Throws what PostgreSQL refused, and
  * where the text of an applied migration is another one now.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {

@@ -5,7 +5,7 @@ import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
 import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
-import { placeHeartbeat } from './heartbeats.ts';
+import { updateHeartbeat } from './heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from './history.ts';
 import {
   COLUMNS,
@@ -19,7 +19,7 @@ import {
 import type { MonitorKey } from './monitors.ts';
 import { monitorFields, NOTHING } from './recorded-fields.ts';
 import type { MonitorColumns } from './records/monitor.ts';
-import { placeMonitor } from './schedule.ts';
+import { scheduleMonitor } from './schedule.ts';
 import { inPoolTransaction, inTransaction, runWith, type Run } from './sql.ts';
 
 /**
@@ -66,7 +66,10 @@ export async function createMonitor(
     const run = runWith(database, transaction);
     const monitor = monitorOf(record.get({ plain: true }));
     await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
-    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: true, nowMs, holdsRechecks }) };
+    return {
+      monitor,
+      schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, holdsRechecks }),
+    };
   });
 }
 
@@ -112,10 +115,10 @@ export async function updateMonitor(
       return { monitor, schedule: noScheduleChange() };
     return {
       monitor,
-      schedule: await place(run, {
+      schedule: await scheduleChecks(run, {
         monitor,
         agentIds: change.agentIds,
-        isNews: checksVersion > current.checksVersion,
+        isChanged: checksVersion > current.checksVersion,
         nowMs: key.nowMs,
         holdsRechecks: key.holdsRechecks,
       }),
@@ -166,12 +169,12 @@ export async function deleteMonitor(
       run,
     );
     await resolveDeleted(run, key.id, key.nowMs);
-    const schedule = await placeMonitor(run, {
+    const schedule = await scheduleMonitor(run, {
       monitorNo: row.no,
       agentNos: [],
       intervalSeconds: row.intervalSeconds,
       scheduled: false,
-      isNews: false,
+      isChanged: false,
       nowMs: key.nowMs,
     });
     if (row.type === 'heartbeat')
@@ -229,7 +232,7 @@ async function setEnabled(
       { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) },
       run,
     );
-    return { monitor, schedule: await place(run, { ...key, monitor, agentIds, isNews: enabled }) };
+    return { monitor, schedule: await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled }) };
   });
 }
 
@@ -298,39 +301,39 @@ async function isAtLimit(
   return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
 }
 
-type Placed = {
+type ScheduledMonitor = {
   monitor: Monitor;
   agentIds: readonly string[];
-  isNews: boolean;
+  isChanged: boolean;
   nowMs: number;
   holdsRechecks?: boolean | undefined;
 };
 
-async function place(
+async function scheduleChecks(
   run: Run,
-  { monitor, agentIds, isNews, nowMs, holdsRechecks = false }: Placed,
+  { monitor, agentIds, isChanged, nowMs, holdsRechecks = false }: ScheduledMonitor,
 ): Promise<ScheduleChange> {
-  await placeHeartbeat(run, monitor, nowMs);
+  await updateHeartbeat(run, monitor, nowMs);
   // What no agent checks has the service itself for its one source.
   const agents = isAgentChecked(monitor.type)
     ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [
         agentIds,
       ])
     : await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
-  return await placeMonitor(run, {
+  return await scheduleMonitor(run, {
     monitorNo: monitor.no,
     agentNos: agents.map((agent) => agent.no),
     intervalSeconds: monitor.intervalSeconds,
     scheduled: isScheduled(monitor),
-    isNews,
+    isChanged,
     holdsRechecks,
     nowMs,
   });
 }
 
 /**
- * Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's place is its deadline,
- * which has more to it.
+ * Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's schedule is its
+ * deadline, which has more to it.
  */
 function standsWhere(
   now: { monitor: Monitor; agentIds: readonly string[] },

@@ -102,7 +102,7 @@ function addUp(rows: readonly CountedRow[]): Tally {
     none: sum('none'),
     buckets: [...buckets],
     counts: [...counts],
-    phases: addPlaces(rows),
+    phases: addElements(rows),
   });
 }
 
@@ -110,11 +110,11 @@ function latencyOf({ buckets, counts }: TallyRow): Histogram {
   return buckets === null || counts === null ? NO_LATENCIES : { buckets, counts };
 }
 
-/** Timings are sums and how many they are of, place by place. */
-function addPlaces(rows: readonly CountedRow[]): number[] | null {
-  const places: number[] = [];
+/** Timings are sums and how many they are of, element by element. */
+function addElements(rows: readonly CountedRow[]): number[] | null {
+  const sums: number[] = [];
   for (const { phases } of rows) {
-    for (const [place, value] of (phases ?? []).entries()) places[place] = (places[place] ?? 0) + value;
+    for (const [index, value] of (phases ?? []).entries()) sums[index] = (sums[index] ?? 0) + value;
   }
-  return places.length === 0 ? null : places;
+  return sums.length === 0 ? null : sums;
 }

@@ -14,7 +14,7 @@ export type KeptPing = {
   atMs: number;
   kind: PingKind | null;
   exitStatus: number | null;
-  /** From the run's start to its end, in milliseconds; null where no start was told. */
+  /** From the run's start to its end, in milliseconds; null where no start was reported. */
   durationMs: number | null;
   /** What it says of the job; `none` of a start, which says nothing yet. */
   verdict: Vote;

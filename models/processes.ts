@@ -28,7 +28,7 @@ export type ProcessNotes = {
   version: string;
   /** Null for processes that neither check nor evaluate. */
   readFigures: (() => Promise<ProcessFigures>) | null;
-  /** Told that a note could not be written; the next one is. */
+  /** Called when a note could not be written; the next one is. */
   onFailure: (error: unknown) => void;
 };
 

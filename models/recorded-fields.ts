@@ -18,7 +18,7 @@ export function monitorFields(monitor: Monitor, agentIds: readonly string[], sec
       check_spec: { ...checkSpec, heartbeat },
     },
     secrets: {
-      // Of secret headers not even the names are told apart: a name is among `secretHeaderNames`.
+      // Of secret headers not even the names are distinguished: a name is among `secretHeaderNames`.
       'check_spec.request.secretHeaders': secrets.secretHeaders && Object.entries(secrets.secretHeaders),
       'check_spec.request.auth': secrets.auth && Object.entries(secrets.auth),
       'check_spec.request.body': secrets.body,

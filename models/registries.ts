@@ -43,7 +43,7 @@ export async function touchBootstrap(database: Database, nowMs: number): Promise
 }
 
 /**
- * Takes the one place at a server until `untilMs`: null = taken; otherwise the moment before which the server does not
+ * Takes the one turn at a server until `untilMs`: null = taken; otherwise the moment before which the server does not
  * want to be asked. Times are Unix milliseconds.
  */
 export async function takeTurn(
@@ -74,7 +74,7 @@ export async function deleteOldTurns(database: Database, beforeMs: number): Prom
   return row?.deleted ?? 0;
 }
 
-/** Gives back the place that was taken until `untilMs`; a place that was lost to another by then stays the other's. */
+/** Gives back the turn that was taken until `untilMs`; a turn that was lost to another by then stays the other's. */
 export async function endTurn(
   database: Database,
   server: string,

@@ -85,7 +85,7 @@ export async function listMissingReports(
 ): Promise<ReportWindow[]> {
   return await runOn(database.pool)<ReportWindow>(
     `SELECT w.period, w.period_start AS "startSeconds", w.period_end AS "endSeconds" FROM ${WINDOWS}
-     WHERE ${isMissing('$4::text', '$5::bigint')} ORDER BY w.place`,
+     WHERE ${isMissing('$4::text', '$5::bigint')} ORDER BY w.position`,
     [...columnsOf(windows), tenant.id, tenant.createdAt],
   );
 }
@@ -125,7 +125,7 @@ export async function insertReport(
 }
 
 const WINDOWS =
-  'unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS w (period, period_start, period_end, place)';
+  'unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS w (period, period_start, period_end, position)';
 
 /** Of a tenant by the SQL of its id and of its creation. */
 function isMissing(tenantId: string, createdAt: string): string {

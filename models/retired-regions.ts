@@ -5,7 +5,7 @@ import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/sche
 import { authorOf, OPERATOR, recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import type { IdPrefix } from './ids.ts';
-import { placeMonitor } from './schedule.ts';
+import { scheduleMonitor } from './schedule.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
 /**
@@ -192,17 +192,17 @@ async function moveBatch(
       quorum,
       Math.floor(nowMs / 1000),
     ]);
-    const placed = await placeMonitor(run, {
+    const scheduled = await scheduleMonitor(run, {
       monitorNo: monitor.no,
       agentNos: after.map(({ no }) => no),
       intervalSeconds: monitor.interval_seconds,
       scheduled: isScheduled(monitor),
-      isNews: false,
+      isChanged: false,
       nowMs,
     });
-    schedule.occupied.push(...placed.occupied);
-    schedule.emptied.push(...placed.emptied);
-    schedule.rechecks.push(...placed.rechecks);
+    schedule.occupied.push(...scheduled.occupied);
+    schedule.emptied.push(...scheduled.emptied);
+    schedule.rechecks.push(...scheduled.rechecks);
     const fieldsOf = (agents: readonly { id: string }[], downMinSources: number) => ({
       fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() },
     });

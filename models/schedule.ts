@@ -4,16 +4,16 @@ import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
 
 /**
- * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isNews`: there is something
- * to be seen (the monitor is new or resumed, its checks are others), so that its agents check without waiting for their
- * next tick. `holdsRechecks`: these rechecks are named in the change and not planned yet.
+ * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isChanged`: there is
+ * something to be seen (the monitor is new or resumed, its checks are others), so that its agents check without waiting
+ * for their next tick. `holdsRechecks`: these rechecks are named in the change and not planned yet.
  */
-export type Placement = {
+export type MonitorSchedule = {
   monitorNo: number;
   agentNos: readonly number[];
   intervalSeconds: number;
   scheduled: boolean;
-  isNews: boolean;
+  isChanged: boolean;
   holdsRechecks?: boolean;
   nowMs: number;
 };
@@ -25,8 +25,8 @@ type SourceRow = { agent_no: number; interval_seconds: number; slot: number | nu
  * returns what that means for the queue. A source that stays where it is keeps its slot and its streaks; one that is
  * no longer named is removed.
  */
-export async function placeMonitor(run: Run, placement: Placement): Promise<ScheduleChange> {
-  const { monitorNo, agentNos, intervalSeconds } = placement;
+export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promise<ScheduleChange> {
+  const { monitorNo, agentNos, intervalSeconds } = wanted;
   const rows = await run<SourceRow>(
     {
       name: 'lock-sources',
@@ -41,7 +41,7 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
   const known = new Map(rows.map((row) => [row.agent_no, row]));
   for (const row of rows) {
     const stays = agentNos.includes(row.agent_no);
-    const keepsSlot = stays && placement.scheduled && row.interval_seconds === intervalSeconds;
+    const keepsSlot = stays && wanted.scheduled && row.interval_seconds === intervalSeconds;
     if (row.slot !== null && !keepsSlot) {
       const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot };
       if (await leaveSlot(run, left)) change.emptied.push(left);
@@ -57,13 +57,13 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     const stays =
       before !== undefined &&
       before.interval_seconds === intervalSeconds &&
-      (before.slot !== null) === placement.scheduled;
-    const isNews = placement.scheduled && (placement.isNews || before === undefined);
-    if (stays && !isNews) continue;
-    const taken = placement.scheduled && !stays ? await takeSlot(run, { agentNo, intervalSeconds }) : null;
+      (before.slot !== null) === wanted.scheduled;
+    const isChanged = wanted.scheduled && (wanted.isChanged || before === undefined);
+    if (stays && !isChanged) continue;
+    const taken = wanted.scheduled && !stays ? await takeSlot(run, { agentNo, intervalSeconds }) : null;
     if (taken?.first === true) change.occupied.push({ agentNo, intervalSeconds, slot: taken.slot });
     const slot = stays ? before.slot : (taken?.slot ?? null);
-    const isRechecked = isNews && slot !== null && isTickFar({ intervalSeconds, slot, monitorNo }, placement.nowMs);
+    const isRechecked = isChanged && slot !== null && isTickFar({ intervalSeconds, slot, monitorNo }, wanted.nowMs);
     if (isRechecked) change.rechecks.push(agentNo);
     await run(
       {
@@ -75,13 +75,7 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
                  look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at,
                    monitor_sources.look_at) END`,
       },
-      [
-        monitorNo,
-        agentNo,
-        intervalSeconds,
-        slot,
-        isRechecked && placement.holdsRechecks !== true ? placement.nowMs : null,
-      ],
+      [monitorNo, agentNo, intervalSeconds, slot, isRechecked && wanted.holdsRechecks !== true ? wanted.nowMs : null],
     );
   }
   return withoutMoves(change);
@@ -118,7 +112,7 @@ export async function listOccupiedSlots(database: Database): Promise<ScheduleSlo
 
 /**
  * The agents of the service that have had a recheck to make since before `beforeMs` (Unix milliseconds): nobody was
- * told of it, or who was told is gone.
+ * told of it, or who was notified is gone.
  */
 export async function listOverdueRechecks(database: Database, beforeMs: number): Promise<number[]> {
   const rows = await runWith(database)<{ no: number }>(
@@ -131,7 +125,7 @@ export async function listOverdueRechecks(database: Database, beforeMs: number):
 
 async function takeSlot(
   run: Run,
-  place: { agentNo: number; intervalSeconds: number },
+  entry: { agentNo: number; intervalSeconds: number },
 ): Promise<{ slot: number; first: boolean }> {
   const rows = await run<{ slot: number; monitors: number }>(
     {
@@ -139,9 +133,9 @@ async function takeSlot(
       text: `SELECT phase AS slot, monitors FROM schedule_phases
              WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0`,
     },
-    [place.agentNo, place.intervalSeconds],
+    [entry.agentNo, entry.intervalSeconds],
   );
-  const slot = chooseSlot(place.intervalSeconds, new Map(rows.map((row) => [row.slot, row.monitors])));
+  const slot = chooseSlot(entry.intervalSeconds, new Map(rows.map((row) => [row.slot, row.monitors])));
   const [taken] = await run<{ monitors: number }>(
     {
       name: 'take-slot',
@@ -149,7 +143,7 @@ async function takeSlot(
              ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1
                RETURNING monitors`,
     },
-    [place.agentNo, place.intervalSeconds, slot],
+    [entry.agentNo, entry.intervalSeconds, slot],
   );
   return { slot, first: taken?.monitors === 1 };
 }
@@ -170,12 +164,12 @@ async function leaveSlot(run: Run, left: ScheduleSlot): Promise<boolean> {
 
 /** A slot that was left and taken again in one change is neither new nor empty to the queue. */
 function withoutMoves({ occupied, emptied, rechecks }: ScheduleChange): ScheduleChange {
-  const key = (place: ScheduleSlot) => `${place.agentNo}/${place.intervalSeconds}/${place.slot}`;
+  const key = (entry: ScheduleSlot) => `${entry.agentNo}/${entry.intervalSeconds}/${entry.slot}`;
   const taken = new Set(occupied.map(key));
   const left = new Set(emptied.map(key));
   return {
-    occupied: occupied.filter((place) => !left.has(key(place))),
-    emptied: emptied.filter((place) => !taken.has(key(place))),
+    occupied: occupied.filter((entry) => !left.has(key(entry))),
+    emptied: emptied.filter((entry) => !taken.has(key(entry))),
     rechecks,
   };
 }

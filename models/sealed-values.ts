@@ -20,7 +20,7 @@ export const SEALED_KINDS = [
 export type SealedKind = (typeof SEALED_KINDS)[number];
 
 /** Where the values of a kind lie, in which rows, in which order others lock these, and what a value is bound to. */
-type Place = {
+type SealedColumn = {
   table: 'monitors' | 'channels' | 'users';
   column: string;
   only: string;
@@ -31,7 +31,7 @@ type Place = {
 const IS_WEBHOOK = `type = 'webhook'`;
 const secretContext = (id: string) => webhookContext(id, 'signing_secret');
 
-const PLACES = {
+const SEALED_COLUMNS = {
   monitor_secrets: {
     table: 'monitors',
     column: 'sealed_secrets',
@@ -68,7 +68,7 @@ const PLACES = {
     contextOf: slackContext,
   },
   totp_secret: { table: 'users', column: 'sealed_totp_secret', only: 'true', order: 'id', contextOf: totpContext },
-} as const satisfies Record<SealedKind, Place>;
+} as const satisfies Record<SealedKind, SealedColumn>;
 
 /** Rows that one statement changes, and whose locks others may wait for: some 10 ms. */
 const BATCH = 200;
@@ -92,7 +92,7 @@ export type ResealedBatch = {
  * was read any more is left alone: whoever wrote it wins.
  */
 export async function resealBatch(database: Database, kind: SealedKind, after: string | null): Promise<ResealedBatch> {
-  const { table, column, only, contextOf } = PLACES[kind];
+  const { table, column, only, contextOf } = SEALED_COLUMNS[kind];
   const values = await runOn(database.pool)<{ id: string; sealed: string }>(
     `SELECT id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL AND ${only} AND id > $1 ORDER BY id
      LIMIT ${BATCH}`,
@@ -122,7 +122,7 @@ async function replace(
   kind: SealedKind,
   stale: readonly { id: string; sealed: string; fresh: string }[],
 ): Promise<number> {
-  const { table, column, order } = PLACES[kind];
+  const { table, column, order } = SEALED_COLUMNS[kind];
   const rows = await runOn(pool)(
     `WITH held AS MATERIALIZED (SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY ${order} FOR NO KEY
      UPDATE), replaced AS (
@@ -160,7 +160,7 @@ function openOrNull(database: Database, sealed: string, context: string): string
 /** How many values of each kind there are, by the id of the key that they are sealed with. */
 export async function countSealedValues(database: Database): Promise<Record<SealedKind, ReadonlyMap<string, number>>> {
   const count = async (kind: SealedKind) => {
-    const { table, column, only } = PLACES[kind];
+    const { table, column, only } = SEALED_COLUMNS[kind];
     const rows = await runOn(database.pool)<{ key: string; values: number }>(
       `SELECT split_part(${column}, '.', 2) AS key, count(*) AS values FROM ${table} WHERE ${column} IS NOT NULL
        AND ${only} GROUP BY 1`,

@@ -57,8 +57,8 @@ export async function pageServiceGaps(
 }
 
 /**
- * A shared agent that was heard of this much before the newest one, in seconds, is not there any more, and its checks
- * are nobody's.
+ * A shared agent whose last check-in was this much before the newest one, in seconds, is not there any more, and its
+ * checks are nobody's.
  */
 const GONE_AFTER_SECONDS = 60;
 

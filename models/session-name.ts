@@ -9,7 +9,7 @@ const MOST_MARKS = 7;
 
 /**
  * The name that a process gives its sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`: behind the colon a mark
- * for each of the first seven keys of its ring, in order. A mark is derived from the key and tells nothing of it; it
+ * for each of the first seven keys of its ring, in order. A mark is derived from the key and says nothing of it; it
  * lets a change of keys see what others run on.
  */
 export function sessionNameOf(secrets: SecretBox): string {

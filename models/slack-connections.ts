@@ -10,7 +10,7 @@ import { inPoolTransaction, runOn } from './sql.ts';
  */
 export type SlackCodeStanding = 'open' | 'used' | 'expired' | 'unknown';
 
-/** An incoming webhook, in clear, and what Slack calls the place that it leads to (null = it does not say). */
+/** An incoming webhook, in clear, and what Slack calls the channel that it leads to (null = it does not say). */
 export type SlackConnection = {
   fingerprint: Uint8Array;
   webhookUrl: string;

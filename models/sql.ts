@@ -63,7 +63,7 @@ export async function inPoolTransaction<Result>(
 
 /**
  * Lends a connection of the pool. After a failure it is closed, which ends its transaction and its locks whatever state
- * it was in. While it is lent nobody else hears its errors, and one that breaks between two statements would end the
+ * it was in. While it is lent nobody else gets its errors, and one that breaks between two statements would end the
  * process.
  */
 export async function withClient<Result>(

@@ -38,7 +38,7 @@ export type SeriesPoint = { atMs: number; agentNo: number; tally: Tally };
 export const SERIES_STEPS_MS = [60_000, 300_000, HOUR_MS, DAY_MS] as const;
 export type SeriesStepMs = (typeof SERIES_STEPS_MS)[number];
 
-/** A tally as the database gives it; `phases` are places as roll-ups have them. */
+/** A tally as the database gives it; `phases` are arrays as roll-ups have them. */
 export type TallyRow = {
   up: number;
   degraded: number;

@@ -4,7 +4,8 @@ import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 
 /**
- * The newest summary of a chat. `isOpen`: its first attempt has not begun, so that what is added to it is told with it.
+ * The newest summary of a chat. `isOpen`: its first attempt has not begun, so that what is added to it is reported with
+ * it.
  */
 export type NewestSummary = { deliveryId: string; dueAtMs: number; isOpen: boolean };
 
@@ -19,9 +20,9 @@ export type SummarisedChange = {
 };
 
 /**
- * How many monitors of each tenant have changed since a moment in a way that chats hear of (D-44), what the caller's
- * transaction wrote included. Until that ends no other one counts for these tenants: two that are under way at once
- * know of each other's monitors.
+ * How many monitors of each tenant have changed since a moment in a way that chats are notified of (D-44), what the
+ * caller's transaction wrote included. Until that ends no other one counts for these tenants: two that are under way at
+ * once know of each other's monitors.
  */
 export async function countChangedMonitors(
   run: Run,
@@ -79,7 +80,7 @@ export async function noteSummaries(
   );
 }
 
-/** Adds changes, in the order given, to summaries that are open; of a monitor the last one is told. */
+/** Adds changes, in the order given, to summaries that are open; of a monitor the last one is reported. */
 export async function addToSummaries(run: Run, changes: readonly SummarisedChange[]): Promise<void> {
   if (changes.length === 0) return;
   const last = new Map(changes.map((change) => [`${change.deliveryId} ${change.monitorId}`, change]));
@@ -96,8 +97,8 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
 
 /**
  * Fills the message of a claimed summary with what was gathered for it, and stores that for its record. Monitors of
- * which there is newer news by now, which is told by itself, and those that are gone are left out, so that a retry
- * tells nothing that is over; none may be left.
+ * which there is a newer change by now, which is reported by itself, and those that are gone are left out, so that a
+ * retry says nothing that is over; none may be left.
  */
 export async function readSummary(
   database: Database,

@@ -1,10 +1,10 @@
 import type { Run } from './sql.ts';
 
 /**
- * Whether a delivery `d` is of a monitor about which there is newer news by now, or which is gone: the chat's people
- * would take it for how things stand.
+ * Whether a delivery `d` is of a monitor about which there is a newer change by now, or which is gone: the chat's
+ * people would take it for how things stand.
  */
-export const IS_OLD_NEWS = `(d.event LIKE 'monitor.%' AND (
+export const IS_OVERTAKEN = `(d.event LIKE 'monitor.%' AND (
   EXISTS (SELECT FROM transitions t WHERE t.monitor_id = d.monitor_id
     AND t.sequence > (d.message -> 'detail' ->> 'sequence')::integer)
   OR NOT EXISTS (SELECT FROM monitors m WHERE m.id = d.monitor_id)))`;
@@ -13,22 +13,22 @@ export const IS_OLD_NEWS = `(d.event LIKE 'monitor.%' AND (
 export const IS_FOR_CHAT = `EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type <> 'webhook')`;
 
 /**
- * Drops what newer news of a monitor makes pointless (D-50): retries of its events to a chat that nobody is making just
- * now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
+ * Drops what a newer change of a monitor makes pointless (D-50): retries of its events to a chat that nobody is making
+ * just now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
  */
 export async function supersedeRetries(
   run: Run,
-  news: readonly { channelId: string; monitorId: string }[],
+  newer: readonly { channelId: string; monitorId: string }[],
   nowMs: number,
 ): Promise<void> {
-  if (news.length === 0) return;
+  if (newer.length === 0) return;
   await run(
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
        AND d.event LIKE 'monitor.%'
        AND d.attempts > d.attempts_before AND coalesce(d.claimed_until, 0) <= $3`,
-    [news.map(({ channelId }) => channelId), news.map(({ monitorId }) => monitorId), nowMs],
+    [newer.map(({ channelId }) => channelId), newer.map(({ monitorId }) => monitorId), nowMs],
   );
 }
 

@@ -58,7 +58,7 @@ export async function recordTransitions<Decided extends DecidedTransition>(
  * The state that the newest event of each of these monitors announced; those that never had one are left out. What our
  * overload made unknown was not announced.
  */
-export async function listLastTold(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
+export async function listLastNotified(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
   if (monitorIds.length === 0) return new Map();
   const rows = await run<{ id: string; state: EventState }>(
     `SELECT m.id, t.to_state AS state
@@ -78,13 +78,13 @@ function applyTransition(
   { monitor, change, newIncidentId }: DecidedTransition,
 ): IncidentOfTenant | null {
   const step = stepIncident(open?.state ?? null, change.to);
-  const told = { reason: change.reason ?? '', sourcesDown: sourcesAgainst(change.evidence) };
+  const notified = { reason: change.reason ?? '', sourcesDown: sourcesAgainst(change.evidence) };
   if (step.step === 'open') {
     const { atMs, detectedAtMs } = change;
     const named = { id: newIncidentId, tenantId: monitor.tenantId, monitorId: monitor.id, monitorName: monitor.name };
     return {
       ...named,
-      ...told,
+      ...notified,
       state: step.state,
       startedAtMs: atMs,
       detectedAtMs,
@@ -93,7 +93,7 @@ function applyTransition(
     };
   }
   if (open === null || step.step === 'none') return open;
-  if (step.step === 'worsen') return { ...open, ...told, state: 'down' };
+  if (step.step === 'worsen') return { ...open, ...notified, state: 'down' };
   return { ...open, resolvedAtMs: Math.max(change.atMs, open.startedAtMs), resolution: step.resolution };
 }
 

@@ -14,7 +14,8 @@ export type SealedWebhook = OpenedWebhook & { channelId: string };
 type ChannelKey = { tenantId: string; id: string };
 
 /**
- * How long the secret before a change signs as well, in milliseconds: a day, for receivers to be told of the new one.
+ * How long the secret before a change signs as well, in milliseconds: a day, for receivers to be notified of the new
+ * one.
  */
 export const PREVIOUS_SECRET_MS = 86_400_000;
 

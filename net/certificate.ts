@@ -53,20 +53,20 @@ export function isVerificationError(socket: Socket | null): boolean {
 }
 
 /**
- * Makes a failed verification more exact by the certificate that caused it: an expired one is told from other faults,
- * with its date. Null: nothing more is known.
+ * Makes a failed verification more exact by the certificate that caused it: an expired one is distinguished from other
+ * faults, with its date. Null: nothing more is known.
  */
 export function explainVerification(failure: Failure, certificate: Certificate | null): Failure {
   if (certificate === null) return failure;
   const days = Math.floor((Date.now() / 1000 - certificate.validTo) / SECONDS_PER_DAY);
-  if (days >= 0) return { cause: 'cert_expired', reason: `The certificate expired ${tellDaysAgo(days)}` };
+  if (days >= 0) return { cause: 'cert_expired', reason: `The certificate expired ${formatDaysAgo(days)}` };
   return failure.cause === 'cert_expired'
     ? { cause: 'cert_expired', reason: 'A certificate of the chain has expired' }
     : failure;
 }
 
 /** Made when it is needed: the first of its kind takes 25 ms, at the start of every process that loads this. */
-function tellDaysAgo(days: number): string {
+function formatDaysAgo(days: number): string {
   return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-days, 'day');
 }
 

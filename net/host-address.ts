@@ -12,7 +12,7 @@ export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[];
 
 /**
  * How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own quarter of a
- * second takes a far place for a dead one.
+ * second takes a far host for a dead one.
  */
 export const ADDRESS_TURN_MS = 2000;
 

@@ -111,7 +111,7 @@ class RunningExchange {
   }
 
   #lose(error: NodeJS.ErrnoException): void {
-    // A handshake that is turned down is refused: a reset comes after it, though perhaps before we have heard of its
+    // A handshake that is turned down is refused: a reset comes after it, though perhaps before we know of its
     // success.
     if (error.code === 'ECONNRESET') this.#latencyMs ??= this.#timeline.elapsedMs();
     if (this.#latencyMs !== null) return this.#end('closed');

@@ -19,7 +19,7 @@ export type ChatAttempt = AttemptResult & {
 /** Longer requests to be left alone are cut to this, in milliseconds: later an alert is no alert. */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** The fields of an attempt of which nothing but its result is to be told. */
+/** The fields of an attempt of which nothing but its result is to be reported. */
 export const NOTHING_MORE = { retryAfterMs: null, channelProblem: null, movedTo: null } as const satisfies Omit<
   ChatAttempt,
   keyof AttemptResult

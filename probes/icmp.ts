@@ -86,8 +86,8 @@ function choose(addresses: readonly { address: string }[], means: Means): { addr
 }
 
 /**
- * The form in which a reply's source is told, which the address asked is held against; an IPv4 address in an IPv6 one
- * by itself.
+ * The form in which a reply's source is written, which the address asked is held against; an IPv4 address in an IPv6
+ * one by itself.
  */
 function usualForm(address: string): string {
   if (net.isIPv4(address)) return address;

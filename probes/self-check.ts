@@ -10,12 +10,12 @@ export type SelfCheckOptions = {
   hosts: readonly HostPort[];
   /** Unix milliseconds. */
   now: () => number;
-  /** Told when this place can reach none of the hosts any more (false), and when it can again (true). */
+  /** Called when this agent can reach none of the hosts any more (false), and when it can again (true). */
   onChange: (reachesAny: boolean) => void;
 };
 
 /**
- * The judgement on a check as it counts: the given one, or no vote where this place has lost its own network (D-48).
+ * The judgement on a check as it counts: the given one, or no vote where this agent has lost its own network (D-48).
  * Never rejects.
  */
 export type SelfCheck = (
@@ -32,7 +32,7 @@ const QUESTIONS_APART_MS = 500;
 const CUT_OFF: Judgement = {
   verdict: 'none',
   cause: null,
-  reason: 'This place can reach none of its own reference hosts either, so what it saw does not count',
+  reason: 'This location can reach none of its own reference hosts either, so what it saw does not count',
 };
 
 /**
@@ -45,7 +45,7 @@ export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfC
   const ask = createReachability(hosts);
   let reachesAny = true;
 
-  const askAndTell = async (): Promise<boolean> => {
+  const checkAndNotify = async (): Promise<boolean> => {
     const answer = await ask();
     if (answer !== reachesAny) {
       reachesAny = answer;
@@ -59,9 +59,9 @@ export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfC
     if (!talksToTarget(type)) return judgement;
     const isDoubtful = results.note({ monitor, verdict: judgement.verdict }, now());
     const isBad = judgement.verdict === 'down';
-    if (!isBad && !reachesAny) void askAndTell();
+    if (!isBad && !reachesAny) void checkAndNotify();
     if (!isBad || (!isDoubtful && reachesAny)) return judgement;
-    if (!(await askAndTell())) return CUT_OFF;
+    if (!(await checkAndNotify())) return CUT_OFF;
     results.confirm(monitor);
     return judgement;
   };

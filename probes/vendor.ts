@@ -45,7 +45,7 @@ async function inTime(reading: Promise<VendorReading>, timeoutMs: number): Promi
   const timeout = new Promise<null>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, null);
   });
-  // Nobody may be left to hear of a store that fails later.
+  // Nobody may be left to handle a store that fails later.
   reading.catch(() => undefined);
   try {
     return await Promise.race([reading, timeout]);

@@ -127,7 +127,7 @@ export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<Redi
   };
 }
 
-/** What TLS is told beside the usual: a server may have several names at one address. */
+/** Options of TLS beside the usual: a server may have several names at one address. */
 export function tlsTo(host: string): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {};
 }

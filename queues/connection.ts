@@ -16,11 +16,11 @@ export type QueueBackendOptions = {
   /** First part of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
   prefix?: string;
   /**
-   * Told of connection errors, of those of a kind once in ten seconds; BullMQ goes on by itself when the backend is
+   * Called with connection errors, of those of a kind once in ten seconds; BullMQ goes on by itself when the backend is
    * back.
    */
   onError: (error: Error) => void;
-  /** Told of each worker on Redis that took no jobs while some waited, and was opened anew. */
+  /** Called with each worker on Redis that took no jobs while some waited, and was opened anew. */
   onWorkerReopened?: (queue: string) => void;
 };
 
@@ -28,7 +28,7 @@ export type QueueBackendOptions = {
 export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
 /**
- * What a worker may be told; everything else is the same for all workers. A lock is renewed at half its time for as
+ * Options of a worker; everything else is the same for all workers. A lock is renewed at half its time for as
  * long as its worker lives, so that `lockDurationMs` is not how long a job may take, but how soon a killed worker's job
  * is free for another.
  */
@@ -63,7 +63,7 @@ export type QueueBackend = {
   freeLocks(nowMs: number): Promise<void>;
   /**
    * How often a producer's connection has come about: a server that was reached anew may have lost the latest of what
-   * it was told. Always 0 on PostgreSQL.
+   * it was reported. Always 0 on PostgreSQL.
    */
   countConnections(): number;
   /**
@@ -118,7 +118,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const pools: Pool[] = [];
   const names = new Set<string>();
   let isClosing = false;
-  // Connections that break while we part from them are no news.
+  // Connections that break while we part from them change nothing.
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
@@ -290,14 +290,14 @@ const REPEATED_AFTER_MS = 10_000;
 const REMEMBERED = 100;
 
 function withoutRepeats(onError: (error: Error) => void): (error: Error) => void {
-  const toldAtMs = new Map<string, number>();
+  const reportedAtMs = new Map<string, number>();
   return (error) => {
     const nowMs = Date.now();
     // What differs in an address or a job alone is the same.
     const message = error.message.replaceAll(/\S*\d\S*/g, '#');
-    if (nowMs - (toldAtMs.get(message) ?? 0) < REPEATED_AFTER_MS) return;
-    if (toldAtMs.size >= REMEMBERED) toldAtMs.clear();
-    toldAtMs.set(message, nowMs);
+    if (nowMs - (reportedAtMs.get(message) ?? 0) < REPEATED_AFTER_MS) return;
+    if (reportedAtMs.size >= REMEMBERED) reportedAtMs.clear();
+    reportedAtMs.set(message, nowMs);
     onError(error);
   };
 }

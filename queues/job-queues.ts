@@ -56,7 +56,7 @@ const NAMED_DELIVERIES = 20;
  */
 export type JobQueues = {
   /**
-   * Tells the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named
+   * Notifies the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named
    * by.
    */
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
@@ -139,13 +139,13 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
   const all = () => [...checks.values(), evaluate, deliver, maintain, lookup];
   return {
     async applyScheduleChange(change, regions) {
-      for (const place of change.emptied) {
-        const queue = queueOf(place.agentNo, regions);
-        if (queue !== null) await backend.exclusively(() => removeSlot(queue, place));
+      for (const entry of change.emptied) {
+        const queue = queueOf(entry.agentNo, regions);
+        if (queue !== null) await backend.exclusively(() => removeSlot(queue, entry));
       }
-      for (const place of change.occupied) {
-        const queue = queueOf(place.agentNo, regions);
-        if (queue !== null) await backend.exclusively(() => addSlot(queue, place));
+      for (const entry of change.occupied) {
+        const queue = queueOf(entry.agentNo, regions);
+        if (queue !== null) await backend.exclusively(() => addSlot(queue, entry));
       }
       await enqueueRechecks(
         change.rechecks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
@@ -159,8 +159,8 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       const connections = backend.countConnections();
       const thorough = when.thorough || connections !== reconciledConnections;
       for (const [agentNo, region] of regions) {
-        const places = occupied.filter((place) => place.agentNo === agentNo);
-        const { added, removed } = await reconcileQueue(checkQueue(region), places, {
+        const entries = occupied.filter((entry) => entry.agentNo === agentNo);
+        const { added, removed } = await reconcileQueue(checkQueue(region), entries, {
           ...when,
           thorough,
           exclusively: backend.exclusively,

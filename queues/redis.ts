@@ -87,8 +87,8 @@ export function redisServers(redisUrl: string): RedisServers {
 /** Says of an error what an operator can do about it. */
 export function explainRedisError(error: Error, { isCluster }: Pick<RedisServers, 'isCluster'>): Error {
   if (!isCluster && OTHER_NODE.test(error.message)) {
-    const told = 'REDIS_URL names one node of a Redis Cluster: name several of them, with commas between';
-    return new Error(told, { cause: error });
+    const advice = 'REDIS_URL names one node of a Redis Cluster: name several of them, with commas between';
+    return new Error(advice, { cause: error });
   }
   if (!('code' in error) || !UNTRUSTED.has(String(error.code))) return error;
   const remedy = 'name the file of its authority in NODE_EXTRA_CA_CERTS';

@@ -3,7 +3,7 @@ import type { JobQueues } from './job-queues.ts';
 import { createRegionBook } from './region-book.ts';
 
 /**
- * Makes the function that tells the queues of a committed schedule change. It resolves as soon as nothing is left to
+ * Makes the function that notifies the queues of a committed schedule change. It resolves as soon as nothing is left to
  * tell, and rejects when the queue is away: the change is in the database all the same, and reconcile mends the queue.
  */
 export function createScheduleNotifier(

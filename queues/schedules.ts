@@ -23,21 +23,21 @@ const AHEAD_MS = 1000;
 const PAGE = 500;
 
 /** Gives an occupied slot its job scheduler; an existing one stays as it is. */
-export async function addSlot(queue: Queue<RegionJob>, place: ScheduleSlot): Promise<void> {
-  const every = place.intervalSeconds * 1000;
+export async function addSlot(queue: Queue<RegionJob>, entry: ScheduleSlot): Promise<void> {
+  const every = entry.intervalSeconds * 1000;
   await queue.upsertJobScheduler(
-    schedulerId(place),
-    { every, offset: schedulerOffset(place) },
+    schedulerId(entry),
+    { every, offset: schedulerOffset(entry) },
     {
-      name: `every ${place.intervalSeconds} s, slot ${place.slot}`,
-      data: { agentNo: place.agentNo, intervalSeconds: place.intervalSeconds, phase: place.slot },
+      name: `every ${entry.intervalSeconds} s, slot ${entry.slot}`,
+      data: { agentNo: entry.agentNo, intervalSeconds: entry.intervalSeconds, phase: entry.slot },
     },
   );
 }
 
 /** Takes the job scheduler of an empty slot away, with its waiting job. */
-export async function removeSlot(queue: Queue<RegionJob>, place: ScheduleSlot): Promise<void> {
-  await queue.removeJobScheduler(schedulerId(place));
+export async function removeSlot(queue: Queue<RegionJob>, entry: ScheduleSlot): Promise<void> {
+  await queue.removeJobScheduler(schedulerId(entry));
 }
 
 /** The moment, in Unix milliseconds, at which the slot of a tick begins: the job's own time plus the head start. */
@@ -56,16 +56,16 @@ export async function reconcileQueue(
   when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively'] },
 ): Promise<{ added: number; removed: number }> {
   if (!when.thorough && (await queue.getJobSchedulersCount()) === occupied.length) return { added: 0, removed: 0 };
-  const wanted = new Map(occupied.map((place) => [schedulerId(place), place]));
+  const wanted = new Map(occupied.map((entry) => [schedulerId(entry), entry]));
   const present = await readSchedulers(queue);
-  const ahead = [...wanted].filter(([id, place]) => isAhead(present.get(id), place, when.nowMs)).map(([id]) => id);
+  const ahead = [...wanted].filter(([id, entry]) => isAhead(present.get(id), entry, when.nowMs)).map(([id]) => id);
   const surplus = [...present.keys()].filter((id) => !wanted.has(id));
   for (const id of [...ahead, ...surplus]) {
     await when.exclusively(() => queue.removeJobScheduler(id));
     present.delete(id);
   }
-  const missing = [...wanted].filter(([id, place]) => isMissing(present.get(id), place, when.nowMs));
-  for (const [, place] of missing) await when.exclusively(() => addSlot(queue, place));
+  const missing = [...wanted].filter(([id, entry]) => isMissing(present.get(id), entry, when.nowMs));
+  for (const [, entry] of missing) await when.exclusively(() => addSlot(queue, entry));
   return { added: missing.length, removed: surplus.length };
 }
 
@@ -78,20 +78,20 @@ async function readSchedulers(queue: Queue<RegionJob>): Promise<Map<string, numb
   }
 }
 
-function isMissing(nextMs: number | undefined, place: ScheduleSlot, nowMs: number): boolean {
-  return nextMs === undefined || nextMs < nowMs - place.intervalSeconds * 1000 - OVERDUE_MS;
+function isMissing(nextMs: number | undefined, entry: ScheduleSlot, nowMs: number): boolean {
+  return nextMs === undefined || nextMs < nowMs - entry.intervalSeconds * 1000 - OVERDUE_MS;
 }
 
-function isAhead(nextMs: number | undefined, place: ScheduleSlot, nowMs: number): boolean {
-  return nextMs !== undefined && nextMs > nowMs + place.intervalSeconds * 1000 + AHEAD_MS;
+function isAhead(nextMs: number | undefined, entry: ScheduleSlot, nowMs: number): boolean {
+  return nextMs !== undefined && nextMs > nowMs + entry.intervalSeconds * 1000 + AHEAD_MS;
 }
 
-function schedulerId(place: ScheduleSlot): string {
-  return `${place.intervalSeconds}s-phase-${place.slot}`;
+function schedulerId(entry: ScheduleSlot): string {
+  return `${entry.intervalSeconds}s-phase-${entry.slot}`;
 }
 
 /** BullMQ takes an offset of 0 for "no alignment", so that the slot that would have it fires a millisecond later. */
-function schedulerOffset(place: ScheduleSlot): number {
-  const every = place.intervalSeconds * 1000;
-  return (slotStartMs(place.intervalSeconds, place.slot) - EARLY_MS + every) % every || 1;
+function schedulerOffset(entry: ScheduleSlot): number {
+  const every = entry.intervalSeconds * 1000;
+  return (slotStartMs(entry.intervalSeconds, entry.slot) - EARLY_MS + every) % every || 1;
 }

@@ -82,14 +82,14 @@ const isEntry = (path: string): boolean => ENTRY_FILES.some((pattern) => pattern
 function violations(files: readonly SourceFile[]): readonly string[] {
   return [
     ...files.flatMap((file) => [
-      ...placeViolations(file),
+      ...pathViolations(file),
       ...file.imports.flatMap((imported) => importViolations(file.path, imported)),
     ]),
     ...cycles(files),
   ];
 }
 
-function placeViolations({ path, code }: SourceFile): string[] {
+function pathViolations({ path, code }: SourceFile): string[] {
   const found: string[] = [];
   if (!path.includes('/') || !(folderOf(path) in MAY_IMPORT)) found.push(`${path} is in no folder of the architecture`);
   if (VAGUE_NAME.test(path)) found.push(`${path} has a name that says nothing`);
@@ -124,7 +124,7 @@ function mayImport(path: string, target: string): boolean {
   );
 }
 
-/** Each file on a ring of imports is told once, with the way back to itself. */
+/** Each file on a ring of imports is reported once, with the way back to itself. */
 function cycles(files: readonly SourceFile[]): string[] {
   const importsOf = new Map(files.map((file) => [file.path, file.imports.flatMap(({ path }) => path ?? [])]));
   const finished = new Set<string>();

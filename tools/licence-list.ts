@@ -1,5 +1,5 @@
 /**
- * A package of the lock file, its place in `node_modules`, and its licence as it names it; null where it names none.
+ * A package of the lock file, its path in `node_modules`, and its licence as it names it; null where it names none.
  */
 export type LicensedPackage = {
   path: string;

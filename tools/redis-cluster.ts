@@ -6,20 +6,20 @@ import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
 import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
 
 /**
- * A Redis Cluster for tests and chaos runs. Nodes are named by their place, masters first; roles change with
+ * A Redis Cluster for tests and chaos runs. Nodes are named by their index, masters first; roles change with
  * promotions.
  */
 export type RedisCluster = {
   urls: readonly string[];
-  /** Places of the nodes that are masters and hold slots at the moment, as the living nodes see it. */
+  /** Indexes of the nodes that are masters and hold slots at the moment, as the living nodes see it. */
   listMasters: () => Promise<number[]>;
   /** Ends a node as kill -9 does. */
-  kill: (place: number) => Promise<void>;
+  kill: (index: number) => Promise<void>;
   /** Starts a killed node again, empty but for its name and its role. */
-  start: (place: number) => Promise<void>;
-  signal: (place: number, signal: NodeJS.Signals) => void;
+  start: (index: number) => Promise<void>;
+  signal: (index: number, signal: NodeJS.Signals) => void;
   /** Has a replica of a master take its place in order; resolves when it has. */
-  promoteReplicaOf: (place: number) => Promise<void>;
+  promoteReplicaOf: (index: number) => Promise<void>;
   /** Moves the slot of a key, keys and all, from its master to another one. */
   migrateSlotOf: (key: string) => Promise<void>;
   /** Empties every master. */
@@ -37,7 +37,7 @@ const SLOTS = 16_384;
 /** Nodes have agreed on who they are, or on who is master, within this, in milliseconds. */
 const AGREED_WITHIN_MS = 60_000;
 
-type Node = { place: number; port: number; id: string; server: RedisServer | null; client: Redis };
+type Node = { index: number; port: number; id: string; server: RedisServer | null; client: Redis };
 
 /**
  * Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed.
@@ -64,7 +64,7 @@ export async function startRedisCluster(
     return await startRedis({ port, args, folder: own, ...(tls !== undefined && { tls }) });
   };
   const busPorts = new Map<number, number>();
-  for (let place = 0; place < masters + replicas; place += 1) {
+  for (let index = 0; index < masters + replicas; index += 1) {
     const [port, busPort] = [await findFreePort(), await findFreePort()];
     const server = await run(port, busPort);
     if (server === null) return null;
@@ -79,13 +79,13 @@ export async function startRedisCluster(
     });
     // Who kills nodes sees connections break.
     client.on('error', () => undefined);
-    nodes.push({ place, port, server, client, id: String(await client.call('CLUSTER', 'MYID')) });
+    nodes.push({ index, port, server, client, id: String(await client.call('CLUSTER', 'MYID')) });
   }
   const [first] = nodes;
   const living = () => nodes.filter(({ server }) => server !== null);
-  const nodeAt = (place: number) => {
-    const node = nodes[place];
-    if (node === undefined) throw new Error(`there is no node ${place}`);
+  const nodeAt = (index: number) => {
+    const node = nodes[index];
+    if (node === undefined) throw new Error(`there is no node ${index}`);
     return node;
   };
   const stop = async () => {
@@ -99,43 +99,43 @@ export async function startRedisCluster(
     throw error;
   }
   const readNodes = async () => parseNodes(String(await (living()[0] ?? first)?.client.call('CLUSTER', 'NODES')));
-  const placeOf = (id: string) => nodes.findIndex((node) => node.id === id);
+  const indexOfNode = (id: string) => nodes.findIndex((node) => node.id === id);
   const findMasterOf = async (key: string) => {
     const slot = await slotOf(living()[0] ?? nodeAt(0), key);
     const holder = (await readNodes()).find(({ ranges }) => ranges.some(([from, to]) => slot >= from && slot <= to));
-    return placeOf(holder?.id ?? '');
+    return indexOfNode(holder?.id ?? '');
   };
   const listMasters = async () =>
     (await readNodes())
       .filter(({ isMaster, isFailed, ranges }) => isMaster && !isFailed && ranges.length > 0)
-      .map(({ id }) => placeOf(id));
+      .map(({ id }) => indexOfNode(id));
   return {
     urls: nodes.map(({ port }) => `${tls === undefined ? 'redis' : 'rediss'}://127.0.0.1:${port}`),
     listMasters,
     findMasterOf,
-    async kill(place) {
-      const node = nodeAt(place);
+    async kill(index) {
+      const node = nodeAt(index);
       const { server } = node;
       node.server = null;
       await server?.stop('SIGKILL');
     },
-    async start(place) {
-      const node = nodeAt(place);
+    async start(index) {
+      const node = nodeAt(index);
       node.server ??= await run(node.port, busPorts.get(node.port) ?? 0);
     },
-    signal: (place, signal) => void process.kill(nodeAt(place).server?.pid ?? 0, signal),
-    async promoteReplicaOf(place) {
-      const master = nodeAt(place);
+    signal: (index, signal) => void process.kill(nodeAt(index).server?.pid ?? 0, signal),
+    async promoteReplicaOf(index) {
+      const master = nodeAt(index);
       const replica = (await readNodes()).find(({ masterId, isFailed }) => masterId === master.id && !isFailed);
-      if (replica === undefined) throw new Error(`node ${place} has no replica`);
-      const successor = nodeAt(placeOf(replica.id));
+      if (replica === undefined) throw new Error(`node ${index} has no replica`);
+      const successor = nodeAt(indexOfNode(replica.id));
       await untilTrue(async () => /master_link_status:up/.test(await successor.client.info('replication')));
       await successor.client.call('CLUSTER', 'FAILOVER');
       await untilTrue(async () => /role:master/.test(await successor.client.info('replication')));
     },
     async migrateSlotOf(key) {
       const source = nodeAt(await findMasterOf(key));
-      const target = nodeAt((await listMasters()).find((place) => place !== source.place) ?? 0);
+      const target = nodeAt((await listMasters()).find((index) => index !== source.index) ?? 0);
       const slot = await slotOf(source, key);
       await target.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
       await source.client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
@@ -147,7 +147,7 @@ export async function startRedisCluster(
       for (const node of [target, source]) await node.client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
     },
     async flush() {
-      for (const place of await listMasters()) await nodeAt(place).client.flushall();
+      for (const index of await listMasters()) await nodeAt(index).client.flushall();
     },
     stop,
   };
@@ -159,19 +159,19 @@ async function agree(
   { masters, busPorts }: { masters: number; busPorts: ReadonlyMap<number, number> },
 ): Promise<void> {
   const perMaster = Math.ceil(SLOTS / masters);
-  for (const { place, port, client } of nodes) {
-    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', place + 1);
-    if (place < masters)
-      await client.call('CLUSTER', 'ADDSLOTSRANGE', place * perMaster, Math.min(SLOTS, (place + 1) * perMaster) - 1);
-    if (place > 0) await nodes[0]?.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts.get(port) ?? 0);
+  for (const { index, port, client } of nodes) {
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+    if (index < masters)
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', index * perMaster, Math.min(SLOTS, (index + 1) * perMaster) - 1);
+    if (index > 0) await nodes[0]?.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts.get(port) ?? 0);
   }
   for (const { client } of nodes)
     await untilTrue(async () => parseNodes(String(await client.call('CLUSTER', 'NODES'))).length === nodes.length);
-  for (const { place, client } of nodes.slice(masters))
-    await client.call('CLUSTER', 'REPLICATE', nodes[place % masters]?.id ?? '');
-  for (const { place, client } of nodes) {
+  for (const { index, client } of nodes.slice(masters))
+    await client.call('CLUSTER', 'REPLICATE', nodes[index % masters]?.id ?? '');
+  for (const { index, client } of nodes) {
     await untilTrue(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))));
-    await untilTrue(async () => place < masters || /master_link_status:up/.test(await client.info('replication')));
+    await untilTrue(async () => index < masters || /master_link_status:up/.test(await client.info('replication')));
     await untilTrue(
       async () =>
         parseNodes(String(await client.call('CLUSTER', 'NODES'))).filter(({ isMaster }) => isMaster).length === masters,

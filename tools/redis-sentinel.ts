@@ -63,7 +63,7 @@ export async function startWatchedRedis(
     await start({ port, args: ['sentinel.conf', '--sentinel'], folder: own, isSentinel: true });
     sentinelPorts.push(port);
     const client = new Redis({ port, host: '127.0.0.1', password: sentinelPassword });
-    // Who is stopped while it connects is no news.
+    // Who is stopped while it connects changes nothing.
     client.on('error', () => undefined);
     clients.push(client);
   }
@@ -78,8 +78,8 @@ export async function startWatchedRedis(
     url: `redis+sentinel://:${encodeURIComponent(password)}@${addresses.join(',')}/0?${parameters}`,
     async killMaster() {
       const port = await findMaster();
-      const place = started.findIndex((server) => server.port === port);
-      await started.splice(place, 1)[0]?.stop('SIGKILL');
+      const index = started.findIndex((server) => server.port === port);
+      await started.splice(index, 1)[0]?.stop('SIGKILL');
     },
     async failOver() {
       await first.call('SENTINEL', 'FAILOVER', NAME);

@@ -8,7 +8,7 @@ import { prepareConsole } from '../cli/console-build.ts';
 import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
 import { findFaketime, NO_FAKETIME } from '../test/helpers/set-clock.ts';
-import { findDataPlace } from './data-place.ts';
+import { findDataDirectory } from './data-directory.ts';
 import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
@@ -17,7 +17,7 @@ const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
 /**
- * A run in which nothing is heard for as long has come to stand, in milliseconds: no test may take so long, and ava
+ * A run in which nothing is printed for as long has come to stand, in milliseconds: no test may take so long, and ava
  * ends what is silent for less, but only by a signal that a process may overhear.
  */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 400) * 1000;
@@ -40,10 +40,10 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     // Every test file is a process that loads much the same; what V8 compiled for one serves the next, and the next run
     // where somebody keeps it.
     const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled');
-    const place = await mkdtemp(join(await findDataPlace(), `spotcheck-test-${process.pid}-`));
-    closers.push(() => rm(place, { recursive: true, force: true, maxRetries: 10 }));
+    const dataParent = await mkdtemp(join(await findDataDirectory(), `spotcheck-test-${process.pid}-`));
+    closers.push(() => rm(dataParent, { recursive: true, force: true, maxRetries: 10 }));
     const postgres = await startEmbeddedPostgres({
-      dataDir: join(place, 'data'),
+      dataDir: join(dataParent, 'data'),
       onProgress: () => undefined,
       isDurable: false,
     });
@@ -54,7 +54,7 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     const servers = {
       SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl,
       SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '',
-      SPOTCHECK_TEST_DATA_PLACE: place,
+      SPOTCHECK_TEST_DATA_DIR: dataParent,
       TMPDIR: temporary,
       NODE_COMPILE_CACHE: compiled,
     };
@@ -92,7 +92,7 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
   interrupted.addEventListener('abort', () => endGroup(child.pid, 'SIGTERM'));
   const silence = setTimeout(() => {
-    print(`Nothing was heard for ${SILENCE_MS / 1000} s: the run is ended`);
+    print(`Nothing was printed for ${SILENCE_MS / 1000} s: the run is ended`);
     endGroup(child.pid, 'SIGKILL');
   }, SILENCE_MS);
   child.stdout.on('data', () => silence.refresh());

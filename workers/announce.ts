@@ -36,8 +36,8 @@ export async function announce(
 }
 
 /**
- * Adds the jobs of committed rechecks. What a queue that is away does not hear of, reconcile tells again, or the next
- * tick comes first.
+ * Adds the jobs of committed rechecks. What a queue that is away is not notified of, reconcile notifies again, or the
+ * next tick comes first.
  */
 export async function announceRechecks(
   { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionBook },

@@ -43,9 +43,9 @@ export type DeliverOptions = {
   now: () => number;
   /** Draws from [0, 1). */
   random: () => number;
-  /** Told of each delivery that came to nothing at its receiver, once that is committed. */
+  /** Called with each delivery that came to nothing at its receiver, once that is committed. */
   noteFailure: (failed: FailedDelivery) => Promise<void>;
-  /** Told of a chat that cannot be reached any more, which may have been connected anew by then. */
+  /** Called with a chat that cannot be reached any more, which may have been connected anew by then. */
   noteLoss: (lost: LostConnection) => Promise<void>;
   log: DeliveryLog;
   onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
@@ -163,7 +163,7 @@ async function sendToWebhook(
 ): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null) return unsent('retry', 'The URL of the channel cannot be read with the present SECRET_KEYS');
-  if (isChatOnly(message)) return unsent('failed', `${message.event} is told to chats only`);
+  if (isChatOnly(message)) return unsent('failed', `${message.event} is sent to chats only`);
   return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, deliveryId, attempt, message })) };
 }
 

@@ -141,7 +141,7 @@ async function decideMonitors(
     .map((one) => ({ ...one, ...applyInOrder(one.monitor, one.results, nowMs) }));
   const changed = decided.flatMap((one) => changedSources({ ...one, nowMs }));
   await storeSourceStates(run, changed);
-  // What turned while it did not count is no news once it does: the sweep then decides anew.
+  // What turned while it did not count changes nothing once it does: the sweep then decides anew.
   await noteUnheard(
     run,
     changed.filter(({ isUnheard }) => isUnheard),
@@ -186,7 +186,7 @@ function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResul
 }
 
 /**
- * Null where the result needs no recheck (D-47), or its source is a customer's agent, which is told when it hands
+ * Null where the result needs no recheck (D-47), or its source is a customer's agent, which is notified when it hands
  * in its results.
  */
 function planRecheck(

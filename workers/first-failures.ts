@@ -47,12 +47,12 @@ export function lateEvidence({
   changes,
 }: SteppedMonitor & { changes: readonly Change[] }): NewEvidence[] {
   if (after.state === 'up' || after.state === 'pending') return [];
-  const told = new Set(
+  const alreadyStored = new Set(
     changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo),
   );
   const turned = after.sources.filter(
     (source, index) =>
-      badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !told.has(source.agentNo),
+      badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !alreadyStored.has(source.agentNo),
   );
   return withSights(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
 }

@@ -1,6 +1,6 @@
 import type { Change } from '../core/change.ts';
 import { buildMonitorMessage } from '../core/envelope.ts';
-import { eventOf, hears, isEventState, type EventState } from '../core/event.ts';
+import { eventOf, shouldNotify, isEventState, type EventState } from '../core/event.ts';
 import type { MonitorState } from '../core/state.ts';
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../core/vendor/dependencies.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
@@ -12,9 +12,14 @@ import type { IdPrefix } from '../models/ids.ts';
 import { insertEvidence, type NewEvidence } from '../models/incident-evidence.ts';
 import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../models/overload.ts';
 import type { Run } from '../models/sql.ts';
-import { listLastTold, recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
+import {
+  listLastNotified,
+  recordTransitions,
+  type DecidedTransition,
+  type WithIncident,
+} from '../models/transitions.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
-import { writeChatNews, type ChatNews } from './chat-news.ts';
+import { writeChatDeliveries, type ChatDelivery } from './chat-deliveries.ts';
 
 /** A monitor as it was locked, and what it went through, in order. */
 export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
@@ -56,7 +61,7 @@ export async function recordChanges(
     (route) => route.monitorId,
   );
   const dependencies = await listDependencies(run, moved);
-  const lastTold = await listLastTold(
+  const lastNotified = await listLastNotified(
     run,
     moved
       .filter(({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up')
@@ -68,15 +73,15 @@ export async function recordChanges(
         change,
         monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []),
       );
-      const told = index === 0 ? notifiedState(monitor, change) : change.from;
-      const before = isEventState(told) ? told : (lastTold.get(monitor.id) ?? null);
+      const notified = index === 0 ? notifiedState(monitor, change) : change.from;
+      const before = isEventState(notified) ? notified : (lastNotified.get(monitor.id) ?? null);
       const isNotified = change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to);
       return {
         monitor,
         sequence: monitor.sequence + 1 + index,
         change: blame(change, culprits),
         isNotified,
-        lastTold: before,
+        lastNotified: before,
         culprits,
         newIncidentId: tools.newId('inc'),
       };
@@ -92,19 +97,19 @@ export async function recordChanges(
     ),
   );
   await beginUnchecked(run, recorded.flatMap(uncheckedOf));
-  const told = recorded
+  const notified = recorded
     .filter(({ isNotified }) => isNotified)
     .flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
-  const chats = new Set(told.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
+  const chats = new Set(notified.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
   const scheduled = await scheduleAtRate(
     run,
-    told.map(({ delivery }) => delivery),
+    notified.map(({ delivery }) => delivery),
   );
   const toWebhooks = await insertAtRate(
     run,
     scheduled.filter(({ id }) => !chats.has(id)),
   );
-  const toChats = await writeChatNews(
+  const toChats = await writeChatDeliveries(
     run,
     scheduled.filter(({ id }) => chats.has(id)),
     tools,
@@ -183,19 +188,19 @@ async function listDependencies(run: Run, moved: readonly ChangedMonitor[]): Pro
   return dependencies;
 }
 
-type Told = WithIncident & {
+type NotifiedTransition = WithIncident & {
   monitor: EvaluatedMonitor;
   change: Change;
-  lastTold: EventState | null;
+  lastNotified: EventState | null;
   culprits: readonly FailingDependency[];
   sequence: number;
   routes: readonly Route[];
 };
 
 function deliveriesOf(
-  { monitor, change, lastTold, culprits, sequence, incident, routes }: Told,
+  { monitor, change, lastNotified, culprits, sequence, incident, routes }: NotifiedTransition,
   tools: RecordingTools,
-): { isChat: boolean; delivery: ChatNews }[] {
+): { isChat: boolean; delivery: ChatDelivery }[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
@@ -209,7 +214,7 @@ function deliveriesOf(
     publicUrl: tools.publicUrl,
   });
   return routes
-    .filter((route) => hears(route.type, change, lastTold))
+    .filter((route) => shouldNotify(route.type, change, lastNotified))
     .map((route) => ({
       isChat: route.type !== 'webhook',
       delivery: {

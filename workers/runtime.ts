@@ -25,5 +25,5 @@ export type Runtime = {
   clockListeners: Set<(clock: ClockName, byMs: number) => void>;
 };
 
-/** A part that runs until it is told to stop; stopping takes no new work and finishes what runs. */
+/** A part that runs until it is stopped; stopping takes no new work and finishes what runs. */
 export type RunningProcess = { name: string; stop: () => Promise<void> };

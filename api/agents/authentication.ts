@@ -23,7 +23,7 @@ export function agentAuthentication({ database }: Pick<ApiDependencies, 'databas
 
 /**
  * Refuses whoever is no agent: 401, and how to do better. Unknown and revoked tokens, and those of deleted agents, are
- * told apart to nobody.
+ * distinguished for nobody.
  */
 export const requireAgent: RequestHandler = (request, response, next) => {
   const { authorization } = request.headers;

@@ -51,7 +51,7 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
       monitor,
       result: resultOf(report, { monitor, agent, nowMs }),
     }));
-    // Before they are handed on: once they are applied none of them is news.
+    // Before they are handed on: once they are applied none of them is a change.
     const recheck = await listRechecks(database, agent.no, accepted);
     if (accepted.length > 0) {
       try {

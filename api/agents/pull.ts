@@ -37,8 +37,8 @@ export function pullHandler({ database, logger, metrics, now }: ApiDependencies)
     const { capabilities } = checkIn;
     const recipient: Recipient = { agentId: agent.id, publicKey: seen.publicKey, withheld: seen.withheld };
     const assigned = (await listAssignedWork(database, agent.no)).filter((work) => isAble(work, checkIn));
-    const news = assigned.filter(({ givenVersion, checksVersion }) => givenVersion !== checksVersion);
-    if (news.length > 0) await noteGivenWork(database, { agentNo: agent.no, given: news, nowMs: now() });
+    const changed = assigned.filter(({ givenVersion, checksVersion }) => givenVersion !== checksVersion);
+    if (changed.length > 0) await noteGivenWork(database, { agentNo: agent.no, given: changed, nowMs: now() });
 
     const tag = tagOf({
       capabilities,
@@ -76,7 +76,7 @@ async function requireUsableKey({ publicKey }: CheckIn, agent: TokenAgent): Prom
     throw badRequest('publicKey must be an X25519 public key, got 32 bytes to which nothing can be sealed');
 }
 
-/** Withheld secrets do not keep an item back: the agent is told of it, marked. */
+/** Withheld secrets do not keep an item back: the agent is notified of it, marked. */
 function isAble({ settings: { type } }: AssignedWork, { capabilities }: CheckIn): boolean {
   return findInability({ capabilities, secretsWithheld: null }, { type, hasSecrets: false }) === null;
 }

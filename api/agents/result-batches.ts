@@ -11,7 +11,7 @@ const GATHER_MS = 50;
 /** A job has so many results at the most, unless one agent sent more. */
 const MOST_A_BATCH = 1000;
 
-/** Results in memory while the queue is slow; beyond it agents are told to come back. */
+/** Results in memory while the queue is slow; beyond it agents are asked to come back. */
 const MOST_WAITING = 20_000;
 
 type Waiting = { results: ResultPayload[]; resolve: () => void; reject: (error: unknown) => void };
@@ -59,7 +59,7 @@ function countResults(waiting: readonly Waiting[]): number {
   return waiting.reduce((sum, { results }) => sum + results.length, 0);
 }
 
-/** Never rejects: each agent hears of its results itself. */
+/** Never rejects: each agent gets its own outcome. */
 async function submitOne(
   batch: readonly Waiting[],
   submit: (results: ResultPayload[]) => Promise<void>,

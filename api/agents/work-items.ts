@@ -13,7 +13,7 @@ export type Recipient = { agentId: string; publicKey: string | null; withheld: W
 type Open = (sealed: { monitorId: string; sealedSecrets: string }) => MonitorSecrets | null;
 
 /**
- * Work as its agent is told of it, and the ids of the monitors that had to be left out because their secrets do not
+ * Work as its agent is notified of it, and the ids of the monitors that had to be left out because their secrets do not
  * open.
  */
 export async function makeItems(

@@ -5,7 +5,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentAgent } from '../presenters/agent.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import { announceSchedule } from '../schedule-news.ts';
+import { announceSchedule } from '../schedule-changes.ts';
 import type { operations } from '../schema.generated.ts';
 
 type ListQuery = NonNullable<operations['listAgents']['parameters']['query']>;

@@ -5,7 +5,7 @@ import { findMonitor } from '../../models/monitors.ts';
 import { conflict, notFound } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import { announceSchedule } from '../schedule-news.ts';
+import { announceSchedule } from '../schedule-changes.ts';
 import type { components } from '../schema.generated.ts';
 
 /** A monitor is news for so long after its creation or last change, in milliseconds (D-397). */
@@ -22,8 +22,8 @@ export function requestCheckHandler(dependencies: HandlerDependencies): RequestH
     const nowMs = now();
     const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
     // Else a change and a request after it would contact any address at once.
-    const isNews = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEWS_MS;
-    if (isNews) await turns.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
+    const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEWS_MS;
+    if (mayChangeState) await turns.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
     const asked = await requestCheck(database, { tenantId, id, nowMs });
     if (asked === null) throw notFound('monitor', id);
     if (asked.sources.length === 0) throw conflict(whyNot(asked));

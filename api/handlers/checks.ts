@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 /** What agents' clocks may be ahead of ours. */
 const CLOCK_SLACK_MS = 60_000;
 
-/** The place in a cursor of what has no second part: no two pings have the same moment. */
+/** The part of a cursor for what has no second part: no two pings have the same moment. */
 const NO_TIE = '0';
 
 type ListQuery = NonNullable<operations['listChecks']['parameters']['query']>;

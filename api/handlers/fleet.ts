@@ -5,7 +5,7 @@ import { listProcesses, type NotedProcess } from '../../models/processes.ts';
 import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { announceSchedule } from '../schedule-news.ts';
+import { announceSchedule } from '../schedule-changes.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];

@@ -23,7 +23,7 @@ import { beginSession } from '../session/beginning.ts';
 
 type Schemas = components['schemas'];
 
-/** Whether it was used, taken back, is past or never was is told to nobody. */
+/** Whether it was used, taken back, is past or never was is shown to nobody. */
 const isOver = (): ApiError =>
   new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
 

@@ -21,7 +21,7 @@ import { patchMonitor } from '../monitor-patch.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from '../presenters/monitor.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import { announceMonitor, announceSchedule } from '../schedule-news.ts';
+import { announceMonitor, announceSchedule } from '../schedule-changes.ts';
 import type { operations } from '../schema.generated.ts';
 
 type ListQuery = NonNullable<operations['listMonitors']['parameters']['query']>;

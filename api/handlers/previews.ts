@@ -17,13 +17,14 @@ export function previewMonitorHandler(dependencies: HandlerDependencies): Reques
       logger.warn({ err: error, region }, 'preview.not_queued');
       throw new ApiError(503, 'the queue is not reachable at the moment: try again', { 'Retry-After': '5' });
     });
-    const place = region === SERVICE_REGION ? null : region;
+    const sharedRegion = region === SERVICE_REGION ? null : region;
     if (outcome === null)
       throw new ApiError(
         503,
-        `${place === null ? 'the service' : `the shared agent of ${place}`} did not answer in time: try again`,
+        `${sharedRegion === null ? 'the service' : `the shared agent of ${sharedRegion}`} did not answer in ` +
+          'time: try again',
         { 'Retry-After': '5' },
       );
-    response.json(presentPreview(outcome, place));
+    response.json(presentPreview(outcome, sharedRegion));
   };
 }

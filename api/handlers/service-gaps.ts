@@ -9,7 +9,7 @@ import type { components, operations } from '../schema.generated.ts';
 /** How many gaps come when the caller sets no limit (D-05). */
 const DEFAULT_LIMIT = 500;
 
-/** How far back the list reaches unless it is told, in seconds. */
+/** How far back the list reaches by default, in seconds. */
 const DEFAULT_WINDOW = 90 * 86_400;
 
 type ListQuery = NonNullable<operations['listServiceGaps']['parameters']['query']>;

@@ -48,7 +48,7 @@ function digestOf(email: string): string {
   return createHash('sha256').update(normalizeEmail(email)).digest('base64url');
 }
 
-/** Which of the two it was is told to nobody. */
+/** Which of the two it was is shown to nobody. */
 function wrong(): ApiError {
   return new ApiError(401, 'the e-mail address or the password is wrong');
 }

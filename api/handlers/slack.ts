@@ -14,7 +14,7 @@ import { sendPlainPage } from '../plain-page.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 
 /** What came of a visit, for the person who made it. */
-type Told = { status: number; title: string; sentences: string[] };
+type ResultPage = { status: number; title: string; sentences: string[] };
 
 const AGAIN = 'Create the channel anew and open its new link.';
 
@@ -24,7 +24,7 @@ const REFUSALS = {
     status: 400,
     title: 'Slack was not connected',
     sentences: [
-      'Slack was told not to let Spotcheck in. Nothing was changed.',
+      'Slack was asked not to let Spotcheck in. Nothing was changed.',
       'To connect it after all, open the channel’s link again within the hour of its creation.',
     ],
   },
@@ -123,41 +123,41 @@ export function slackReturnHandler(dependencies: ApiDependencies & Pick<HandlerD
     contextOf(response).route = SLACK_RETURN_PATH;
     // HEAD would use up the code for somebody who sees no page.
     if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
-    const told = await comeBack(request, { ...dependencies, address: addressOf(response) }).catch((error: unknown) => {
+    const page = await comeBack(request, { ...dependencies, address: addressOf(response) }).catch((error: unknown) => {
       if (!isDatabaseAway(error)) throw error;
       logger.error({ err: error, request_id: contextOf(response).requestId }, 'request.failed');
-      return tell('databaseAway');
+      return describeRefusal('databaseAway');
     });
-    sendPlainPage(response, { ...told, link: { label: 'Open Spotcheck', url: config.publicUrl } });
+    sendPlainPage(response, { ...page, link: { label: 'Open Spotcheck', url: config.publicUrl } });
   };
 }
 
 async function comeBack(
   { query }: Request,
   dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'> & { address: string | null },
-): Promise<Told> {
+): Promise<ResultPage> {
   const { database, now, makeId, authorizeSlack, address, turns } = dependencies;
-  if (query['error'] !== undefined) return tell(query['error'] === 'access_denied' ? 'denied' : 'reported');
+  if (query['error'] !== undefined) return describeRefusal(query['error'] === 'access_denied' ? 'denied' : 'reported');
   const { code, state } = query;
-  if (typeof code !== 'string' || code === '' || typeof state !== 'string') return tell('incomplete');
+  if (typeof code !== 'string' || code === '' || typeof state !== 'string') return describeRefusal('incomplete');
   const opened = openState(state, { open: database.secrets.open, nowMs: now() });
-  if (opened.outcome !== 'good') return tell(opened.outcome);
+  if (opened.outcome !== 'good') return describeRefusal(opened.outcome);
   const fingerprint = fingerprintOf(opened.code);
   const standing = await findSlackCodeStanding(database, { fingerprint, nowMs: now() });
-  if (standing !== 'open') return tell(standing);
-  if (authorizeSlack === null) return tell('noApp');
+  if (standing !== 'open') return describeRefusal(standing);
+  if (authorizeSlack === null) return describeRefusal('noApp');
 
   await turns.take('connect', fingerprint.toString('base64url'));
   // Our own code stays good until it connects something, so that a visit while Slack is away can be made again.
   const authorization = await authorizeSlack(code);
-  if (authorization.outcome !== 'granted') return tellUngranted(authorization, dependencies);
+  if (authorization.outcome !== 'granted') return describeUngranted(authorization, dependencies);
   const { grant } = authorization;
   // Who it was that came back is not known: the channel's link may have been handed on.
   const author = { ...authorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now() }), address };
   const channel = await connectSlackChannel({ ...database, author }, { ...grant, fingerprint, nowMs: now() });
-  if (channel === null) return tell('used');
+  if (channel === null) return describeRefusal('used');
   dependencies.logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');
-  return tellConnected(channel, grant, await greet(channel, grant, dependencies));
+  return describeConnected(channel, grant, await greet(channel, grant, dependencies));
 }
 
 /** Says hello in the channel; false where it did not arrive. */
@@ -179,12 +179,12 @@ async function greet(
   return false;
 }
 
-function tellConnected(
+function describeConnected(
   { name, enabled }: CodedChannel,
   { channelName, teamName }: SlackGrant,
   isGreeted: boolean,
-): Told {
-  const place = [
+): ResultPage {
+  const destination = [
     channelName ?? 'the Slack channel that you chose',
     ...(teamName === null ? [] : [`in ${teamName}`]),
   ].join(' ');
@@ -192,7 +192,7 @@ function tellConnected(
     status: 200,
     title: 'Slack is connected',
     sentences: [
-      `Alerts of “${name}” arrive in ${place} from now on.`,
+      `Alerts of “${name}” arrive in ${destination} from now on.`,
       isGreeted
         ? 'A first message is there already. You can close this page.'
         : 'The first message to it did not arrive, though: look there whether Slack lets Spotcheck write.',
@@ -201,16 +201,16 @@ function tellConnected(
   };
 }
 
-function tellUngranted(
+function describeUngranted(
   { outcome, reason }: Exclude<SlackAuthorization, { outcome: 'granted' }>,
   { logger }: ApiDependencies,
-): Told {
+): ResultPage {
   logger.warn({ outcome, error: reason }, 'channel.not_connected');
   const { status, title, remedy } = UNGRANTED[outcome];
   return { status, title, sentences: [`${reason}.`, remedy] };
 }
 
-function tell(refusal: keyof typeof REFUSALS): Told {
+function describeRefusal(refusal: keyof typeof REFUSALS): ResultPage {
   const { status, title, sentences } = REFUSALS[refusal];
   return { status, title, sentences: [...sentences] };
 }

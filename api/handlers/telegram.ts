@@ -7,13 +7,13 @@ import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate } from '../../notifications/telegram/update.ts';
 import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { enqueueTellings } from '../loss-tellings.ts';
+import { enqueueFirstAttempts } from '../first-attempts.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
 import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { contextOf } from '../request-context.ts';
 
 /**
- * `POST /telegram/<secret>`: what chats tell the bot, handed over by Telegram itself (D-55). Answered once it is
+ * `POST /telegram/<secret>`: what chats send to the bot, handed over by Telegram itself (D-55). Answered once it is
  * committed, so that Telegram repeats what a database that is away has missed; what it repeats all the same is neither
  * done nor answered twice. What there is to say goes back as the answer. To anybody else there is nothing here.
  */
@@ -42,16 +42,16 @@ function updateHandler(dependencies: ApiDependencies): RequestHandler {
       'telegram.update_taken',
     );
     if (applied === null) return void response.json({});
-    const { outcome, told } = applied;
+    const { outcome, deliveries } = applied;
     if (outcome.outcome === 'connected')
       logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
-    await enqueueTellings(dependencies, told);
+    await enqueueFirstAttempts(dependencies, deliveries);
     const reply = replyTo(outcome, publicUrl);
     response.json(reply === null ? {} : { method: 'sendMessage', ...reply });
   };
 }
 
-/** Both secrets, in constant time; those of older keys count while Telegram has not heard of the new ones. */
+/** Both secrets, in constant time; those of older keys count while Telegram does not know the new ones. */
 function requireSecrets({ database }: ApiDependencies): RequestHandler {
   const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(digest);
   const headers = database.secrets.derive(WEBHOOK_SECRETS.header).map(digest);

@@ -1,9 +1,9 @@
 import type { ChangeKind } from '../../models/changes.ts';
+import type { Changed } from './changes.ts';
 import { createGathering } from './gathering.ts';
-import type { Changed } from './news.ts';
 import type { LiveStream } from './stream.ts';
 
-/** What a tenant's streams are told, all the same. */
+/** The events of a tenant's streams, the same for all. */
 export type Broadcast = {
   readonly streams: Set<LiveStream>;
   add(kind: ChangeKind, id: string): void;
@@ -16,7 +16,7 @@ export type BroadcastOptions = {
   /** Reads what changed and writes it as events. */
   read: (changed: Changed) => Promise<string>;
   now: () => number;
-  /** Told that what changed could not be read. */
+  /** Called when what changed could not be read. */
   onFailure: (error: unknown) => void;
 };
 
@@ -27,10 +27,10 @@ export type BroadcastOptions = {
 const GATHER_MS = 40;
 
 /**
- * So far apart are two tellings, after news and after a gap, in milliseconds: whoever loads everything is not told to
- * do so again meanwhile.
+ * So far apart are two batches of events, after changes and after a gap, in milliseconds: whoever loads everything is
+ * not told to do so again meanwhile.
  */
-const AFTER_NEWS_MS = 300;
+const AFTER_CHANGES_MS = 300;
 const AFTER_GAP_MS = 2000;
 
 /** Each of the streams that load anew gets this much time of the server, in milliseconds. */
@@ -42,28 +42,28 @@ export function createBroadcast({ read, now, onFailure }: BroadcastOptions): Bro
   const gathering = createGathering();
   let notBeforeMs = 0;
   let timer: NodeJS.Timeout | null = null;
-  let isTelling = false;
+  let isSending = false;
 
   const plan = () => {
-    if (timer !== null || isTelling || gathering.isEmpty()) return;
-    timer = setTimeout(() => void tell(), Math.max(GATHER_MS, notBeforeMs - now()));
+    if (timer !== null || isSending || gathering.isEmpty()) return;
+    timer = setTimeout(() => void sendGathered(), Math.max(GATHER_MS, notBeforeMs - now()));
   };
-  const tell = async () => {
+  const sendGathered = async () => {
     timer = null;
-    isTelling = true;
+    isSending = true;
     const changed = gathering.take();
-    const isTold = changed === 'gap' ? tellGap() : await tellNews(changed);
-    isTelling = false;
-    if (!isTold) gathering.addGap();
-    notBeforeMs = now() + (changed === 'gap' || !isTold ? AFTER_GAP_MS : AFTER_NEWS_MS);
+    const isNotified = changed === 'gap' ? sendGap() : await sendChanges(changed);
+    isSending = false;
+    if (!isNotified) gathering.addGap();
+    notBeforeMs = now() + (changed === 'gap' || !isNotified ? AFTER_GAP_MS : AFTER_CHANGES_MS);
     plan();
   };
-  const tellGap = (): boolean => {
+  const sendGap = (): boolean => {
     for (const stream of streams) stream.reset(streams.size * LOAD_MS, now());
     return true;
   };
-  /** False where it could not be read: then it is told as a gap later. */
-  const tellNews = async (changed: Changed): Promise<boolean> => {
+  /** False where it could not be read: then it is reported as a gap later. */
+  const sendChanges = async (changed: Changed): Promise<boolean> => {
     try {
       const events = await read(changed);
       for (const stream of streams) stream.send(events);

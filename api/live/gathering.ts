@@ -1,20 +1,20 @@
 import type { ChangeKind } from '../../models/changes.ts';
-import type { Changed } from './news.ts';
+import type { Changed } from './changes.ts';
 
-/** Changes of a tenant that nobody was told of yet. */
+/** Changes of a tenant that nobody was notified of yet. */
 export type Gathering = {
   add(kind: ChangeKind, id: string): void;
-  /** What was missed cannot be told thing by thing. */
+  /** What was missed cannot be reported thing by thing. */
   addGap(): void;
   isEmpty(): boolean;
   /** Takes what is there: changes, or `gap` where there were too many of them, or some were missed. */
   take(): Changed | 'gap';
 };
 
-/** More than this at once is told as a gap: to load everything anew is cheaper then for both sides. */
+/** More than this at once is reported as a gap: to load everything anew is cheaper then for both sides. */
 const MOST_CHANGES = 250;
 
-/** Makes a gathering; a thing that changes again before it was told is told once. */
+/** Makes a gathering; a thing that changes again before it was sent is sent once. */
 export function createGathering(): Gathering {
   let changed = new Map<ChangeKind, Set<string>>();
   let size = 0;

@@ -7,7 +7,7 @@ import type { Database } from '../../models/database.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import { createBroadcast, type Broadcast } from './broadcast.ts';
-import { readNews, writeEvent } from './news.ts';
+import { readChanges, writeEvent } from './changes.ts';
 import { openStream, type LiveStream } from './stream.ts';
 
 /** The streams of one process. */
@@ -61,7 +61,7 @@ export function createLive(
   const opened = new Set<Opened>();
   const broadcasts = new Map<string, Broadcast>();
   let listening: { stop: () => Promise<void> } | null = null;
-  let isHearing = false;
+  let isListening = false;
   let beat: NodeJS.Timeout | null = null;
 
   const greet = (reader: Opened) => {
@@ -70,7 +70,7 @@ export function createLive(
     else reader.stream.send(writeEvent('ready', {}, now()));
   };
   const onListening = () => {
-    isHearing = true;
+    isListening = true;
     const waiting = new Set([...opened].filter(({ isGreeted }) => !isGreeted));
     for (const reader of waiting) greet(reader);
     // Who was greeted before the interruption has missed what happened in it.
@@ -79,11 +79,11 @@ export function createLive(
       broadcasts.get(tenantId)?.addGap();
   };
   const onChange = ({ tenantId, kind, id }: Change) => {
-    const told = tenantId === null ? [...broadcasts.values()] : [broadcasts.get(tenantId)];
-    for (const broadcast of told) broadcast?.add(kind, id);
+    const concerned = tenantId === null ? [...broadcasts.values()] : [broadcasts.get(tenantId)];
+    for (const broadcast of concerned) broadcast?.add(kind, id);
   };
   const onLost = (error: unknown) => {
-    isHearing = false;
+    isListening = false;
     logger.warn({ err: error }, 'live.not_listening');
   };
 
@@ -96,7 +96,7 @@ export function createLive(
     if (opened.size > 0) return;
     void listening?.stop();
     listening = null;
-    isHearing = false;
+    isListening = false;
     if (beat !== null) clearInterval(beat);
   };
   const keepUp = async () => {
@@ -113,7 +113,7 @@ export function createLive(
     const known = broadcasts.get(tenantId);
     if (known !== undefined) return known;
     const made = createBroadcast({
-      read: (changed) => readNews(database, tenantId, { changed, nowMs: now() }),
+      read: (changed) => readChanges(database, tenantId, { changed, nowMs: now() }),
       now,
       onFailure: (error) => logger.warn({ err: error, tenant_id: tenantId }, 'live.not_read'),
     });
@@ -154,7 +154,7 @@ export function createLive(
       broadcastOf(caller.tenantId).streams.add(stream);
       response.once('close', () => leave(reader));
       begin();
-      if (isHearing) greet(reader);
+      if (isListening) greet(reader);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { writeEvent } from './news.ts';
+import { writeEvent } from './changes.ts';
 
 /** A stream of events to one reader. */
 export type LiveStream = {
@@ -8,7 +8,7 @@ export type LiveStream = {
   /** Sends events as they are written; a reader that does not keep up is cut off. */
   send(events: string): void;
   /**
-   * What the reader knows is to be loaded anew; streams that are told so at once get different moments for it,
+   * What the reader knows is to be loaded anew; streams that are reset at once get different moments for it,
    * `spreadMs` at most from now.
    */
   reset(spreadMs: number, nowMs: number): void;
@@ -34,7 +34,7 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
-/** Begins the answer that is a stream. `onCut` is told of a reader that did not keep up. */
+/** Begins the answer that is a stream. `onCut` is called for a reader that did not keep up. */
 export function openStream(response: ServerResponse, { onCut }: { onCut: () => void }): LiveStream {
   response.writeHead(200, HEADERS);
   response.write(`retry: ${RETRY_MS + Math.floor(Math.random() * RETRY_MS)}\n\n`);

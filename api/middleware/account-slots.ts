@@ -56,13 +56,13 @@ export function accountSlots(accountOf: (context: RequestContext) => string | un
 
 /**
  * Tells once that an answer is written, however slowly it is read, or that nobody waits for it: of requests that came
- * in a row on one connection only the first hears that it is gone.
+ * in a row on one connection only the first is notified that it is gone.
  */
-function onEnd({ socket }: Request, response: Response, tell: () => void): void {
+function onEnd({ socket }: Request, response: Response, onEnded: () => void): void {
   const end = () => {
     response.off('prefinish', end).off('close', end);
     socket.off('close', end);
-    tell();
+    onEnded();
   };
   response.once('prefinish', end).once('close', end);
   socket.once('close', end);

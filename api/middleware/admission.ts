@@ -92,7 +92,8 @@ function holdScope(caller: Caller, scope: Scope): void {
 }
 
 /**
- * 401, and how to do better (RFC 6750). Unknown, expired and revoked tokens are told apart to nobody, nor are sessions.
+ * 401, and how to do better (RFC 6750). Unknown, expired and revoked tokens are distinguished for nobody, nor are
+ * sessions.
  */
 function refuseAnonymous({ headers: { authorization, cookie } }: Request, door: Door | undefined): never {
   const challenge = 'Bearer realm="spotcheck"';

@@ -6,8 +6,8 @@ import type {
   ReportIncident,
   ReportMonitor,
 } from '../../core/report/content.ts';
-import { tellPercent } from '../../core/report/percent-text.ts';
-import { tellPeriod, type ReportPeriod } from '../../core/report/periods.ts';
+import { formatPercent } from '../../core/report/percent-text.ts';
+import { formatPeriod, type ReportPeriod } from '../../core/report/periods.ts';
 import { escapeHtml } from '../escape-html.ts';
 import { drawKey, drawLatency, drawStrip } from './plot.ts';
 import { REPORT_STYLE } from './style.ts';
@@ -61,8 +61,8 @@ const LEGEND = [
  */
 export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
-  const title = `${TITLES[period]}: ${tellPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
-  const span = `From ${tellMoment(periodStart)} to ${tellMoment(periodEnd)}, all times UTC.`;
+  const title = `${TITLES[period]}: ${formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
+  const span = `From ${formatMoment(periodStart)} to ${formatMoment(periodEnd)}, all times UTC.`;
   const incidents = Map.groupBy(details?.incidents ?? [], (incident) => incident.monitor_id);
   const monitors = content.monitors.map((monitor) =>
     renderMonitor(monitor, details?.days[monitor.id] ?? [], incidents.get(monitor.id) ?? []),
@@ -79,7 +79,7 @@ export function renderReportPage({ report, tenantName }: ReportPage): string {
 <header>
 <p class="soft">${isolated(tenantName)}</p>
 <h1>${escapeHtml(title)}</h1>
-<p class="soft small">${span} Made on ${tellMoment(createdAt)} by Spotcheck.</p>
+<p class="soft small">${span} Made on ${formatMoment(createdAt)} by Spotcheck.</p>
 ${renderSummary(content)}
 </header>
 <main>
@@ -98,10 +98,10 @@ ${monitors.join('\n')}
 function renderSummary({ summary }: ReportContent): string {
   const withTarget = summary.sla_met + summary.sla_missed;
   const figures = [
-    ['Uptime', tellPercent(summary.uptime_percent, 'no time counted')],
+    ['Uptime', formatPercent(summary.uptime_percent, 'no time counted')],
     ['Monitors', String(summary.monitors)],
     ['Incidents', String(summary.incidents)],
-    ['Down in all', tellLength(summary.down_seconds)],
+    ['Down in all', formatLength(summary.down_seconds)],
     ...(withTarget === 0 ? [] : [['SLA met', `${summary.sla_met} of ${withTarget}`]]),
   ];
   const items = figures.map(([label = '', value = '']) => `<div><dt>${label}</dt><dd>${value}</dd></div>`);
@@ -112,8 +112,8 @@ function renderGaps(gaps: readonly ReportGap[]): string {
   if (gaps.length === 0) return '<p class="soft small">The service itself was at work all the time.</p>';
   const rows = gaps.map(
     ({ kind, from: start, to: end }) =>
-      `<tr><td>${GAPS[kind]}</td><td class="when">${tellMoment(start)}</td><td ` +
-      `class="when">${tellMoment(end)}</td><td class="number">${tellLength(end - start)}</td></tr>`,
+      `<tr><td>${GAPS[kind]}</td><td class="when">${formatMoment(start)}</td><td ` +
+      `class="when">${formatMoment(end)}</td><td class="number">${formatLength(end - start)}</td></tr>`,
   );
   const lead =
     'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than ' +
@@ -142,15 +142,15 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
   const rows = monitors.map((monitor) => {
     const missed = monitor.sla_met === false ? ' missed' : '';
     const cells = [
-      tellPercent(monitor.uptime_percent, '–'),
-      tellPercent(monitor.sla_target, '–'),
-      tellBudget(monitor.error_budget_seconds),
-      tellLength(monitor.down_seconds),
-      tellLength(monitor.degraded_seconds),
-      tellLength(monitor.unknown_seconds),
+      formatPercent(monitor.uptime_percent, '–'),
+      formatPercent(monitor.sla_target, '–'),
+      formatBudget(monitor.error_budget_seconds),
+      formatLength(monitor.down_seconds),
+      formatLength(monitor.degraded_seconds),
+      formatLength(monitor.unknown_seconds),
       String(monitor.incidents),
-      tellLength(monitor.longest_incident_seconds),
-      monitor.mttr_seconds === null ? '–' : tellLength(monitor.mttr_seconds),
+      formatLength(monitor.longest_incident_seconds),
+      monitor.mttr_seconds === null ? '–' : formatLength(monitor.mttr_seconds),
       ...[monitor.response_ms.p50, monitor.response_ms.p95, monitor.response_ms.p99].map((ms) =>
         ms === null ? '–' : String(ms < 10 ? ms : Math.round(ms)),
       ),
@@ -175,7 +175,7 @@ function renderMonitor(
   days: ReportDetails['days'][string],
   incidents: readonly ReportIncident[],
 ): string {
-  const uptime = tellPercent(monitor.uptime_percent, 'no time counted');
+  const uptime = formatPercent(monitor.uptime_percent, 'no time counted');
   const verdict = monitor.sla_met === null ? '' : monitor.sla_met ? ', target met' : ', target missed';
   const checks = monitor.checks === 0 ? 'no checks' : `${monitor.checks} checks`;
   return `<section class="monitor">
@@ -199,8 +199,8 @@ function renderIncidents(incidents: readonly ReportIncident[]): string {
           .sort((a, b) => a.started_at - b.started_at);
   const rows = shown.map(
     ({ started_at: start, duration_seconds: seconds, state, reason }) =>
-      `<tr><td class="when">${tellMoment(start)}</td><td ` +
-      `class="number">${seconds === null ? 'beyond the end' : tellLength(seconds)}</td><td>${state}</td><td ` +
+      `<tr><td class="when">${formatMoment(start)}</td><td ` +
+      `class="number">${seconds === null ? 'beyond the end' : formatLength(seconds)}</td><td>${state}</td><td ` +
       `class="name">${isolated(reason)}</td></tr>`,
   );
   const rest = incidents.length - shown.length;
@@ -214,13 +214,13 @@ function isolated(text: string): string {
   return `<bdi>${escapeHtml(text)}</bdi>`;
 }
 
-function tellBudget(seconds: number | null): string {
+function formatBudget(seconds: number | null): string {
   if (seconds === null) return '–';
-  return seconds < 0 ? `−${tellLength(-seconds)}` : tellLength(seconds);
+  return seconds < 0 ? `−${formatLength(-seconds)}` : formatLength(seconds);
 }
 
 /** `2 d 3 h`, `5 min 20 s`, `0 s`: the greatest unit and the one below it, rounded down. */
-function tellLength(seconds: number): string {
+function formatLength(seconds: number): string {
   const units = [
     ['d', 86_400],
     ['h', 3600],
@@ -238,7 +238,7 @@ function tellLength(seconds: number): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-function tellMoment(atSeconds: number): string {
+function formatMoment(atSeconds: number): string {
   const text = new Date(atSeconds * 1000).toISOString();
   return `<time datetime="${text}">${text.slice(0, 10)} ${text.slice(11, atSeconds % 60 === 0 ? 16 : 19)}</time>`;
 }

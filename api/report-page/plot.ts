@@ -1,5 +1,5 @@
 import type { ReportDay, ResponseMs } from '../../core/report/content.ts';
-import { tellPercent } from '../../core/report/percent-text.ts';
+import { formatPercent } from '../../core/report/percent-text.ts';
 
 /** Where days stand in both plots, one above the other, in the units of their view boxes. */
 const PLOT = { width: 640, left: 48, right: 612 } as const;
@@ -17,7 +17,7 @@ export function drawStrip(days: readonly ReportDay[]): string {
   const step = (PLOT.right - PLOT.left) / days.length;
   const bars = days.map(({ date, uptime_percent: uptime, worst_state: state }, day) => {
     const x = PLOT.left + day * step;
-    const said = `${date}: ${tellPercent(uptime, 'no time counted')}, ${state ?? 'not there yet'}`;
+    const said = `${date}: ${formatPercent(uptime, 'no time counted')}, ${state ?? 'not there yet'}`;
     const sign = SIGNS[state ?? ''];
     const mark =
       sign === undefined
@@ -54,7 +54,7 @@ export function drawLatency(days: readonly ReportDay[]): string {
   const axes = [0, topMs / 2, topMs].map(
     (ms) =>
       `<path class="axis" d="M${PLOT.left} ${yOf(ms)}H${PLOT.right}"/><text class="end" x="${PLOT.left - 4}" ` +
-      `y="${yOf(ms) + 3}">${tellMs(ms)}</text>`,
+      `y="${yOf(ms) + 3}">${formatMs(ms)}</text>`,
   );
   const lines = PERCENTILES.map((name) => {
     const points = days.map(({ response_ms: ms }, day) =>
@@ -64,7 +64,7 @@ export function drawLatency(days: readonly ReportDay[]): string {
       .map((run) => drawRun(name, run))
       .join('');
   });
-  const ends = placeLabels(
+  const ends = spreadLabels(
     PERCENTILES.flatMap((name) => {
       const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name];
       return last === undefined || last === null ? [] : [{ name, y: yOf(last) }];
@@ -97,11 +97,11 @@ function runsOf(points: readonly (Point | null)[]): Point[][] {
 }
 
 /** Labels that would lie on each other are moved apart. */
-function placeLabels<Label extends { y: number }>(labels: readonly Label[]): Label[] {
+function spreadLabels<Label extends { y: number }>(labels: readonly Label[]): Label[] {
   const apart = 10;
-  const placed = labels.toSorted((a, b) => b.y - a.y);
+  const spread = labels.toSorted((a, b) => b.y - a.y);
   let lowest = CHART.bottom;
-  return placed.map((label) => {
+  return spread.map((label) => {
     const y = Math.min(label.y, lowest);
     lowest = y - apart;
     return { ...label, y };
@@ -127,7 +127,7 @@ function roundUp(ms: number): number {
   return ([1, 2, 5].find((factor) => factor * power >= ms) ?? 10) * power;
 }
 
-function tellMs(ms: number): string {
+function formatMs(ms: number): string {
   return ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`;
 }
 

@@ -6,8 +6,8 @@ import type { SessionCaller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { callerOfSession } from '../middleware/authentication.ts';
 import { addressOf, type Exchange } from '../request-context.ts';
+import { recordClients } from './clients.ts';
 import { sessionCookie } from './cookie.ts';
-import { rememberPlaces } from './places.ts';
 
 const USER_AGENT_LENGTH = 255;
 
@@ -36,7 +36,7 @@ export async function beginSession(
   const previous = cookie.read(request);
   if (previous !== null) await endSessionOf(database, previous);
   cookie.give(response, secret);
-  await rememberPlaces({ database, now, publicUrl: config.publicUrl }, { request, response }, user.id);
+  await recordClients({ database, now, publicUrl: config.publicUrl }, { request, response }, user.id);
   response.setHeader('Cache-Control', 'no-store');
   return caller;
 }

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { LIFETIME_SECONDS } from '../../models/sessions.ts';
-import { KEPT_SECONDS } from '../../models/sign-in-places.ts';
+import { KEPT_SECONDS } from '../../models/sign-in-clients.ts';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from '../../models/database.ts';
-import { findSignInPlaces } from '../../models/sign-in-places.ts';
+import { findSignInClients } from '../../models/sign-in-clients.ts';
 import { ApiError } from '../api-error.ts';
 import { createLimiter, type RateLimitStore } from '../middleware/rate-limit.ts';
 import { addressOf, type Exchange } from '../request-context.ts';
+import { clientOfBrowser, clientOfNetwork } from './clients.ts';
 import { browserCookie } from './cookie.ts';
 import { networkOf } from './network.ts';
-import { placeOfBrowser, placeOfNetwork } from './places.ts';
 
 const WINDOW_SECONDS = 15 * 60;
 
@@ -54,12 +54,12 @@ export function createThrottle(
     async begin(account, { request, response }) {
       const address = addressOf(response) ?? '';
       const [secret, network] = [cookie.read(request), networkOf(address)];
-      const [byBrowser, byNetwork] = [secret === null ? null : placeOfBrowser(secret), placeOfNetwork(network)];
-      const places = byBrowser === null ? [byNetwork] : [byBrowser, byNetwork];
-      const known = await findSignInPlaces(database, account, places);
+      const [byBrowser, byNetwork] = [secret === null ? null : clientOfBrowser(secret), clientOfNetwork(network)];
+      const clients = byBrowser === null ? [byNetwork] : [byBrowser, byNetwork];
+      const known = await findSignInClients(database, account, clients);
       const isKnownBrowser = byBrowser !== null && known.includes(byBrowser);
-      const place = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
-      const key = keyOf(`${account} ${place}`);
+      const client = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
+      const key = keyOf(`${account} ${client}`);
 
       // The network first: who is over its limit must not use up other people's. What others of its network do is not
       // held against a known browser.

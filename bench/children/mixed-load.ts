@@ -4,7 +4,7 @@ import { answer, readSettings, ready } from './settings.ts';
 
 // The API's customers: requests at a steady rate, 10 ms worth of them at a time, reads and writes mixed. Each account
 // asks for its own monitors with its own tokens; what it creates it deletes again. While all of them wait for answers
-// nothing more is sent: what is left unsent in the end is told, for it was not served.
+// nothing more is sent: what is left unsent in the end is reported, for it was not served.
 type Account = { tokens: string[]; first: number; last: number };
 type Settings = { url: string; accounts: Account[]; perSecond: number; target: string };
 type Sent = { method: string; path: string; token: string; body?: object };

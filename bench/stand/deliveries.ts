@@ -14,11 +14,11 @@ import type { Stand } from './stand.ts';
 export type Outbox = {
   addChannel: (url: string) => Promise<string>;
   /** One event of each of these monitors to each of these channels, in one transaction. */
-  tell: (channelIds: readonly string[], monitors: readonly number[]) => Promise<Told[]>;
+  insert: (channelIds: readonly string[], monitors: readonly number[]) => Promise<Inserted[]>;
 };
 
 /** A delivery as it was committed; `atMs` is when its event was detected, Unix milliseconds. */
-export type Told = { id: string; channelId: string; atMs: number };
+export type Inserted = { id: string; channelId: string; atMs: number };
 
 export function openOutbox(stand: Stand, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {
   const backend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: () => undefined });
@@ -45,9 +45,9 @@ export function openOutbox(stand: Stand, { databaseUrl, redisUrls, database, ten
       } as const;
       return (await createChannel(database, channel)).id;
     },
-    async tell(channelIds, monitors) {
+    async insert(channelIds, monitors) {
       const atMs = Date.now();
-      const told = monitors.flatMap((monitor) =>
+      const inserted = monitors.flatMap((monitor) =>
         channelIds.map((channelId) => ({
           id: newId('dlv'),
           tenantId,
@@ -57,11 +57,11 @@ export function openOutbox(stand: Stand, { databaseUrl, redisUrls, database, ten
           createdAtMs: atMs,
         })),
       );
-      await inPoolTransaction(database, (run) => insertDeliveries(run, told));
+      await inPoolTransaction(database, (run) => insertDeliveries(run, inserted));
       await queues.enqueueAttempts(
-        told.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })),
+        inserted.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })),
       );
-      return told.map(({ id, channelId }) => ({ id, channelId, atMs }));
+      return inserted.map(({ id, channelId }) => ({ id, channelId, atMs }));
     },
   };
 }

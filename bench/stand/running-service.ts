@@ -20,7 +20,7 @@ export function startWeb(stand: Stand, env: Record<string, string>): Promise<Ser
   return start(stand, ['--max-semi-space-size=64', 'api/main.ts'], env);
 }
 
-/** What Node is told of a worker in the Procfile. */
+/** Options that Node gets for a worker in the Procfile. */
 const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
 
 /** Starts one of the worker processes alone, as the Procfile does. */

@@ -10,7 +10,7 @@ const ADDRESSES = 8;
 /** A Node http server in a process of its own, which nobody's CPU figure includes; each URL ends with `/m/`. */
 export type Target = { urls: string[]; child: Child<string[]> };
 
-/** Starts a target that answers 200 with 100 bytes; told `failEvery` n, it fails on every nth path. */
+/** Starts a target that answers 200 with 100 bytes; given `failEvery` n, it fails on every nth path. */
 export async function startTarget(stand: Stand): Promise<Target> {
   const child = await forkChild<string[]>(stand, 'target', { addresses: ADDRESSES, bodyBytes: 100 });
   return { urls: child.ready, child };

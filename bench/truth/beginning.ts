@@ -2,17 +2,17 @@ import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
 import type { DecidedMonitor } from '../../core/decided-monitor.ts';
 import { freshnessMs } from '../../core/quorum.ts';
 import { countSlots } from '../../core/slots.ts';
-import { createPlace, type Place } from './place.ts';
+import { createLocation, type Location } from './location.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Script, Spell } from './script.ts';
 import { timeoutMs, type Setting } from './setting.ts';
 
-/** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each of its places. */
+/** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each of its locations. */
 export type History = Stretch & { scripts: readonly Script[] };
 
 export type Stretch = { startMs: number; endMs: number };
 
-/** An answer takes this long, in milliseconds, and so much longer at each further place. */
+/** An answer takes this long, in milliseconds, and so much longer at each further location. */
 const ANSWER_MS = 80;
 const ANSWER_STEP_MS = 35;
 
@@ -35,7 +35,7 @@ export function createMonitor(setting: Setting, startMs: number): DecidedMonitor
     upAfterSuccesses,
     sources: Array.from({ length: setting.sources }, (_, agentNo) => ({
       agentNo,
-      name: `place ${agentNo + 1}`,
+      name: `location ${agentNo + 1}`,
       online: true,
       newestAtMs: null,
       state: null,
@@ -43,8 +43,8 @@ export function createMonitor(setting: Setting, startMs: number): DecidedMonitor
   };
 }
 
-/** Its places, each with a stream of random numbers and a slot of its own. */
-export function createPlaces({ startMs, scripts }: History, setting: Setting, random: Random): Place[] {
+/** Its locations, each with a stream of random numbers and a slot of its own. */
+export function createLocations({ startMs, scripts }: History, setting: Setting, random: Random): Location[] {
   const { intervalSeconds } = setting;
   const monitorNo = random.below(100_000);
   const seed = random.below(2 ** 31);
@@ -54,7 +54,7 @@ export function createPlaces({ startMs, scripts }: History, setting: Setting, ra
     const turn = setting.slotChoice === 'in turn' ? Math.floor((index * count) / scripts.length) : 0;
     const slot = ((drawn[setting.slotChoice === 'apart' ? index : 0] ?? 0) + turn) % count;
     const answerMs = ANSWER_MS + index * ANSWER_STEP_MS;
-    return createPlace({
+    return createLocation({
       tick: { intervalSeconds, slot, monitorNo },
       script,
       random: createRandom([seed, index]),
@@ -66,10 +66,10 @@ export function createPlaces({ startMs, scripts }: History, setting: Setting, ra
 }
 
 /**
- * When a sweep may find something, in order: around the moments at which a place that goes away is offline, at which
+ * When a sweep may find something, in order: around the moments at which a location that goes away is offline, at which
  * its last result is too old, and at which it is back.
  */
-export function listSweptStretches(places: readonly Place[], setting: Setting): Stretch[] {
+export function listSweptStretches(locations: readonly Location[], setting: Setting): Stretch[] {
   const { intervalSeconds } = setting;
   const marginMs = intervalSeconds * 1000 + timeoutMs(setting) + SWEEP_MARGIN_MS;
   const around = ({ startMs, endMs }: Spell) => [
@@ -80,5 +80,5 @@ export function listSweptStretches(places: readonly Place[], setting: Setting): 
     },
     { startMs: endMs, endMs: endMs + marginMs },
   ];
-  return places.flatMap(({ absences }) => absences.flatMap(around)).toSorted((a, b) => a.startMs - b.startMs);
+  return locations.flatMap(({ absences }) => absences.flatMap(around)).toSorted((a, b) => a.startMs - b.startMs);
 }

@@ -16,7 +16,7 @@ const START_MS = 1_700_006_400_000;
 
 /**
  * Simulates a world under a setting, week by week, until its hours are full. What happens depends on the seed, the
- * world and the number of places only: settings see the same outages.
+ * world and the number of locations only: settings see the same outages.
  */
 export function simulateCell({ seed, world, stream, scale, ...cell }: Cell): Score {
   const { hours, unfold, slotChoice = 'together' }: World = WORLDS[world];

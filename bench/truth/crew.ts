@@ -9,7 +9,7 @@ const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /**
  * Simulates cells on all processors at once and returns their scores in the cells' order, whoever finished first;
- * `onScore` hears of each.
+ * `onScore` is called with each.
  */
 export async function simulateCells(cells: readonly Cell[], onScore: (done: number) => void): Promise<Score[]> {
   const scores: Score[] = [];

@@ -31,7 +31,7 @@ const FLAPPING: readonly Setting[] = UP_AFTER.map((upAfterSuccesses) => ({ ...DE
 const measured = SETTINGS.filter((setting) => !values.defaults || isDeepStrictEqual(setting, DEFAULT_SETTING));
 
 const asked: readonly { setting: Setting; worlds: readonly WorldName[] }[] = [
-  ...measured.map((setting) => ({ setting, worlds: WORLD_NAMES.filter((world) => tellsOf(world, setting)) })),
+  ...measured.map((setting) => ({ setting, worlds: WORLD_NAMES.filter((world) => parseArguments(world, setting)) })),
   ...FLAPPING.map((setting) => ({ setting, worlds: ['flapping'] as const })),
 ];
 const cells: Cell[] = asked.flatMap(({ setting, worlds }, stream) =>
@@ -81,7 +81,7 @@ for (const intervalSeconds of INTERVALS) {
 print('## Flapping and successes');
 print(printFlapping(rows.slice(measured.length)));
 
-/** With one place nobody is blind, away or apart beside the others. */
-function tellsOf(world: WorldName, { sources }: Setting): boolean {
+/** With one location nobody is blind, away or apart beside the others. */
+function parseArguments(world: WorldName, { sources }: Setting): boolean {
   return sources > 1 || !['blind', 'one-away', 'apart', 'in-turn', 'partial'].includes(world);
 }

@@ -1,11 +1,12 @@
 import { percentile } from '../figures.ts';
 import type { Stretch } from './beginning.ts';
-import type { Told } from './simulation.ts';
+import type { Notified } from './simulation.ts';
 import type { Happening } from './world.ts';
 
 /**
  * What came of the happenings of one kind: how many there were, how many of them the monitor was down in, how many
- * downs were told in all, and how long after the beginning the first of them was (milliseconds; null = there was none).
+ * downs were reported in all, and how long after the beginning the first of them was (milliseconds; null = there was
+ * none).
  */
 export type KindScore = {
   count: number;
@@ -24,9 +25,9 @@ export type Score = {
 
 type KindTally = { count: number; found: number; alerts: number; delaysMs: number[] };
 
-/** Takes in histories and what was told of them. */
+/** Takes in histories and what was reported of them. */
 export type Scorer = {
-  add: (history: Stretch & { happenings: readonly Happening[] }, told: readonly Told[]) => void;
+  add: (history: Stretch & { happenings: readonly Happening[] }, notified: readonly Notified[]) => void;
   score: () => Score;
 };
 
@@ -40,17 +41,17 @@ export function createScorer(): Scorer {
   const total = { hours: 0, falseDowns: 0, unknownMs: 0 };
   const kinds = new Map<string, KindTally>();
   return {
-    add({ startMs, endMs, happenings }, told) {
+    add({ startMs, endMs, happenings }, notified) {
       total.hours += (endMs - startMs) / HOUR_MS;
-      total.unknownMs += unknownMs(told, endMs);
-      const downs = told.filter(({ to }) => to === 'down');
+      total.unknownMs += unknownMs(notified, endMs);
+      const downs = notified.filter(({ to }) => to === 'down');
       total.falseDowns += downs.length;
       let next = 0;
       for (const happening of happenings) {
         const tally = tallyOf(kinds, happening.kind);
         tally.count += 1;
         while (next < downs.length && (downs[next]?.detectedAtMs ?? 0) < happening.startMs) next += 1;
-        const wasDown = told.findLast(({ detectedAtMs }) => detectedAtMs < happening.startMs)?.to === 'down';
+        const wasDown = notified.findLast(({ detectedAtMs }) => detectedAtMs < happening.startMs)?.to === 'down';
         let alerts = 0;
         for (let down = downs[next]; down !== undefined && down.atMs < happening.endMs; down = downs[(next += 1)]) {
           if (alerts === 0) tally.delaysMs.push(down.detectedAtMs - happening.startMs);
@@ -81,10 +82,10 @@ function summarise({ count, found, alerts, delaysMs }: KindTally): KindScore {
   };
 }
 
-function unknownMs(told: readonly Told[], endMs: number): number {
-  return told.reduce(
+function unknownMs(notified: readonly Notified[], endMs: number): number {
+  return notified.reduce(
     (sum, { to, detectedAtMs }, index) =>
-      sum + (to === 'unknown' ? (told[index + 1]?.detectedAtMs ?? endMs) - detectedAtMs : 0),
+      sum + (to === 'unknown' ? (notified[index + 1]?.detectedAtMs ?? endMs) - detectedAtMs : 0),
     0,
   );
 }

@@ -1,23 +1,23 @@
 import type { Verdict } from '../../core/verdict.ts';
 
 /**
- * How a place sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by
- * timeout. `hangs`: what is down does not refuse but never answers. `silent`: the place makes no checks at all.
+ * How a location sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by
+ * timeout. `hangs`: what is down does not refuse but never answers. `silent`: the location makes no checks at all.
  */
 export type Sight = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
 
 /** A sight that lasts from `startMs` to before `endMs`. */
 export type Spell = Sight & { startMs: number; endMs: number };
 
-/** What a place sees from the beginning to the end of a history: spells that follow one another without a gap. */
+/** What a location sees from the beginning to the end of a history: spells that follow one another without a gap. */
 export type Script = readonly Spell[];
 
-/** A place that works, and sees a target that works, but for a share of lost checks. */
+/** A location that works, and sees a target that works, but for a share of lost checks. */
 export function sound(strayShare: number): Sight {
   return { verdict: 'up', strayShare, hangs: false, silent: false };
 }
 
-/** Lays spells, in any order, over what a place sees else; where two spells overlap the one named later is seen. */
+/** Lays spells, in any order, over what a location sees else; where two spells overlap the one named later is seen. */
 export function layOver(base: Sight, spells: readonly Spell[], span: { startMs: number; endMs: number }): Script {
   const waiting = spells
     .map((spell, rank) => ({ spell, rank }))

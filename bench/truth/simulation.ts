@@ -5,27 +5,30 @@ import { recheckAfterMs, recheckAtMs } from '../../core/recheck.ts';
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/source-state.ts';
 import type { MonitorState } from '../../core/state.ts';
 import type { Verdict } from '../../core/verdict.ts';
-import { createMonitor, createPlaces, listSweptStretches, type History } from './beginning.ts';
-import { isOnline, makeCheck, nextCheckMs, nextNewsMs, passRun, type Check, type Place } from './place.ts';
+import { createMonitor, createLocations, listSweptStretches, type History } from './beginning.ts';
+import { isOnline, makeCheck, nextCheckMs, nextChangeMs, passRun, type Check, type Location } from './location.ts';
 import type { Random } from './random.ts';
 import type { Setting } from './setting.ts';
 
 /** A change of state, as far as it is counted. */
-export type Told = { from: MonitorState; to: MonitorState; atMs: number; detectedAtMs: number };
+export type Notified = { from: MonitorState; to: MonitorState; atMs: number; detectedAtMs: number };
 
 /**
  * `everyStep`: no result and no sweep is passed over, however steady; that costs many times as much and tells the same.
  */
 type SimulationOptions = { setting: Setting; random: Random; everyStep: boolean };
 
-/** From the end of a check to its decision, in milliseconds: what is news waits for others for at most this long. */
+/**
+ * From the end of a check to its decision, in milliseconds: what may be a change waits for others for at most this
+ * long.
+ */
 const DECIDE_MS = 150;
 
 /** The sweep polls for silence this often, in milliseconds (D-92). */
 const SWEEP_MS = 10_000;
 
-/** A place in the simulation; `isSteady` tells of which verdicts a result would change nothing. */
-type Seat = { place: Place; index: number; isSteady: (monitor: DecidedMonitor) => (verdict: Verdict) => boolean };
+/** A location in the simulation; `isSteady` tells of which verdicts a result would change nothing. */
+type Seat = { location: Location; index: number; isSteady: (monitor: DecidedMonitor) => (verdict: Verdict) => boolean };
 
 type Arriving = Check & { seat: Seat; decidedAtMs: number };
 
@@ -34,19 +37,19 @@ type Arriving = Check & { seat: Seat; decidedAtMs: number };
  * and returns every change. Results of which core itself says that they change nothing are passed over, a whole run of
  * them at once; what they leave behind is kept: when the newest of them was due.
  */
-export function simulateMonitor(history: History, { setting, random, everyStep }: SimulationOptions): Told[] {
+export function simulateMonitor(history: History, { setting, random, everyStep }: SimulationOptions): Notified[] {
   const { startMs, endMs } = history;
-  const seats = createPlaces(history, setting, random).map((place, index) =>
-    createSeat(place, { index, setting, everyStep }),
+  const seats = createLocations(history, setting, random).map((location, index) =>
+    createSeat(location, { index, setting, everyStep }),
   );
   const stretches = everyStep
     ? [{ startMs, endMs }]
     : listSweptStretches(
-        seats.map(({ place }) => place),
+        seats.map(({ location }) => location),
         setting,
       );
   const arriving: Arriving[] = [];
-  const told: Told[] = [];
+  const notified: Notified[] = [];
   let monitor = createMonitor(setting, startMs);
   let sweepMs = startMs + random.below(SWEEP_MS);
 
@@ -58,45 +61,45 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
   };
 
   /** What was passed over until now is in the source as it would be with every step taken. */
-  const catchUp = ({ place, index, isSteady }: Seat, nowMs: number): void => {
+  const catchUp = ({ location, index, isSteady }: Seat, nowMs: number): void => {
     const source = sourceAt(monitor, index);
-    const passedMs = passRun(place, isSteady(monitor), { nowMs, decideMs: DECIDE_MS });
+    const passedMs = passRun(location, isSteady(monitor), { nowMs, decideMs: DECIDE_MS });
     if (passedMs !== null) source.newestAtMs = Math.max(passedMs, source.newestAtMs ?? 0);
-    source.online = isOnline(place, nowMs);
+    source.online = isOnline(location, nowMs);
   };
 
   const check = (seat: Seat, nowMs: number): void => {
     catchUp(seat, nowMs);
-    while (nextCheckMs(seat.place) <= nowMs) {
-      const made = makeCheck(seat.place);
+    while (nextCheckMs(seat.location) <= nowMs) {
+      const made = makeCheck(seat.location);
       if (made !== null) arriving.push({ ...made, seat, decidedAtMs: made.finishedAtMs + DECIDE_MS });
     }
     arriving.sort((a, b) => a.decidedAtMs - b.decidedAtMs || a.seat.index - b.seat.index);
   };
 
-  const decide = ({ seat: { place, index }, dueAtMs, verdict, decidedAtMs: nowMs }: Arriving): void => {
+  const decide = ({ seat: { location, index }, dueAtMs, verdict, decidedAtMs: nowMs }: Arriving): void => {
     const result = resultOf(dueAtMs, verdict);
     const { state } = sourceAt(monitor, index);
     const afterMs = recheckAfterMs({ state, rule: setting }, result);
-    const checkMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, place.tick);
-    if (checkMs !== null) place.checkMs = Math.min(place.checkMs, checkMs);
-    tell(applyResult(monitor, { ...result, agentNo: index }, nowMs));
+    const checkMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, location.tick);
+    if (checkMs !== null) location.checkMs = Math.min(location.checkMs, checkMs);
+    apply(applyResult(monitor, { ...result, agentNo: index }, nowMs));
   };
 
-  const tell = (next: { monitor: DecidedMonitor; change: Change | null }): void => {
+  const apply = (next: { monitor: DecidedMonitor; change: Change | null }): void => {
     monitor = next.monitor;
     if (next.change === null) return;
     const { from, to, atMs, detectedAtMs } = next.change;
-    told.push({ from, to, atMs, detectedAtMs });
+    notified.push({ from, to, atMs, detectedAtMs });
   };
 
   for (;;) {
-    const { seat, newsMs } = firstNews(seats, monitor);
+    const { seat, changeMs } = firstChange(seats, monitor);
     const [arrival] = arriving;
     const arrivalMs = arrival?.decidedAtMs ?? Number.POSITIVE_INFINITY;
-    const nowMs = Math.min(newsMs, arrivalMs, nextSweepMs());
-    if (nowMs >= endMs) return told;
-    if (seat !== null && newsMs === nowMs) {
+    const nowMs = Math.min(changeMs, arrivalMs, nextSweepMs());
+    if (nowMs >= endMs) return notified;
+    if (seat !== null && changeMs === nowMs) {
       check(seat, nowMs);
       continue;
     }
@@ -106,36 +109,36 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
       arriving.shift();
       decide(arrival);
     } else {
-      tell(withChange(monitor, reconsider(monitor, { nowMs, silenceCounts: true })));
+      apply(withChange(monitor, reconsider(monitor, { nowMs, silenceCounts: true })));
       sweepMs = nowMs + SWEEP_MS;
     }
   }
 }
 
 function createSeat(
-  place: Place,
+  location: Location,
   { index, setting, everyStep }: { index: number; setting: Setting; everyStep: boolean },
 ): Seat {
   const leaves = createSteadiness(setting);
-  // A monitor that is not decided hears every result.
+  // A monitor that is not decided takes every result.
   const isSteady = (monitor: DecidedMonitor) => (verdict: Verdict) =>
     !everyStep && isDecided(monitor.state) && leaves(sourceAt(monitor, index).state, verdict);
-  return { place, index, isSteady };
+  return { location, index, isSteady };
 }
 
-/** The place with the next check that may be news; null where no place has any. */
-function firstNews(seats: readonly Seat[], monitor: DecidedMonitor): { seat: Seat | null; newsMs: number } {
-  let first: { seat: Seat | null; newsMs: number } = { seat: null, newsMs: Number.POSITIVE_INFINITY };
+/** The location with the next check that may be a change; null where no location has any. */
+function firstChange(seats: readonly Seat[], monitor: DecidedMonitor): { seat: Seat | null; changeMs: number } {
+  let first: { seat: Seat | null; changeMs: number } = { seat: null, changeMs: Number.POSITIVE_INFINITY };
   for (const seat of seats) {
-    const newsMs = nextNewsMs(seat.place, seat.isSteady(monitor));
-    if (newsMs < first.newsMs) first = { seat, newsMs };
+    const changeMs = nextChangeMs(seat.location, seat.isSteady(monitor));
+    if (changeMs < first.changeMs) first = { seat, changeMs };
   }
   return first;
 }
 
 function sourceAt(monitor: DecidedMonitor, index: number): Source {
   const source = monitor.sources[index];
-  if (source === undefined) throw new Error(`the monitor has no place ${index}`);
+  if (source === undefined) throw new Error(`the monitor has no location ${index}`);
   return source;
 }
 

@@ -20,7 +20,7 @@ const NOTHING = '-';
 
 /** The settings of a row, which begin every table. */
 const SETTING_COLUMNS: readonly Column[] = [
-  { head: 'places', cell: ({ setting }) => `${setting.quorum} of ${setting.sources}` },
+  { head: 'locations', cell: ({ setting }) => `${setting.quorum} of ${setting.sources}` },
   { head: 'failures', cell: ({ setting }) => String(setting.downAfterFailures) },
 ];
 
@@ -34,19 +34,19 @@ export const TABLES: readonly Table[] = [
         ['loss-1', 'loss 1 %'],
         ['loss-5', 'loss 5 %'],
         ['bursts', 'bursts'],
-        ['away', 'places go away'],
+        ['away', 'locations go away'],
         ['half-liar', 'half a liar'],
       ] as const
     )
       .map(([world, head]): Column => ({ head, cell: ({ scores }) => falseDowns(scores[world]) }))
-      // Whom one place suffices is told once, and wrongly for ever.
+      // Whom one location suffices is reported once, and wrongly for ever.
       .concat({
         head: 'a liar',
         cell: ({ setting, scores }) => (setting.quorum === 1 ? 'always down' : falseDowns(scores.liar)),
       }),
   },
   {
-    title: 'Outages told as down, %, by their length',
+    title: 'Outages reported as down, %, by their length',
     columns: OUTAGE_KINDS.map((kind) => ({ head: kind, cell: ({ scores }) => found(scores.refused?.kinds[kind]) })),
   },
   {
@@ -65,13 +65,13 @@ export const TABLES: readonly Table[] = [
   {
     title: 'What is no outage for all, or one again and again',
     columns: [
-      ...[1, 2, 3, 4].map((places) => ({
-        head: `seen by ${places}, told, %`,
-        cell: ({ scores }: Row) => found(scores.partial?.kinds[`seen by ${places}`]),
+      ...[1, 2, 3, 4].map((locations) => ({
+        head: `seen by ${locations}, reported, %`,
+        cell: ({ scores }: Row) => found(scores.partial?.kinds[`seen by ${locations}`]),
       })),
-      { head: 'slow spells told, %', cell: ({ scores }) => found(scores.slow?.kinds['slow']) },
+      { head: 'slow spells reported, %', cell: ({ scores }) => found(scores.slow?.kinds['slow']) },
       { head: 'alerts in 30 min of flapping', cell: ({ scores }) => alerts(scores.flapping?.kinds['flapping']) },
-      { head: 'unknown, s a day, places go away', cell: ({ scores }) => unknownTime(scores.away) },
+      { head: 'unknown, s a day, locations go away', cell: ({ scores }) => unknownTime(scores.away) },
       { head: 'unknown, s a day, most go away', cell: ({ scores }) => unknownTime(scores['most-away']) },
     ],
   },

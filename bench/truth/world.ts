@@ -3,10 +3,10 @@ import type { Random } from './random.ts';
 import { layOver, sound, type Script, type Sight, type Spell } from './script.ts';
 import type { SlotChoice, Setting } from './setting.ts';
 
-/** Something that happens to the target, or to its way to some places; figures are told by `kind`. */
+/** Something that happens to the target, or to its way to some locations; figures are reported by `kind`. */
 export type Happening = Stretch & { kind: string };
 
-/** What is so in one monitor's history: what each place sees, and what happened. */
+/** What is so in one monitor's history: what each location sees, and what happened. */
 export type Truth = { scripts: readonly Script[]; happenings: readonly Happening[] };
 
 /**
@@ -28,7 +28,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Outages last this long, in seconds; the last three are told together. */
+/** Outages last this long, in seconds; the last three are reported together. */
 const SHORT_OUTAGES = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300] as const;
 const LONG_OUTAGES = [600, 1800, 7200] as const;
 
@@ -40,12 +40,12 @@ const DOWN: Sight = { verdict: 'down', strayShare: 0, hangs: false, silent: fals
 const HANGING: Sight = { ...DOWN, hangs: true };
 const AWAY: Sight = { ...sound(0), silent: true };
 
-/** A target that works all the time, watched by places that lose checks. */
+/** A target that works all the time, watched by locations that lose checks. */
 function healthy(name: string, { share, hours }: { share: number; hours: number }): World {
   return {
     name,
     assumes:
-      `The target works; each check of each place is lost (timeout) with a chance of ${share * 100} %, ` +
+      `The target works; each check of each location is lost (timeout) with a chance of ${share * 100} %, ` +
       'independently',
     hours,
     unfold: (setting, _, span) => truthOf({ setting, span, sightAt: () => sound(share) }),
@@ -75,7 +75,7 @@ function outages(
         span,
         happenings,
         sightAt,
-        spellsAt: (place) => (seenAt(place) ? happenings.map((happening) => ({ ...sight, ...happening })) : []),
+        spellsAt: (location) => (seenAt(location) ? happenings.map((happening) => ({ ...sight, ...happening })) : []),
       });
     },
   };
@@ -84,8 +84,8 @@ function outages(
 type OutageWorld = {
   assumes: string;
   sight: Sight;
-  sightAt?: (place: number) => Sight;
-  seenAt?: (place: number) => boolean;
+  sightAt?: (location: number) => Sight;
+  seenAt?: (location: number) => boolean;
 };
 
 /** Every world: first those in which no down is right, then those in which the target has troubles. */
@@ -96,7 +96,7 @@ export const WORLDS = {
   bursts: {
     name: 'Bursts',
     assumes:
-      'The target works; each place, on its own, loses half of its checks for 2 minutes on average, once a day ' +
+      'The target works; each location, on its own, loses half of its checks for 2 minutes on average, once a day ' +
       'on average',
     hours: 37_500,
     unfold: (setting, random, span) =>
@@ -112,22 +112,22 @@ export const WORLDS = {
   },
   liar: {
     name: 'A liar',
-    assumes: 'The target works; one place always says that it is down',
+    assumes: 'The target works; one location always says that it is down',
     hours: 37_500,
     unfold: (setting, _, span) =>
-      truthOf({ setting, span, sightAt: (place) => (place === 0 ? DOWN : sound(USUAL_LOSS)) }),
+      truthOf({ setting, span, sightAt: (location) => (location === 0 ? DOWN : sound(USUAL_LOSS)) }),
   },
   'half-liar': {
     name: 'Half a liar',
-    assumes: 'The target works; one place says of every other check, at random, that it is down',
+    assumes: 'The target works; one location says of every other check, at random, that it is down',
     hours: 2000,
     unfold: (setting, _, span) =>
-      truthOf({ setting, span, sightAt: (place) => (place === 0 ? sound(0.5) : sound(USUAL_LOSS)) }),
+      truthOf({ setting, span, sightAt: (location) => (location === 0 ? sound(0.5) : sound(USUAL_LOSS)) }),
   },
   away: {
-    name: 'Places go away',
+    name: 'Locations go away',
     assumes:
-      'The target works; each place, on its own, is away (no checks, agent offline) for an hour on average, once ' +
+      'The target works; each location, on its own, is away (no checks, agent offline) for an hour on average, once ' +
       'in five days on average',
     hours: 37_500,
     unfold: (setting, random, span) =>
@@ -139,9 +139,9 @@ export const WORLDS = {
       }),
   },
   'most-away': {
-    name: 'Most places go away',
+    name: 'Most locations go away',
     assumes:
-      'The target works; more than half of the places are away together for an hour on average, once in two days ' +
+      'The target works; more than half of the locations are away together for an hour on average, once in two days ' +
       'on average',
     hours: 7500,
     unfold(setting, random, span) {
@@ -149,15 +149,15 @@ export const WORLDS = {
       return truthOf({
         setting,
         span,
-        spellsAt: (place) =>
-          place * 2 <= setting.sources ? stretches.map((stretch) => ({ ...AWAY, ...stretch })) : [],
+        spellsAt: (location) =>
+          location * 2 <= setting.sources ? stretches.map((stretch) => ({ ...AWAY, ...stretch })) : [],
       });
     },
   },
   slow: {
     name: 'A slow target',
     assumes:
-      'For 10 minutes on average, twice a day on average, 30 % of the checks of every place take longer than the ' +
+      'For 10 minutes on average, twice a day on average, 30 % of the checks of every location take longer than the ' +
       'timeout',
     hours: 7500,
     unfold(setting, random, span) {
@@ -178,8 +178,8 @@ export const WORLDS = {
     sight: DOWN,
   }),
   apart: {
-    ...outages('Outages, places apart', {
-      assumes: 'The target refuses; each place checks at a moment of its own, at random',
+    ...outages('Outages, locations apart', {
+      assumes: 'The target refuses; each location checks at a moment of its own, at random',
       sight: DOWN,
     }),
     slotChoice: 'apart',
@@ -188,20 +188,20 @@ export const WORLDS = {
     assumes: 'The same, but nobody answers: each check lasts until the timeout',
     sight: HANGING,
   }),
-  blind: outages('Outages, one place blind', {
-    assumes: 'The target refuses; one place sees it up all the time',
+  blind: outages('Outages, one location blind', {
+    assumes: 'The target refuses; one location sees it up all the time',
     sight: DOWN,
-    seenAt: (place) => place > 0,
+    seenAt: (location) => location > 0,
   }),
-  'one-away': outages('Outages, one place away', {
-    assumes: 'The target refuses; one place is away all the time',
+  'one-away': outages('Outages, one location away', {
+    assumes: 'The target refuses; one location is away all the time',
     sight: DOWN,
-    sightAt: (place) => (place === 0 ? AWAY : sound(USUAL_LOSS)),
-    seenAt: (place) => place > 0,
+    sightAt: (location) => (location === 0 ? AWAY : sound(USUAL_LOSS)),
+    seenAt: (location) => location > 0,
   }),
   partial: {
     name: 'Partial outages',
-    assumes: 'The target refuses some of the places, at random which and how many, for 10 minutes',
+    assumes: 'The target refuses some of the locations, at random which and how many, for 10 minutes',
     hours: 5000,
     unfold(setting, random, span) {
       const spells: Spell[][] = Array.from({ length: setting.sources }, () => []);
@@ -218,7 +218,7 @@ export const WORLDS = {
           spells[(first + index) % setting.sources]?.push({ ...DOWN, ...stretch });
         happenings.push({ ...stretch, kind: `seen by ${seenBy}` });
       }
-      return truthOf({ setting, span, happenings, spellsAt: (place) => spells[place] ?? [] });
+      return truthOf({ setting, span, happenings, spellsAt: (location) => spells[location] ?? [] });
     },
   },
   flapping: {
@@ -245,8 +245,8 @@ export const WORLDS = {
     },
   },
   'in-turn': {
-    ...outages('Outages, places in turn', {
-      assumes: 'The target refuses; the places check one after the other, evenly over the interval',
+    ...outages('Outages, locations in turn', {
+      assumes: 'The target refuses; the locations check one after the other, evenly over the interval',
       sight: DOWN,
     }),
     slotChoice: 'in turn',
@@ -255,12 +255,12 @@ export const WORLDS = {
 
 export type WorldName = keyof typeof WORLDS;
 
-type Told = {
+type TruthInput = {
   setting: Setting;
   span: Stretch;
   happenings?: readonly Happening[];
-  sightAt?: (place: number) => Sight;
-  spellsAt?: (place: number) => readonly Spell[];
+  sightAt?: (location: number) => Sight;
+  spellsAt?: (location: number) => readonly Spell[];
 };
 
 function truthOf({
@@ -269,10 +269,12 @@ function truthOf({
   happenings = [],
   sightAt = () => sound(USUAL_LOSS),
   spellsAt = () => [],
-}: Told): Truth {
+}: TruthInput): Truth {
   return {
     happenings,
-    scripts: Array.from({ length: setting.sources }, (_, place) => layOver(sightAt(place), spellsAt(place), span)),
+    scripts: Array.from({ length: setting.sources }, (_, location) =>
+      layOver(sightAt(location), spellsAt(location), span),
+    ),
   };
 }
 

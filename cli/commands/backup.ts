@@ -2,8 +2,8 @@ import { copyFile, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Environment } from '../../config/environment.ts';
-import { findDatabase } from '../database-place.ts';
 import { backUpCluster } from '../embedded-postgres/backup.ts';
+import { findDatabase } from '../find-database.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../../config/environment.ts';
 import { bootstrap } from '../bootstrap.ts';
-import { findDatabase } from '../database-place.ts';
+import { findDatabase } from '../find-database.ts';
 import { print } from '../output.ts';
 import { databaseAccess } from '../with-database.ts';
 

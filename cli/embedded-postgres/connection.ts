@@ -6,7 +6,7 @@ const POLL_MS = 25;
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Runs one piece of work on a connection of its own, for which it waits 5 s unless told otherwise. */
+/** Runs one piece of work on a connection of its own, for which it waits 5 s by default. */
 export async function withClient<T>(
   databaseUrl: string,
   work: (client: Client) => Promise<T>,

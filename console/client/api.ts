@@ -52,8 +52,8 @@ function send<T>(method: string, path: string, options: Sent = {}): Promise<T> {
   return request<T>(method, fill(path, options.path), sentOf(options));
 }
 
-function fill(path: string, places: Readonly<Record<string, string>> = {}): string {
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(places[name] ?? ''));
+function fill(path: string, params: Readonly<Record<string, string>> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
 function sentOf({ query, body, signal }: Sent): RequestOptions {

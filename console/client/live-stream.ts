@@ -1,9 +1,9 @@
-/** What the stream tells of. Of what was deleted only `id` and `deleted` come. */
+/** What the stream reports. Of what was deleted only `id` and `deleted` come. */
 export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent';
 export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } };
 
 type StreamEvents = {
-  /** Whether changes are told of as they happen. */
+  /** Whether changes are sent as they happen. */
   onLive: (isLive: boolean) => void;
   /** Everything may have changed. */
   onReset: () => void;
@@ -18,7 +18,7 @@ const RETRY_MS = 30_000;
 /** A page that nobody looks at for so long needs no stream. */
 const HIDDEN_MS = 60_000;
 /**
- * A single change is told within a frame; in a storm so long passes from one telling to the next, for each draws the
+ * A single change is reported within a frame; in a storm so long passes from one batch to the next, for each draws the
  * page anew.
  */
 const GATHER_MS = { first: 16, next: 250 } as const;
@@ -85,19 +85,19 @@ export function openStream({ onLive, onReset, onChanges }: StreamEvents): { clos
 function gatherChanges(onChanges: StreamEvents['onChanges']): { add: (change: Change) => void; stop: () => void } {
   let gathered: Change[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let toldAtMs = 0;
-  const tell = () => {
-    const told = gathered;
+  let flushedAtMs = 0;
+  const flush = () => {
+    const batch = gathered;
     gathered = [];
-    toldAtMs = performance.now();
-    onChanges(told);
+    flushedAtMs = performance.now();
+    onChanges(batch);
   };
   return {
     add(change) {
       gathered.push(change);
       // By a timer: a page that nobody looks at is given no frames.
       if (gathered.length === 1)
-        timer = setTimeout(tell, Math.max(GATHER_MS.first, toldAtMs + GATHER_MS.next - performance.now()));
+        timer = setTimeout(flush, Math.max(GATHER_MS.first, flushedAtMs + GATHER_MS.next - performance.now()));
     },
     stop() {
       clearTimeout(timer);

@@ -28,7 +28,7 @@ type Listener = (kind: LiveKind, data: Change['data']) => void;
 const listeners = new Set<Listener>();
 
 /**
- * Questions for everything that are under way, the oldest first, each with what the stream has told since: an answer
+ * Questions for everything that are under way, the oldest first, each with what the stream has sent since: an answer
  * may be older than that.
  */
 const underWay = new Set<Change[]>();
@@ -37,8 +37,8 @@ const underWay = new Set<Change[]>();
 const POLL_MS = 10_000;
 
 /**
- * Hears of every change while a page is shown; gives back how to stop. While there is no stream nothing is heard: pages
- * ask anew by themselves where it matters.
+ * Is notified of every change while a page is shown; gives back how to stop. While there is no stream no change is
+ * received: pages ask anew by themselves where it matters.
  */
 export function onChange(listener: Listener): () => void {
   listeners.add(listener);
@@ -46,7 +46,7 @@ export function onChange(listener: Listener): () => void {
 }
 
 /**
- * Keeps the monitors as they are until it is told to stop; then they are forgotten, for the next may be somebody else.
+ * Keeps the monitors as they are until it is stopped; then they are forgotten, for the next may be somebody else.
  */
 export function startLive(): () => void {
   const controller = new AbortController();
@@ -120,8 +120,8 @@ function askForAll(options: RequestOptions): Promise<Everything> {
 const early: { answers: Promise<Everything> | null } = { answers: null };
 
 /**
- * Asks for what the first page needs while it is still asked who is there: of a stranger nothing is told, and nothing
- * is lost.
+ * Asks for what the first page needs while it is still asked who is there: of a stranger nothing is reported, and
+ * nothing is lost.
  */
 export function askEarly(): void {
   early.answers = askForAll({ answersOwn401: true });

@@ -44,7 +44,7 @@ export function useReload(
   }, []);
 }
 
-/** Asks anew every so often while `isWanted`, for what no stream tells of, such as a delivery that is under way. */
+/** Asks anew every so often while `isWanted`, for what no stream reports, such as a delivery that is under way. */
 export function usePoll(load: { reload: () => Promise<void> }, isWanted: boolean, everyMs: number): void {
   const latest = useRef(load);
   latest.current = load;

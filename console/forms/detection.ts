@@ -20,7 +20,7 @@ export function secondsToNextCheck({ type, intervalSeconds, timeoutMs }: Omit<De
 
 /**
  * Seconds until what fails is called down, at worst: it fails right after a check, and every check waits for the whole
- * timeout. Places check each in its own moment of the interval, so that a quorum takes no longer than its slowest
+ * timeout. Locations check each in its own moment of the interval, so that a quorum takes no longer than its slowest
  * place.
  */
 export function worstDetectionSeconds(settings: DetectionSettings): number {

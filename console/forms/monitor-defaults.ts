@@ -13,8 +13,8 @@ export type Defaults = {
   warnDays: number;
 };
 
-/** Where a monitor is made: its plan's shortest interval in seconds, and how many shared places there are. */
-export type Surroundings = { minInterval: number; sharedPlaces: number };
+/** Where a monitor is made: its plan's shortest interval in seconds, and how many shared locations there are. */
+export type Surroundings = { minInterval: number; sharedLocations: number };
 
 /** The shortest interval of a plan, in seconds. */
 export const MIN_INTERVAL = { free: 60, solo: 30, pro: 1 } as const;
@@ -30,11 +30,11 @@ const INTERVAL = {
   vendor: 120,
 } as const satisfies Record<MonitorType, number>;
 
-/** As many shared places check a monitor whose owner names none, if there are. */
-const PLACES = 3;
+/** As many shared locations check a monitor whose owner names none, if there are. */
+const DEFAULT_LOCATIONS = 3;
 
 /** What a draft's empty fields stand for. Some follow others: a shorter interval has a shorter timeout. */
-export function defaultsOf(draft: Draft, { minInterval, sharedPlaces }: Surroundings): Defaults {
+export function defaultsOf(draft: Draft, { minInterval, sharedLocations }: Surroundings): Defaults {
   const interval = Math.max(INTERVAL[draft.type], minInterval);
   const seconds = positive(draft.interval) ?? interval;
   const isHttp = draft.type === 'http';
@@ -45,15 +45,15 @@ export function defaultsOf(draft: Draft, { minInterval, sharedPlaces }: Surround
     expectedStatus: isHttp ? '2xx' : '',
     failures: 2,
     successes: 1,
-    quorum: AGENT_CHECKED.includes(draft.type) ? Math.min(2, Math.max(1, countPlaces(draft, sharedPlaces))) : 1,
+    quorum: AGENT_CHECKED.includes(draft.type) ? Math.min(2, Math.max(1, countLocations(draft, sharedLocations))) : 1,
     grace: Math.max(60, Math.round(seconds * 0.2)),
     warnDays: draft.type === 'domain' ? 30 : 0,
   };
 }
 
-/** How many places check it: those that are named, or up to three shared ones. */
-export function countPlaces({ sources }: Pick<Draft, 'sources'>, sharedPlaces: number): number {
-  return sources.length === 0 ? Math.min(PLACES, sharedPlaces) : sources.length;
+/** How many locations check it: those that are named, or up to three shared ones. */
+export function countLocations({ sources }: Pick<Draft, 'sources'>, sharedLocations: number): number {
+  return sources.length === 0 ? Math.min(DEFAULT_LOCATIONS, sharedLocations) : sources.length;
 }
 
 /** A number above 0 that is written out; null for everything else. */

@@ -9,7 +9,7 @@ type CheckSpec = Schemas['CheckSpec'];
 type Request = NonNullable<CheckSpec['request']>;
 type Transport = NonNullable<CheckSpec['transport']>;
 
-/** Types that agents measure: several places can check, and vote. */
+/** Types that agents measure: several locations can check, and vote. */
 export const AGENT_CHECKED: readonly MonitorType[] = ['http', 'tcp', 'icmp', 'udp'];
 
 /**

@@ -71,19 +71,19 @@ export function problemsOf(error: unknown, draft: Draft): Problems {
   let last: string | null = null;
   for (const piece of error.message.split('; ')) {
     const subject = subjectOf(piece);
-    const place = subject === null ? null : placeOf(subject, draft);
+    const found = subject === null ? null : fieldOf(subject, draft);
     if (subject === null && last !== null) byField[last] = `${byField[last]}; ${piece}`;
     else if (subject === null && rest.length > 0) rest.push(`${rest.pop()}; ${piece}`);
-    else if (place === null) {
+    else if (found === null) {
       rest.push(capitalise(piece));
       last = null;
     } else {
       const said = piece
-        .slice(place.strip.length)
+        .slice(found.strip.length)
         .replace(/^[.\s]+/, '')
         .replace(/^expected\[(\d+)\]/, (_, index: string) => `record ${Number(index) + 1}`);
-      byField[place.field] = byField[place.field] === undefined ? capitalise(said) : `${byField[place.field]}; ${said}`;
-      last = place.field;
+      byField[found.field] = byField[found.field] === undefined ? capitalise(said) : `${byField[found.field]}; ${said}`;
+      last = found.field;
     }
   }
   return { byField, rest };
@@ -96,10 +96,10 @@ function subjectOf(piece: string): string | null {
 }
 
 /**
- * Where a complaint is shown, and how much of it that place's label says already. The row of a header is told by the
- * header's name.
+ * Where a complaint is shown, and how much of it that field's label says already. The row of a header is reported by
+ * the header's name.
  */
-function placeOf(subject: string, { request }: Draft): { field: string; strip: string } | null {
+function fieldOf(subject: string, { request }: Draft): { field: string; strip: string } | null {
   const header = /^check_spec\.request\.(?:headers|secretHeaders)\.(.+)$/.exec(subject)?.[1];
   const row = header === undefined ? -1 : request.headers.findIndex(({ name }) => name.trim() === header);
   if (row >= 0) return { field: headerField(row), strip: subject };

@@ -1,8 +1,8 @@
 /** Leads the keyboard to what takes the place of a button that was pressed, within what has `data-secret`. */
 export function focusInstead(button: HTMLElement): void {
-  const place = button.closest('[data-secret]');
+  const container = button.closest('[data-secret]');
   requestAnimationFrame(() =>
-    [...(place?.querySelectorAll<HTMLElement>('input:not([type="checkbox"]), textarea, button[data-first]') ?? [])]
+    [...(container?.querySelectorAll<HTMLElement>('input:not([type="checkbox"]), textarea, button[data-first]') ?? [])]
       .at(-1)
       ?.focus(),
   );

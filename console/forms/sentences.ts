@@ -1,5 +1,5 @@
 import { worstDetectionSeconds } from './detection.ts';
-import { countPlaces, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
+import { countLocations, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
 import { AGENT_CHECKED, type Draft } from './monitor-draft.ts';
 
 /**
@@ -11,16 +11,18 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   if (failures === null) return null;
   const inRow = failures === 1 ? 'one failed check' : `${failures} failed checks in a row`;
   if (!AGENT_CHECKED.includes(draft.type)) return `Down after ${inRow}.`;
-  const places = countPlaces(draft, surroundings.sharedPlaces);
+  const locations = countLocations(draft, surroundings.sharedLocations);
   const quorum = draft.quorum.trim() === '' ? defaultsOf(draft, surroundings).quorum : positive(draft.quorum);
-  if (quorum === null || quorum > Math.max(1, places)) return null;
-  if (places <= 1) return `Down when its one place sees ${inRow}.`;
-  if (quorum === 1) return `Down as soon as 1 of ${places} places sees ${inRow}: quick, and one bad line can wake you.`;
-  if (quorum === places) return `Down when all ${places} places see ${inRow}: what fewer of them see changes nothing.`;
-  return `Down when ${quorum} of ${places} places agree, each after ${inRow}.`;
+  if (quorum === null || quorum > Math.max(1, locations)) return null;
+  if (locations <= 1) return `Down when its one location sees ${inRow}.`;
+  if (quorum === 1)
+    return `Down as soon as 1 of ${locations} locations sees ${inRow}: quick, and one bad line can wake you.`;
+  if (quorum === locations)
+    return `Down when all ${locations} locations see ${inRow}: what fewer of them see changes nothing.`;
+  return `Down when ${quorum} of ${locations} locations agree, each after ${inRow}.`;
 }
 
-/** How soon an outage is told, at worst, in seconds; null where that cannot be said. */
+/** How soon an outage is reported, at worst, in seconds; null where that cannot be said. */
 export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
   if (draft.type === 'domain' || interval === null) return null;

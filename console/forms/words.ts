@@ -55,7 +55,11 @@ export const TYPES = {
     use: 'Warns before a domain registration runs out.',
     target: { label: 'Domain', placeholder: 'example.com', hint: 'The domain as it is registered, or a name in it.' },
   },
-  heartbeat: { label: 'Job or cron', use: 'Your job calls us; you hear when it fails or does not run.', target: null },
+  heartbeat: {
+    label: 'Job or cron',
+    use: 'Your job calls us; you are notified when it fails or does not run.',
+    target: null,
+  },
   vendor: {
     label: 'Vendor status',
     use: 'Follows the status page of a service you depend on.',

@@ -13,7 +13,7 @@ import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
 import { AgentState, capabilitiesOf, type Agent } from './agents/state.tsx';
 
-/** The stream tells of agents that come and go, not of every check-in. */
+/** The stream reports agents that come and go, not of every check-in. */
 const POLL_MS = 30_000;
 
 const COLUMNS: readonly Column<Agent>[] = [
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Agent>[] = [
   },
 ];
 
-/** The places that check: the account's own, and those that everybody shares. */
+/** The locations that check: the account's own, and those that everybody shares. */
 export function AgentsPage() {
   const load = useLoad((signal) => api.get('/agents', { signal }), []);
   useReload(load, ['agent']);
@@ -42,7 +42,7 @@ export function AgentsPage() {
   return (
     <Page
       title="Agents"
-      lead="The places that your monitors are checked from."
+      lead="The locations that your monitors are checked from."
       {...(canWrite() && { actions: <NewAgent /> })}
     >
       <Outdated load={load} />

@@ -22,7 +22,7 @@ export function ChannelsPage() {
   useShortcut('n', 'New channel', () => canWrite() && navigate(PATHS.channelNew));
   const isAny = (load.value.value?.channels.length ?? 0) > 0;
   return (
-    <Page title="Channels" lead="Where you are told." {...(isAny && canWrite() && { actions: <NewChannel /> })}>
+    <Page title="Channels" lead="Where alerts are sent." {...(isAny && canWrite() && { actions: <NewChannel /> })}>
       <Outdated load={load} />
       <Loaded load={load}>
         {({ channels }) => (channels.length === 0 ? <NoChannels /> : <Listing channels={channels} />)}
@@ -41,7 +41,7 @@ function NewChannel() {
 
 function NoChannels() {
   return (
-    <Empty icon="channels" title="Nobody is told yet" {...(canWrite() && { action: <NewChannel /> })}>
+    <Empty icon="channels" title="No channels yet" {...(canWrite() && { action: <NewChannel /> })}>
       A channel takes alerts to where you see them: a Telegram chat, a Slack channel, or an address of your own. Without
       one an incident is only shown here.
     </Empty>

@@ -56,7 +56,7 @@ const columnsOfAgents = (giveUp: (region: string) => void): readonly Column<Agen
   { head: 'Agent', cell: ({ name }) => <span class="break-words font-medium">{name}</span> },
   { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => region, wideOnly: true },
-  { head: 'Version', cell: ({ version }) => version ?? 'not told', wideOnly: true, class: 'text-soft' },
+  { head: 'Version', cell: ({ version }) => version ?? 'not reported', wideOnly: true, class: 'text-soft' },
   { head: 'Monitors', cell: ({ monitors }) => monitors.toLocaleString(), align: 'right' },
   {
     head: 'Last seen',

@@ -25,7 +25,7 @@ type IncidentDetail = Schemas['IncidentDetail'];
 const DELIVERY_POLL_MS = 3000;
 const BACK = { label: 'Incidents', href: PATHS.incidents };
 
-/** One incident: how it stands, what happened, what each place saw, who was told, and what people say. */
+/** One incident: how it stands, what happened, what each location saw, who was notified, and what people say. */
 export function IncidentPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id }, signal }), [id]);
@@ -61,12 +61,12 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
           </Section>
           <Section
             title="What was seen"
-            lead={incident.evidence.length > 0 ? 'By each place at its first failure.' : undefined}
+            lead={incident.evidence.length > 0 ? 'By each location at its first failure.' : undefined}
           >
             <Evidence evidence={incident.evidence} />
             {isCut('evidence') && <Cut />}
           </Section>
-          <Section title="Who was told">
+          <Section title="Who was notified">
             <IncidentDeliveries deliveries={incident.deliveries} startedAt={incident.started_at} />
             {isCut('deliveries') && <Cut />}
           </Section>

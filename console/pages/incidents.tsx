@@ -23,7 +23,7 @@ export function IncidentsPage({ query }: PageProps) {
   const load = useLoad((signal) => findIncidents(filter, signal), [JSON.stringify(filter)]);
   useReload(load, ['incident']);
   return (
-    <Page title="Incidents" lead={tellOpen()}>
+    <Page title="Incidents" lead={countOpen()}>
       <IncidentFilters filter={filter} />
       <Outdated load={load} />
       <Loaded load={load} height="h-96">
@@ -34,7 +34,7 @@ export function IncidentsPage({ query }: PageProps) {
 }
 
 /** Whatever is looked for; keeps its place while it is on its way. */
-function tellOpen(): string {
+function countOpen(): string {
   if (monitors.value === null) return '\u00a0';
   const { size } = openIncidents.value;
   return size === 0 ? 'Nothing is wrong now.' : `${size} open now.`;
@@ -114,7 +114,7 @@ function Nothing({ isNarrow: isFiltered }: { isNarrow: boolean }) {
   const isWatching = (monitors.value ?? []).length > 0;
   return (
     <Empty icon="incidents" title="No incident so far" {...(!isWatching && { action: <FirstMonitor /> })}>
-      When a monitor goes down or is degraded, what happened is told here: since when, from where it was seen, what was
+      When a monitor goes down or is degraded, what happened is shown here: since when, from where it was seen, what was
       answered, and who was alerted.
       {!isWatching && ' Nothing is watched yet.'}
     </Empty>

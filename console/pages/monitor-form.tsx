@@ -48,7 +48,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
         {(loaded) => {
           const surroundings: Surroundings = {
             minInterval: MIN_INTERVAL[signedIn().tenant.plan],
-            sharedPlaces: loaded.agents.filter(({ kind }) => kind === 'first_party').length,
+            sharedLocations: loaded.agents.filter(({ kind }) => kind === 'first_party').length,
           };
           const original =
             loaded.monitor === null

@@ -13,12 +13,12 @@ import { Actions } from './monitor/actions.tsx';
 import { Checks } from './monitor/checks.tsx';
 import { Incidents } from './monitor/incidents.tsx';
 import { readView, STEP_SECONDS } from './monitor/lines.ts';
-import { Places } from './monitor/places.tsx';
+import { Locations } from './monitor/locations.tsx';
 import { readShown, wordsOf } from './monitor/ranges.ts';
 import { Response } from './monitor/response.tsx';
 import { Settings } from './monitor/settings.tsx';
 import { Special } from './monitor/specials.tsx';
-import { hasPlaces } from './monitor/standing-words.ts';
+import { hasLocations } from './monitor/standing-words.ts';
 import { Standing } from './monitor/standing.tsx';
 import { Uptime } from './monitor/uptime.tsx';
 import { useChecks, type CheckChoice } from './monitor/use-checks.ts';
@@ -98,8 +98,8 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
       {!isDraft && (
         <>
           <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
-          {hasPlaces(monitor) && (
-            <Places
+          {hasLocations(monitor) && (
+            <Locations
               detail={monitor}
               agents={agents.value.value}
               checks={newest.checks.value ?? []}
@@ -108,7 +108,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
             />
           )}
           <Uptime uptime={uptime} stats={answer} words={words} />
-          <Incidents id={id} incidents={incidents} hasPlaces={hasPlaces(monitor)} />
+          <Incidents id={id} incidents={incidents} hasLocations={hasLocations(monitor)} />
           <Checks
             monitor={monitor}
             list={isChosen ? chosen : newest}

@@ -146,7 +146,7 @@ function NewMonitor({ isShort = false }: { isShort?: boolean }) {
 function NoMonitors() {
   return (
     <Empty icon="monitors" title="Nothing is watched yet" action={<NewMonitor />}>
-      A monitor watches a web page, a port, a host, a domain, a job or a vendor, and tells you when it stops working.
+      A monitor watches a web page, a port, a host, a domain, a job or a vendor, and notifies you when it stops working.
       The first one takes a name and an address.
     </Empty>
   );

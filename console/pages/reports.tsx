@@ -10,7 +10,7 @@ import { Table, type Column } from '../parts/table.tsx';
 import { formatDuration } from '../parts/time.tsx';
 import { setQuery } from '../shell/router.ts';
 import { formatPercent } from './reports/percent.ts';
-import { isPeriod, PERIODS, tellPeriod } from './reports/periods.ts';
+import { isPeriod, PERIODS, formatPeriod } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
@@ -24,7 +24,7 @@ const CHOICES = [
 ] as const;
 
 const COLUMNS: readonly Column<Report>[] = [
-  { head: 'Period', cell: (report) => tellPeriod(report) },
+  { head: 'Period', cell: (report) => formatPeriod(report) },
   { head: 'Kind', cell: ({ period }) => PERIODS[period].kind, wideOnly: true, class: 'text-soft' },
   {
     head: 'Uptime',

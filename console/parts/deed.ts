@@ -5,7 +5,7 @@ import { toast } from './toast.tsx';
 /** Something that a button does at once: whether it is under way, and how to begin. */
 export type Deed = { isBusy: ReadonlySignal<boolean>; run: (work: () => Promise<void>) => Promise<void> };
 
-/** Does one thing at a time; what goes wrong is told at the edge of the page. */
+/** Does one thing at a time; what goes wrong is reported at the edge of the page. */
 export function useDeed(): Deed {
   const isBusy = useSignal(false);
   const run = async (work: () => Promise<void>) => {

@@ -33,7 +33,7 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T
               <th
                 key={column.head}
                 scope="col"
-                class={`whitespace-nowrap px-3 py-2 font-medium first:pl-4 last:pr-4 ${placeOf(column)}`}
+                class={`whitespace-nowrap px-3 py-2 font-medium first:pl-4 last:pr-4 ${alignmentOf(column)}`}
               >
                 {column.head}
               </th>
@@ -49,7 +49,7 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T
               {columns.map((column, index) => (
                 <td
                   key={column.head}
-                  class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${placeOf(column)} ${column.class ?? ''}`}
+                  class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${alignmentOf(column)} ${column.class ?? ''}`}
                 >
                   {index === 0 ? <Lead href={hrefOf?.(row) ?? null}>{column.cell(row)}</Lead> : column.cell(row)}
                 </td>
@@ -71,6 +71,6 @@ function Lead({ href, children }: { href: string | null; children: ComponentChil
   );
 }
 
-function placeOf({ align, wideOnly = false }: { align?: 'left' | 'right'; wideOnly?: boolean }): string {
+function alignmentOf({ align, wideOnly = false }: { align?: 'left' | 'right'; wideOnly?: boolean }): string {
   return `${align === 'right' ? 'text-right' : ''} ${wideOnly ? 'hidden md:table-cell' : ''}`;
 }

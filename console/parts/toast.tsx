@@ -10,7 +10,7 @@ const counter = { last: 0 };
 /** Long enough to be read twice; what went wrong stays until it is closed. */
 const STAY_MS = 5000;
 
-/** Tells what was done, or what went wrong, at the edge of the page, and to readers of the screen. */
+/** Shows what was done, or what went wrong, at the edge of the page, and to readers of the screen. */
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   counter.last += 1;
   const id = counter.last;

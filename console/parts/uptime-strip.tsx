@@ -44,7 +44,7 @@ export const UptimeStrip = memo(function UptimeStrip({
       class={`block ${className}`}
       role="img"
       aria-label={describeDays(days)}
-      onPointerMove={(event) => tellDay(days, event)}
+      onPointerMove={(event) => showDay(days, event)}
       onPointerLeave={() => showTooltip(null)}
     >
       {CLASSES.map((name) => {
@@ -56,7 +56,7 @@ export const UptimeStrip = memo(function UptimeStrip({
 });
 
 /** The day that is pointed at. */
-function tellDay(
+function showDay(
   { firstDay, uptime }: UptimeDays,
   { currentTarget, clientX, pointerType }: { currentTarget: SVGElement; clientX: number; pointerType: string },
 ): void {

@@ -11,7 +11,7 @@ type VirtualListProps<T> = {
   render: (row: T) => VNode;
   /** What `render` looks at beside the row: with another one all are drawn anew. */
   drawnWith: readonly unknown[];
-  /** Hears which rows are shown, from the first to the one after the last. */
+  /** Called with the rows that are shown, from the first to the one after the last. */
   onShown?: (from: number, to: number) => void;
   /** The key of the row that the keyboard is at: it is brought into sight whenever it is another one; null = none. */
   current?: string | null;
@@ -48,7 +48,7 @@ export function VirtualList<T>({
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
     if (index >= 0) scrollToRow(box.current, index * rowHeight, rowHeight);
-    // Rows that change their places must not carry away who reads elsewhere.
+    // Rows that move must not carry away who reads elsewhere.
   }, [current]);
   const draw = useDrawn(render, drawnWith);
   return (

@@ -4,7 +4,7 @@ import type { Span } from './series.ts';
 type Finger = { x: number; value: number };
 
 /**
- * Two fingers move what lies under them; when they leave, `onZoom` hears of the stretch that is left. Gives back how to
+ * Two fingers move what lies under them; when they leave, `onZoom` receives the stretch that is left. Gives back how to
  * stop.
  */
 export function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {

@@ -14,7 +14,7 @@ type OptionsInput = {
   size: { width: number; height: number };
   span: Span;
   lines: readonly Line[];
-  /** The dots of each line, by its place. */
+  /** The dots of each line, by its position. */
   loners: readonly (readonly number[])[];
   /** Two neighbours of `lines` between which there is colour; the first is the upper one. */
   filled: readonly [upper: number, lower: number] | null;
@@ -108,7 +108,7 @@ export function plotOptions({
   };
 }
 
-/** What would reach beyond the edge is left out: half a label tells nothing. */
+/** What would reach beyond the edge is left out: half a label says nothing. */
 function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
   const end = plot.width - PLOT_MARGINS.left - PLOT_MARGINS.right;
   return labelTicks(ticks).map((label, index) =>

@@ -10,8 +10,8 @@ export type Line = {
   dash?: readonly number[];
   /** Whether there is colour from the line down to zero; what is painted later covers it. */
   isFilled?: boolean;
-  /** What each moment is told as, where a line stands on others and `values` is how high. */
-  told?: readonly (number | null)[];
+  /** What each moment is reported as, where a line stands on others and `values` is how high. */
+  labels?: readonly (number | null)[];
 };
 
 /**
@@ -24,7 +24,7 @@ export function stackLines(lines: readonly Line[]): Line[] {
     line.values.forEach((value, index) => {
       heights[index] = value === null ? (heights[index] ?? null) : (heights[index] ?? 0) + value;
     });
-    return { ...line, values: [...heights], told: line.values, isFilled: true };
+    return { ...line, values: [...heights], labels: line.values, isFilled: true };
   });
   const isKnown = heights.map((height) => height !== null);
   return stacked
@@ -55,11 +55,11 @@ export function bridgeHoles(
   return bridged;
 }
 
-/** The places of values that no line leads to or from: only a dot shows them. */
+/** The positions of values that no line leads to or from: only a dot shows them. */
 export function listLoners(bridged: readonly (number | null | undefined)[]): number[] {
   const known = bridged.flatMap((value, index) => (value === undefined ? [] : [{ value, index }]));
-  return known.flatMap(({ value, index }, place) =>
-    value !== null && (known[place - 1]?.value ?? null) === null && (known[place + 1]?.value ?? null) === null
+  return known.flatMap(({ value, index }, position) =>
+    value !== null && (known[position - 1]?.value ?? null) === null && (known[position + 1]?.value ?? null) === null
       ? [index]
       : [],
   );

@@ -26,7 +26,7 @@ export function StatusBand({ parts, span, label }: { parts: readonly BandPart[];
         const from = Math.max(span.from, part.from);
         const to = Math.min(span.to, part.to);
         if (to <= from && part.from < span.from) return null;
-        const place = {
+        const extent = {
           left: `min(calc(100% - 3px), ${((from - span.from) / length) * 100}%)`,
           width: `${(Math.max(0, to - from) / length) * 100}%`,
         };
@@ -34,7 +34,7 @@ export function StatusBand({ parts, span, label }: { parts: readonly BandPart[];
           <span
             key={`${part.state}${part.from}`}
             class={`absolute ${STYLES[part.state]}`}
-            style={place}
+            style={extent}
             title={titleOf(part)}
           />
         );

@@ -18,14 +18,14 @@ type TimePlotProps = {
   /** Holes up to so many seconds are no gaps. */
   bridgedSeconds: number;
   height: number;
-  /** What is said of a moment, by its place. */
+  /** What is said of a moment, by its position. */
   describe: (index: number) => string;
-  /** The place that is pointed at, and what hears of another one. */
+  /** The position that is pointed at, and what is called with another one. */
   hovered: number | null;
   onHover: (index: number | null) => void;
   onPick: (index: number) => void;
   onZoom: (span: Span) => void;
-  /** Keys beyond the arrows: `in` and `out` around the place pointed at, `reset` to where it began. */
+  /** Keys beyond the arrows: `in` and `out` around the position pointed at, `reset` to where it began. */
   onKeyZoom: (way: 'in' | 'out' | 'reset') => void;
   /** A button or finger went down: what is plotted is to stay until it is up. */
   onPress: () => void;

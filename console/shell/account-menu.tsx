@@ -19,8 +19,8 @@ const ITEM = 'flex w-full items-center gap-2.5 rounded-md px-2.5 py-2 text-left 
 export function AccountMenu({ id }: { id: string }) {
   const box = useRef<HTMLDivElement>(null);
   const { user, tenant } = signedIn();
-  const tell = (error: unknown) => toast(sentenceOf(error), 'bad');
-  const leave = () => void signOut().catch(tell);
+  const showError = (error: unknown) => toast(sentenceOf(error), 'bad');
+  const leave = () => void signOut().catch(showError);
   return (
     <div
       ref={box}
@@ -39,7 +39,7 @@ export function AccountMenu({ id }: { id: string }) {
             type="button"
             role="radio"
             aria-checked={theme.value === value}
-            onClick={() => void chooseTheme(value).catch(tell)}
+            onClick={() => void chooseTheme(value).catch(showError)}
             class={
               'flex items-center justify-center gap-1.5 rounded-md py-1.5 text-xs ' +
               `${theme.value === value ? 'bg-surface font-medium shadow-sm' : 'text-soft hover:text-ink'}`

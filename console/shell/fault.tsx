@@ -3,16 +3,13 @@ import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 
 /**
- * Keeps a page that broke from taking the whole console with it. `place` is where one is: elsewhere it is tried anew.
+ * Keeps a page that broke from taking the whole console with it. `path` is where one is: elsewhere it is tried anew.
  */
-export class Fault extends Component<
-  { place: string; children: ComponentChildren },
-  { error: unknown; place: string }
-> {
-  override state = { error: null as unknown, place: this.props.place };
+export class Fault extends Component<{ path: string; children: ComponentChildren }, { error: unknown; path: string }> {
+  override state = { error: null as unknown, path: this.props.path };
 
-  static override getDerivedStateFromProps(props: { place: string }, state: { error: unknown; place: string }) {
-    return props.place === state.place ? null : { error: null, place: props.place };
+  static override getDerivedStateFromProps(props: { path: string }, state: { error: unknown; path: string }) {
+    return props.path === state.path ? null : { error: null, path: props.path };
   }
 
   override componentDidCatch(error: unknown) {
@@ -31,7 +28,7 @@ export class Fault extends Component<
           </Button>
         }
       >
-        Nothing was lost on the server, and monitoring goes on. If it happens again, tell whoever runs this service.
+        Nothing was lost on the server, and monitoring goes on. If it happens again, contact whoever runs this service.
       </Empty>
     );
   }

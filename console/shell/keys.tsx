@@ -56,13 +56,13 @@ export function listenToKeys(): void {
 }
 
 /** The keys that are known everywhere. */
-export function CommonKeys({ places }: { places: readonly { letter: string; label: string; href: string }[] }) {
+export function CommonKeys({ items }: { items: readonly { letter: string; label: string; href: string }[] }) {
   useShortcut('?', 'Show these keys', () => {
     isHelpOpen.value = true;
   });
   return (
     <>
-      {places.map((each) => (
+      {items.map((each) => (
         <GoTo key={each.letter} {...each} />
       ))}
       {isHelpOpen.value && <KeysHelp />}

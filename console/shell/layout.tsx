@@ -8,12 +8,12 @@ import { CommonKeys } from './keys.tsx';
 import { PhoneNavigation, SideNavigation } from './navigation-bars.tsx';
 import { listNavigation, type NavigationItem } from './navigation.ts';
 import { ConnectionNotice, PasswordNotice } from './notices.tsx';
-import { cameBack, place } from './router.ts';
+import { cameBack, route } from './router.ts';
 
 /** The frame around every page of who is signed in: navigation beside it, or below it on a phone. */
 export function Layout({ children }: { children: ComponentChildren }) {
   const items = listNavigation();
-  const { page, path } = place.value;
+  const { page, path } = route.value;
   const main = useMainFocus(path);
   const isAt = (item: NavigationItem) => page !== null && item.pages.includes(page);
   return (
@@ -46,7 +46,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       </main>
       <PhoneNavigation items={items} isAt={isAt} />
       <AccountMenu id="account" />
-      <CommonKeys places={items} />
+      <CommonKeys items={items} />
       <Questions />
       <Tooltip />
       <Toasts />

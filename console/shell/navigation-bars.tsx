@@ -5,12 +5,12 @@ import { PATHS } from '../paths.ts';
 import { Mark } from './mark.tsx';
 import type { NavigationItem } from './navigation.ts';
 
-/** On a phone the navigation has room for so many places; the rest is one tap further. */
-const PHONE_PLACES = 4;
+/** On a phone the navigation has room for so many pages; the rest is one tap further. */
+const PHONE_ITEMS = 4;
 
 type NavigationProps = { items: readonly NavigationItem[]; isAt: (item: NavigationItem) => boolean };
 
-/** The places beside the page, where there is room. */
+/** The navigation beside the page, where there is room. */
 export function SideNavigation({ items, isAt }: NavigationProps) {
   const { user } = signedIn();
   return (
@@ -53,10 +53,10 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
   );
 }
 
-/** The places below the page, within reach of a thumb. */
+/** The navigation below the page, within reach of a thumb. */
 export function PhoneNavigation({ items, isAt }: NavigationProps) {
-  const shown = items.slice(0, PHONE_PLACES);
-  const hidden = items.slice(PHONE_PLACES);
+  const shown = items.slice(0, PHONE_ITEMS);
+  const hidden = items.slice(PHONE_ITEMS);
   const linkClass = (isCurrent: boolean) =>
     'flex h-14 w-full flex-col items-center justify-center gap-0.5 text-2xs ' +
     `${isCurrent ? 'font-medium text-accent' : 'text-soft'}`;
@@ -76,12 +76,12 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
         ))}
         {hidden.length > 0 && (
           <li class="flex-1">
-            <button type="button" popovertarget="more-places" class={linkClass(hidden.some(isAt))}>
+            <button type="button" popovertarget="more-pages" class={linkClass(hidden.some(isAt))}>
               <Icon name="more" class="size-5" />
               More
             </button>
             <div
-              id="more-places"
+              id="more-pages"
               popover="auto"
               class="phone-menu m-0 w-52 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
             >

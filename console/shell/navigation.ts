@@ -3,7 +3,7 @@ import type { IconName } from '../parts/icon.tsx';
 import { PATHS, type PageName } from '../paths.ts';
 import { PAGES } from '../routes.ts';
 
-/** A place in the navigation: `letter` leads there after `g`; `pages` are those at which one is there. */
+/** An entry of the navigation: `letter` leads there after `g`; `pages` are those at which one is there. */
 export type NavigationItem = {
   page: PageName;
   label: string;
@@ -31,7 +31,7 @@ const ITEMS: readonly Omit<NavigationItem, 'href'>[] = [
   { page: 'fleet', label: 'Fleet', icon: 'fleet', letter: 'f', pages: ['fleet'], forOperators: true },
 ];
 
-/** The places that this person can go to. */
+/** The pages that this person can go to. */
 export function listNavigation(): NavigationItem[] {
   const { is_operator: isOperator } = signedIn().user;
   return ITEMS.filter(

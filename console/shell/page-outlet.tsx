@@ -5,7 +5,7 @@ import type { PageProps } from '../page-props.ts';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import type { Page } from '../routes.ts';
 import { Fault } from './fault.tsx';
-import { place } from './router.ts';
+import { route } from './router.ts';
 
 const loaded = new Map<Page, ComponentType<PageProps>>();
 
@@ -15,7 +15,7 @@ export function preload(page: Page): void {
   void fetchPage(page).catch(() => undefined);
 }
 
-/** Shows the page of the place one is at; one that is on its way keeps its place free. */
+/** Shows the page of the current route; one that is on its way keeps its place free. */
 export function PageOutlet({ page }: { page: Page }) {
   const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
@@ -31,14 +31,14 @@ export function PageOutlet({ page }: { page: Page }) {
   useLayoutEffect(() => {
     if (!loaded.has(page)) void fetch();
   }, [page]);
-  const { path, params, query } = place.value;
+  const { path, params, query } = route.value;
   // What has arrived before is there at once, so that coming back finds it as it was left; anything else is drawn once
   // it arrives.
   const isHere = arrived.value === page || loaded.has(page);
   const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {
     return (
-      <Fault place={path}>
+      <Fault path={path}>
         <Shown key={path} params={params} query={query} />
       </Fault>
     );

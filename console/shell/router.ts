@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { PATHS, type PageName } from '../paths.ts';
 
 /** Where one is: the page that the address belongs to (null = none), what stood for its `:names`, and the query. */
-export type Place = {
+export type Route = {
   path: string;
   page: PageName | null;
   params: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export type Place = {
 const address = signal(window.location.pathname + window.location.search);
 
 /** Where one is now. */
-export const place = computed<Place>(() => {
+export const route = computed<Route>(() => {
   const url = new URL(address.value, window.location.origin);
   const path = url.pathname.length > 1 ? url.pathname.replace(/\/+$/, '') : url.pathname;
   const { page, params } = findPage(path);
@@ -41,7 +41,7 @@ export function askBeforeLeaving(mayLeave: () => Promise<boolean>): () => void {
 /** Goes to a page of the console; with `replace` the way back leads past where one is. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === window.location.pathname + window.location.search) return;
-  if (keeper.value !== null && new URL(to, window.location.origin).pathname !== place.value.path) {
+  if (keeper.value !== null && new URL(to, window.location.origin).pathname !== route.value.path) {
     void keeper.value().then((isFree) => isFree && navigate(to, { replace }));
     return;
   }
@@ -59,17 +59,17 @@ export function setQuery(
   { isStep = false }: { isStep?: boolean } = {},
 ): void {
   const query = new URLSearchParams(
-    Object.entries({ ...place.value.query, ...change }).filter(([, value]) => value !== ''),
+    Object.entries({ ...route.value.query, ...change }).filter(([, value]) => value !== ''),
   );
   const text = query.toString();
-  navigate(place.value.path + (text === '' ? '' : `?${text}`), { replace: !isStep });
+  navigate(route.value.path + (text === '' ? '' : `?${text}`), { replace: !isStep });
 }
 
 /** Lets links to pages of the console lead there without loading anew; all others are the browser's. */
 export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
-    if (keeper.value !== null && window.location.pathname !== place.value.path) {
+    if (keeper.value !== null && window.location.pathname !== route.value.path) {
       // The browser has gone already: it is called back until there is an answer.
       window.history.pushState(null, '', address.value);
       void keeper.value().then((isFree) => isFree && window.history.back());

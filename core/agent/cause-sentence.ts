@@ -61,7 +61,7 @@ const ASSERTED = {
  * A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what
  * the agent of that name reported.
  */
-export function tellCause(cause: string, agentName: string): string {
+export function describeCause(cause: string, agentName: string): string {
   const fixed = CAUSES.find((known) => known === cause);
   if (fixed !== undefined) return SENTENCES[fixed];
   const foreign = FOREIGN_SENTENCES.get(cause);

@@ -1,7 +1,7 @@
 import { cleanText } from '../clean-text.ts';
 import type { Vote } from '../verdict.ts';
 import type { Inability } from './capability.ts';
-import { tellCause } from './cause-sentence.ts';
+import { describeCause } from './cause-sentence.ts';
 import type { Report } from './read-ingest.ts';
 import { UNSUPPORTED_BY_AGENT } from './wire.ts';
 
@@ -52,6 +52,6 @@ function reasonOf(report: Report, { cause, name }: { cause: string | null; name:
   const own = report.reason !== null && cleanText(report.reason, MAX_REASON);
   if (own) return own;
   if (cause === UNSUPPORTED_BY_AGENT) return `The agent ${name} cannot run this check`;
-  if (cause !== null) return tellCause(cause, name);
+  if (cause !== null) return describeCause(cause, name);
   return report.ok ? `The agent ${name} reported that it works, but not well` : `The agent ${name} reported a failure`;
 }

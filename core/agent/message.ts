@@ -1,7 +1,7 @@
 import { cleanText } from '../clean-text.ts';
 import { OFFLINE_AFTER_MS } from './silence.ts';
 
-/** Whether an agent checks in, as customers are told of it. */
+/** Whether an agent checks in, as customers are notified of it. */
 export type AgentState = 'offline' | 'online';
 
 /**

@@ -50,7 +50,7 @@ const FIELDS = {
 const REQUIRED = ['monitorId', 'ok', 'ts'] as const;
 
 /**
- * Reads the body of an ingest, all or nothing: a bad result is named by its place, such as `results[3].ts`. Fields that
+ * Reads the body of an ingest, all or nothing: a bad result is named by its path, such as `results[3].ts`. Fields that
  * we do not know are ignored.
  */
 export function readIngest(body: unknown): Read<Report[]> {

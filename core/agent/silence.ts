@@ -13,8 +13,8 @@ const TOGETHER_MS = 120_000;
 const FEWEST_TOGETHER = 3;
 
 /**
- * An agent not heard for this long counts as fallen silent beside one that is due to be told, in milliseconds: when the
- * first of many gets there, the last of them were heard up to one pause between check-ins later.
+ * An agent that has not checked in for this long counts as fallen silent beside one that is due to be reported, in
+ * milliseconds: when the first of many gets there, the last of them checked in up to one pause between check-ins later.
  */
 const SUSPECT_AFTER_MS = 45_000;
 

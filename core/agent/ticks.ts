@@ -17,8 +17,8 @@ export function agentOffsetMs({
   monitorId: string;
   intervalSeconds: number;
 }): number {
-  const places = (intervalSeconds * 1000) / GRID_MS;
-  return Math.floor((hash(`${sourceKey}/${monitorId}`) / 2 ** 32) * places) * GRID_MS;
+  const positions = (intervalSeconds * 1000) / GRID_MS;
+  return Math.floor((hash(`${sourceKey}/${monitorId}`) / 2 ** 32) * positions) * GRID_MS;
 }
 
 /** The first tick after a moment, both in Unix milliseconds: intervals count from the Unix epoch. */

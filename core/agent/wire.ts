@@ -10,7 +10,7 @@ export type PullRequest = {
   publicKey?: string;
 };
 
-/** What it is told. `work` is complete each time: what is not in it is not to be checked any more. */
+/** The answer to it. `work` is complete each time: what is not in it is not to be checked any more. */
 export type PullAnswer = {
   agentId: string;
   agentKind: 'tenant' | 'first_party';

@@ -2,12 +2,12 @@ import type { AgentMessage } from '../agent/message.ts';
 import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
 import type { ChannelMessage } from '../channel-message.ts';
 import type { AdvisoryMessage } from '../domain/advisory-message.ts';
-import { tellDuration } from '../duration-text.ts';
+import { formatDuration } from '../duration-text.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import type { ReportMessage } from '../report/message.ts';
-import { tellPercent } from '../report/percent-text.ts';
-import { tellPeriod } from '../report/periods.ts';
+import { formatPercent } from '../report/percent-text.ts';
+import { formatPeriod } from '../report/periods.ts';
 import type { SummaryMessage } from '../storm.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './message.ts';
 import { shorten } from './shown-text.ts';
@@ -39,43 +39,43 @@ const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as cons
 
 /**
  * What an attempt knows beyond its message: whether it was asked for again after it had ended, and whether there is
- * newer news of its monitor by now.
+ * a newer change of its monitor by now.
  */
-export type Telling = { isSentAgain: boolean; isOvertaken: boolean };
+export type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
 
-/** Until when lengths of time count (Unix seconds): the sending, or the event where that is what is told of. */
+/** Until when lengths of time count (Unix seconds): the sending, or the event where that is what is sent. */
 type Until = { seconds: number; isPast: boolean };
 
-const NEWS: Telling = { isSentAgain: false, isOvertaken: false };
+const FIRST_SENT: AlertContext = { isSentAgain: false, isOvertaken: false };
 
 /**
  * What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since
- * when and for how long, and where to look. What is no news any more says so first, has no mark of a state, and tells
+ * when and for how long, and where to look. What is out of date says so first, has no mark of a state, and tells
  * how it was when it happened.
  */
-export function buildAlert(message: StoredMessage, nowMs: number, telling = NEWS): ChatMessage {
-  const { isSentAgain, isOvertaken } = telling;
-  if (!isSentAgain && !isOvertaken) return buildNews(message, { seconds: Math.floor(nowMs / 1000), isPast: false });
+export function buildAlert(message: StoredMessage, nowMs: number, context = FIRST_SENT): ChatMessage {
+  const { isSentAgain, isOvertaken } = context;
+  if (!isSentAgain && !isOvertaken) return buildMessage(message, { seconds: Math.floor(nowMs / 1000), isPast: false });
   const seconds = knownAt(message);
-  const alert = buildNews(message, { seconds, isPast: true });
+  const alert = buildMessage(message, { seconds, isPast: true });
   const word = isSentAgain ? 'Sent again' : 'Earlier';
   return {
     ...alert,
     tone: 'neutral',
     title: `${word}: ${alert.title}`,
     facts: [
-      ...fact(word, `as it was at ${tellMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`),
+      ...fact(word, `as it was at ${formatMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`),
       ...alert.facts,
     ],
   };
 }
 
-/** When it was known (Unix seconds), which is what it was told as. */
+/** When it was known (Unix seconds), which is what it was reported as. */
 function knownAt(message: StoredMessage): number {
   return 'detail' in message && 'detected_at' in message.detail ? message.detail.detected_at : message.event_at;
 }
 
-function buildNews(message: StoredMessage, until: Until): ChatMessage {
+function buildMessage(message: StoredMessage, until: Until): ChatMessage {
   switch (message.event) {
     case 'monitor.down':
     case 'monitor.degraded':
@@ -94,7 +94,7 @@ function buildNews(message: StoredMessage, until: Until): ChatMessage {
     case 'summary':
       return buildSummary(message);
     case 'report':
-      return buildReportNews(message);
+      return buildReportText(message);
     default:
       return message satisfies never;
   }
@@ -106,15 +106,15 @@ function buildMonitorAlert(
 ): ChatMessage {
   const { tone, word } = STATES[state];
   const facts = [
-    ...fact('Seen from', tellPlaces(detail.sources_down, detail.sources_total)),
-    ...fact('No word from', tellList(detail.sources_silent ?? [])),
+    ...fact('Seen from', formatLocations(detail.sources_down, detail.sources_total)),
+    ...fact('No word from', formatList(detail.sources_silent ?? [])),
     ...fact(
       'Depends on',
-      tellList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.place)} (${one.state})`)),
+      formatList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.shortName)} (${one.state})`)),
     ),
-    ...(state === 'up' ? [] : fact('Since', tellSince(eventAt, until))),
-    ...(state === 'up' ? fact('At', tellMoment(eventAt)) : []),
-    ...(detail.duration_seconds === undefined ? [] : fact('It lasted', tellDuration(detail.duration_seconds))),
+    ...(state === 'up' ? [] : fact('Since', formatSince(eventAt, until))),
+    ...(state === 'up' ? fact('At', formatMoment(eventAt)) : []),
+    ...(detail.duration_seconds === undefined ? [] : fact('It lasted', formatDuration(detail.duration_seconds))),
   ];
   return {
     tone,
@@ -142,8 +142,8 @@ function buildAgentAlert(
   const { tone, word } = AGENT_STATES[state];
   const facts = [
     ...fact('Region', agent.region),
-    ...fact('Last heard', tellMoment(detail.last_seen_at)),
-    ...(state === 'offline' ? fact('Since', tellSince(eventAt, until)) : fact('At', tellMoment(eventAt))),
+    ...fact('Last check-in', formatMoment(detail.last_seen_at)),
+    ...(state === 'offline' ? fact('Since', formatSince(eventAt, until)) : fact('At', formatMoment(eventAt))),
   ];
   return {
     tone,
@@ -155,7 +155,7 @@ function buildAgentAlert(
 }
 
 function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, until: Until): ChatMessage {
-  const facts = [...fact('Since', tellSince(detail.failing_since, until)), ...fact('Last error', detail.last_error)];
+  const facts = [...fact('Since', formatSince(detail.failing_since, until)), ...fact('Last error', detail.last_error)];
   return {
     tone: 'warning',
     title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`,
@@ -168,7 +168,7 @@ function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, unt
 /** Who wrote /stop meant it: that is no error. */
 function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url }: ChannelLossMessage): ChatMessage {
   const facts = [
-    ...fact('At', tellMoment(eventAt)),
+    ...fact('At', formatMoment(eventAt)),
     ...(state === 'lost' ? fact('Last error', detail.last_error) : []),
   ];
   return {
@@ -187,7 +187,7 @@ function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url
 function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => {
-    const named = names.map((name) => shorten(name, CHAT_CAPS.place)).join(', ');
+    const named = names.map((name) => shorten(name, CHAT_CAPS.shortName)).join(', ');
     const told = names.length === 0 ? 'not named here' : `${named}${count > names.length ? ' and others' : ''}`;
     return { label: `${STATES[state].word} (${count})`, value: shorten(told, CHAT_CAPS.fact) };
   });
@@ -196,14 +196,14 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
     title:
       `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
       `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
-    text: 'Many monitors changed within a short time, so they are told together.',
-    facts: [...facts, ...fact('From', tellMoment(eventAt))],
+    text: 'Many monitors changed within a short time, so they are reported together.',
+    facts: [...facts, ...fact('From', formatMoment(eventAt))],
     link: { label: 'Open all monitors', url },
   };
 }
 
 /** A missed target is what somebody has to act on; anything else is for information. */
-function buildReportNews({
+function buildReportText({
   report,
   monitors,
   uptime_percent: uptime,
@@ -213,14 +213,14 @@ function buildReportNews({
   worst_monitors: worst,
   url,
 }: ReportMessage): ChatMessage {
-  const period = tellPeriod({
+  const period = formatPeriod({
     period: report.period,
     startSeconds: report.period_start,
     endSeconds: report.period_end,
   });
   const named = worst.map(
     (monitor) =>
-      `${shorten(monitor.name, CHAT_CAPS.place)} (${tellPercent(monitor.uptime_percent, 'no time counted')})`,
+      `${shorten(monitor.name, CHAT_CAPS.shortName)} (${formatPercent(monitor.uptime_percent, 'no time counted')})`,
   );
   const facts = [
     ...(met + missed === 0
@@ -229,8 +229,8 @@ function buildReportNews({
     ...fact('Worst', named.join(', ')),
   ];
   const text =
-    `${uptime === null ? 'No time counted' : `${tellPercent(uptime, '')} uptime`} over ` +
-    `${tellCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : tellCount(incidents, 'incident')}`;
+    `${uptime === null ? 'No time counted' : `${formatPercent(uptime, '')} uptime`} over ` +
+    `${formatCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : formatCount(incidents, 'incident')}`;
   return {
     tone: missed > 0 ? 'warning' : 'neutral',
     title: `${REPORT_TITLES[report.period]}: ${period}`,
@@ -240,7 +240,7 @@ function buildReportNews({
   };
 }
 
-function tellCount(number: number, noun: string): string {
+function formatCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
@@ -248,24 +248,24 @@ function fact(label: string, value: string | null): ChatFact[] {
   return value === null || value === '' ? [] : [{ label, value: shorten(value, CHAT_CAPS.fact) }];
 }
 
-/** `frankfurt, hanoi (2 of 3)`; a single place is its own count. */
-function tellPlaces(places: readonly string[], total: number): string | null {
-  const list = tellList(places);
-  return list === null || total <= 1 ? list : `${list} (${places.length} of ${total})`;
+/** `frankfurt, hanoi (2 of 3)`; a single location is its own count. */
+function formatLocations(locations: readonly string[], total: number): string | null {
+  const list = formatList(locations);
+  return list === null || total <= 1 ? list : `${list} (${locations.length} of ${total})`;
 }
 
-function tellList(names: readonly string[]): string | null {
+function formatList(names: readonly string[]): string | null {
   if (names.length === 0) return null;
-  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.place));
+  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
   const rest = names.length - named.length;
   return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-function tellSince(atSeconds: number, { seconds, isPast }: Until): string {
-  return `${tellMoment(atSeconds)}, for ${tellDuration(seconds - atSeconds)}${isPast ? ' by then' : ''}`;
+function formatSince(atSeconds: number, { seconds, isPast }: Until): string {
+  return `${formatMoment(atSeconds)}, for ${formatDuration(seconds - atSeconds)}${isPast ? ' by then' : ''}`;
 }
 
 /** A moment (Unix seconds) as `2026-03-14 09:26:53 UTC`: people of one chat live in several time zones. */
-function tellMoment(unixSeconds: number): string {
+function formatMoment(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

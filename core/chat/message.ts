@@ -32,4 +32,4 @@ export const CHAT_MARKS = {
  * message of one title, one text and six facts then stays within Telegram's 4,096 characters, and each part within what
  * Slack takes of one block.
  */
-export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, place: 60 } as const;
+export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, shortName: 60 } as const;

@@ -9,7 +9,7 @@ export type NotedChannel = { name: string; enabled: boolean; allMonitors: boolea
  * they cannot.
  */
 export function buildGreeting(channel: NotedChannel, howToStop: string | null): ChatMessage {
-  const name = shorten(channel.name, CHAT_CAPS.place);
+  const name = shorten(channel.name, CHAT_CAPS.shortName);
   const which = channel.allMonitors ? 'all monitors' : 'the monitors chosen for it';
   return {
     tone: 'neutral',

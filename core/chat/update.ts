@@ -1,7 +1,7 @@
 /**
- * What a chat told the bot, as far as it concerns channels. `start` carries the fingerprint of its connect code, null
- * where none came along; `removed`: the bot was blocked, or put out of a group; `moved`: the chat has another id from
- * now on.
+ * What a chat sent to the bot, as far as it concerns channels. `start` carries the fingerprint of its connect code,
+ * null where none came along; `removed`: the bot was blocked, or put out of a group; `moved`: the chat has another id
+ * from now on.
  */
 export type ChatUpdate =
   | { kind: 'start'; chatId: string; fingerprint: Uint8Array | null }
@@ -10,7 +10,7 @@ export type ChatUpdate =
   | { kind: 'moved'; chatId: string; to: string }
   | { kind: 'other' };
 
-/** A channel of a chat, as the chat is told of it. */
+/** A channel of a chat, as the chat is notified of it. */
 export type ChatChannel = { name: string; allMonitors: boolean; enabled: boolean };
 
 /** The same with what a log names it by. */

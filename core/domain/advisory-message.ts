@@ -1,6 +1,6 @@
 import type { Monitor } from '../monitor.ts';
 import type { AdvisorySubject } from './advisory.ts';
-import { countDaysLeft, tellExpiry } from './days-left.ts';
+import { countDaysLeft, describeExpiry } from './days-left.ts';
 
 /**
  * A warning that changes no status, as it is stored with its delivery (D-51). Times are Unix seconds; `days_remaining`
@@ -51,7 +51,7 @@ export function buildAdvisoryMessage({
     event_at: Math.floor(nowMs / 1000),
     monitor: { id: monitor.id, name: monitor.name, type: monitor.type, target: monitor.target },
     state: 'expiring',
-    reason: `The ${subject} ${name} ${tellExpiry(expiresAt, nowMs)}`,
+    reason: `The ${subject} ${name} ${describeExpiry(expiresAt, nowMs)}`,
     detail: {
       sources_down: [],
       incident_id: null,

@@ -12,14 +12,14 @@ export function countDaysLeft(expiresAt: number, nowMs: number): number {
  * `expires in 14 days, on 2026-03-14` or `expired on 2026-03-14`: what becomes of something with an expiry (Unix
  * seconds); days in UTC.
  */
-export function tellExpiry(expiresAt: number, nowMs: number): string {
+export function describeExpiry(expiresAt: number, nowMs: number): string {
   const days = countDaysLeft(expiresAt, nowMs);
-  const date = tellDate(expiresAt);
-  return days === 0 ? `expired on ${date}` : `expires in ${tellDays(days)}, on ${date}`;
+  const date = formatDate(expiresAt);
+  return days === 0 ? `expired on ${date}` : `expires in ${formatDays(days)}, on ${date}`;
 }
 
 /** A moment (Unix seconds) as its day in UTC, such as 2026-03-14. */
-export function tellDate(unixSeconds: number): string {
+export function formatDate(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }
 
@@ -27,6 +27,6 @@ export function tellDate(unixSeconds: number): string {
  * `1 day`, `14 days`, `1,400 days`. Made for each text: the first formatter takes 25 ms, which a process that never
  * tells one is spared at its start.
  */
-export function tellDays(days: number): string {
+export function formatDays(days: number): string {
   return new Intl.NumberFormat('en', { style: 'unit', unit: 'day', unitDisplay: 'long' }).format(days);
 }

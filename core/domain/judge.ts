@@ -1,7 +1,7 @@
 import { DEFAULT_WARN_DAYS } from '../monitor-defaults.ts';
 import type { CheckTarget } from '../monitor.ts';
 import type { Judgement } from '../verdict.ts';
-import { countDaysLeft, tellDate, tellExpiry } from './days-left.ts';
+import { countDaysLeft, formatDate, describeExpiry } from './days-left.ts';
 import { isCurrent, isGone, type DomainFacts } from './facts.ts';
 import type { DomainObservation } from './observation.ts';
 
@@ -36,15 +36,15 @@ function judgeExpiry(
   const daysLeft = countDaysLeft(expiresAt, nowMs);
   if (daysLeft > warnDays) return UP;
   if (daysLeft > 0)
-    return { verdict: 'degraded', cause: 'domain_expiring', reason: `${name} ${tellExpiry(expiresAt, nowMs)}` };
+    return { verdict: 'degraded', cause: 'domain_expiring', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` };
   // It may have been renewed at the last moment: only an answer from after the expiry can say that it was not.
   const isConfirmed = answeredAtMs !== null && answeredAtMs >= expiresAt * 1000;
   return isConfirmed
-    ? { verdict: 'down', cause: 'domain_expired', reason: `${name} ${tellExpiry(expiresAt, nowMs)}` }
+    ? { verdict: 'down', cause: 'domain_expired', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` }
     : {
         verdict: 'degraded',
         cause: 'domain_expiring',
-        reason: `${name} was to expire on ${tellDate(expiresAt)}, and its registry could not be asked since`,
+        reason: `${name} was to expire on ${formatDate(expiresAt)}, and its registry could not be asked since`,
       };
 }
 
@@ -56,6 +56,6 @@ function explainIgnorance({ name, answeredAtMs, failure }: DomainFacts): string 
   const known =
     answeredAtMs === null
       ? `Nothing is known of ${name} yet`
-      : `The last answer about ${name} is of ${tellDate(Math.floor(answeredAtMs / 1000))}`;
+      : `The last answer about ${name} is of ${formatDate(Math.floor(answeredAtMs / 1000))}`;
   return failure === null ? known : `${known}: ${failure}`;
 }

@@ -23,15 +23,15 @@ export type Heartbeat = HeartbeatSettings & {
   isPaused: boolean;
   /** What was last said of it; null = nothing since it was made or resumed. */
   verdict: Extract<Verdict, 'up' | 'down'> | null;
-  /** When the newest thing was heard of it, a missed deadline included: whatever comes next gets a later time. */
-  heardAtMs: number;
+  /** When the newest thing of it was received, a missed deadline included: whatever comes next gets a later time. */
+  receivedAtMs: number;
   /** The newest ping as one word, so that a repeated one is known; null = there is none that the next could repeat. */
   lastSignal: string | null;
-  /** The next ping is missed after this; null while paused, and once that was told. */
+  /** The next ping is missed after this; null while paused, and once that was reported. */
   dueAtMs: number | null;
   /**
    * The oldest run without an end must have ended by this; null = no run is under way, it may take as long as it likes,
-   * or that was told.
+   * or that was reported.
    */
   overrunAtMs: number | null;
   /** When the newest run without an end began; null = none is under way. */
@@ -43,11 +43,12 @@ export type KeptPing = { atMs: number; durationMs: number | null };
 
 /**
  * What becomes of a ping: refused, because it reports a failure to a heartbeat that takes none; or taken, with the
- * heartbeat after it. `kept` is null for a mere repeat, `isNews` tells whether it can change the monitor's state.
+ * heartbeat after it. `kept` is null for a mere repeat, `mayChangeState` says whether it can change the monitor's
+ * state.
  */
 export type TakenPing =
   | { outcome: 'refused' }
-  | { outcome: 'taken'; heartbeat: Heartbeat; kept: KeptPing | null; isNews: boolean };
+  | { outcome: 'taken'; heartbeat: Heartbeat; kept: KeptPing | null; mayChangeState: boolean };
 
 /** The same ping again sooner than this, in milliseconds, leaves no row of its own: a job in a loop fills no table. */
 const REPEAT_MS = 200;
@@ -57,20 +58,20 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   const isBad = ping.kind === 'fail' || (ping.kind === 'exit' && ping.exitStatus !== 0);
   if (isBad && !heartbeat.failEnabled) return { outcome: 'refused' };
   const lastSignal = signalOf(ping);
-  if (lastSignal === heartbeat.lastSignal && nowMs - heartbeat.heardAtMs < REPEAT_MS) {
+  if (lastSignal === heartbeat.lastSignal && nowMs - heartbeat.receivedAtMs < REPEAT_MS) {
     return {
       outcome: 'taken',
       heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: nowMs + patienceMs(heartbeat) },
       kept: null,
-      isNews: false,
+      mayChangeState: false,
     };
   }
   // Clocks of several processes differ, and two pings may come in one millisecond: their order is that in which they
   // are taken.
-  const atMs = Math.max(nowMs, heartbeat.heardAtMs + 1);
-  const heard = { ...heartbeat, heardAtMs: atMs, lastSignal };
+  const atMs = Math.max(nowMs, heartbeat.receivedAtMs + 1);
+  const received = { ...heartbeat, receivedAtMs: atMs, lastSignal };
   if (heartbeat.isPaused)
-    return { outcome: 'taken', heartbeat: heard, kept: { atMs, durationMs: null }, isNews: false };
+    return { outcome: 'taken', heartbeat: received, kept: { atMs, durationMs: null }, mayChangeState: false };
   const dueAtMs = atMs + patienceMs(heartbeat);
   if (ping.kind === 'start') {
     const { overrunAtMs, maxDurationSeconds } = heartbeat;
@@ -78,24 +79,24 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
     const mustEndAtMs = overrunAtMs ?? (maxDurationSeconds === null ? null : atMs + maxDurationSeconds * 1000);
     return {
       outcome: 'taken',
-      heartbeat: { ...heard, dueAtMs, overrunAtMs: mustEndAtMs, runStartedAtMs: atMs },
+      heartbeat: { ...received, dueAtMs, overrunAtMs: mustEndAtMs, runStartedAtMs: atMs },
       kept: { atMs, durationMs: null },
-      isNews: false,
+      mayChangeState: false,
     };
   }
   const verdict = isBad ? 'down' : 'up';
   const durationMs = heartbeat.runStartedAtMs === null ? null : atMs - heartbeat.runStartedAtMs;
   return {
     outcome: 'taken',
-    heartbeat: { ...heard, verdict, dueAtMs, overrunAtMs: null, runStartedAtMs: null },
+    heartbeat: { ...received, verdict, dueAtMs, overrunAtMs: null, runStartedAtMs: null },
     kept: { atMs, durationMs },
-    isNews: isBad || heartbeat.verdict !== verdict,
+    mayChangeState: isBad || heartbeat.verdict !== verdict,
   };
 }
 
 /**
  * The heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. One that begins
- * to be watched must be heard of within interval and grace. New settings count from the newest ping, but a deadline
+ * to be watched must ping within interval and grace. New settings count from the newest ping, but a deadline
  * comes no nearer than it would lie if that ping came now: to shorten an interval is not to miss a ping.
  */
 export function arrangeHeartbeat(
@@ -105,13 +106,13 @@ export function arrangeHeartbeat(
 ): Heartbeat {
   const { settings, enabled } = wanted;
   if (current === null || current.isPaused || !enabled) {
-    const heardAtMs = Math.max(nowMs, current?.heardAtMs ?? 0);
-    const dueAtMs = enabled ? heardAtMs + patienceMs(settings) : null;
+    const receivedAtMs = Math.max(nowMs, current?.receivedAtMs ?? 0);
+    const dueAtMs = enabled ? receivedAtMs + patienceMs(settings) : null;
     return {
       ...settings,
       isPaused: !enabled,
       verdict: null,
-      heardAtMs,
+      receivedAtMs,
       lastSignal: null,
       dueAtMs,
       overrunAtMs: null,

@@ -51,19 +51,19 @@ export function normaliseAssertion(
   const op = ops.find((known) => known === input.op);
   if (op === undefined) return refused(`op must be one of ${ops.join(', ')} for ${source}, got ${quote(input.op)}`);
 
-  const place = PLACES[source](input);
-  if (!place.ok) return place;
+  const selector = SELECTORS[source](input);
+  if (!selector.ok) return selector;
   const value = normaliseValue(input, op, isValidPattern);
   if (!value.ok) return value;
-  return accepted({ source, op, ...value.value, ...place.value });
+  return accepted({ source, op, ...value.value, ...selector.value });
 }
 
-type Place = Pick<Assertion, 'path' | 'name'>;
+type Selector = Pick<Assertion, 'path' | 'name'>;
 
-const nowhere = (): Parsed<Place> => accepted({});
+const parseNothing = (): Parsed<Selector> => accepted({});
 
-const PLACES = {
-  text_body: nowhere,
+const SELECTORS = {
+  text_body: parseNothing,
   json_body: ({ path }) => {
     if (path === undefined) return refused('path is required for json_body');
     const parsed = parseJsonPath(path);
@@ -77,9 +77,9 @@ const PLACES = {
       ? accepted({ name })
       : refused(`name must be a header name (RFC 9110 token), got ${quote(name)}`);
   },
-  response_time: nowhere,
-  cert_expiry: nowhere,
-} satisfies Record<AssertionSource, (input: AssertionInput) => Parsed<Place>>;
+  response_time: parseNothing,
+  cert_expiry: parseNothing,
+} satisfies Record<AssertionSource, (input: AssertionInput) => Parsed<Selector>>;
 
 function normaliseValue(
   { source, value }: AssertionInput,

@@ -1,4 +1,4 @@
-import { tellDays } from '../domain/days-left.ts';
+import { formatDays } from '../domain/days-left.ts';
 import type { Assertion, AssertionSource } from '../monitor.ts';
 import { quote } from '../quoted.ts';
 import { certificateDaysLeft, type AssertedAnswer, type AssertionOutcome } from './assertion-check.ts';
@@ -20,9 +20,9 @@ export function explainAssertion(failed: FailedAssertion): string {
 }
 
 const SENTENCES = {
-  text_body: (failed) => `The body ${tell(failed)}`,
+  text_body: (failed) => `The body ${describeFailure(failed)}`,
   json_body: explainJson,
-  header: (failed) => `Header ${failed.assertion.name} ${tell(failed)}`,
+  header: (failed) => `Header ${failed.assertion.name} ${describeFailure(failed)}`,
   response_time: ({ assertion: { op, value }, asserted: { answer } }) =>
     `The answer took ${Math.round(answer.latencyMs)} ms, expected ${LIMITS[op]} ${value} ms`,
   cert_expiry: explainExpiry,
@@ -41,18 +41,18 @@ const FAILURES = {
   matches: (value) => `does not match ${value}`,
 } satisfies Record<AssertionOp, (value: string) => string>;
 
-function tell({ assertion, outcome }: FailedAssertion): string {
+function describeFailure({ assertion, outcome }: FailedAssertion): string {
   return outcome === 'missing' ? 'is missing' : FAILURES[assertion.op as AssertionOp](quote(assertion.value ?? ''));
 }
 
 function explainJson(failed: FailedAssertion): string {
   const { assertion, asserted } = failed;
-  if (asserted.readJson() !== undefined) return `JSON value ${quote(assertion.path ?? '$')} ${tell(failed)}`;
+  if (asserted.readJson() !== undefined) return `JSON value ${quote(assertion.path ?? '$')} ${describeFailure(failed)}`;
   return asserted.answer.bodyTruncated ? 'The body is too long to be read as JSON' : 'The body is not JSON';
 }
 
 function explainExpiry({ assertion: { op, value }, asserted: { answer } }: FailedAssertion): string {
   const days = certificateDaysLeft(answer);
   if (days === null) return 'There is no certificate: the answer came without TLS';
-  return `The certificate expires in ${tellDays(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
+  return `The certificate expires in ${formatDays(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
 }

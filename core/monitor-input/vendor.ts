@@ -59,7 +59,7 @@ export function completeVendor(
   return { vendorId, pageUrl, probeUrl, components: completeComponents(components, { page, reading }, problems) };
 }
 
-/** AWS tells of trouble only, Azure of no components at all. */
+/** AWS reports trouble only, Azure of no components at all. */
 const LISTS_NOTHING: ReadonlySet<VendorPage['adapter']> = new Set(['aws', 'azure'] as const);
 
 /** What is wrong with a target that `findVendorPage` finds nothing for, with the ids that may have been meant. */

@@ -1,7 +1,7 @@
 import type { ReportIncident } from './content.ts';
 import type { ReportWindow } from './periods.ts';
 
-/** What a report tells of a monitor's incidents. */
+/** What a report says of a monitor's incidents. */
 export type IncidentFigures = { incidents: number; longestSeconds: number; mttrSeconds: number | null };
 
 /** Whether an incident belongs to a period: a second of it does, or it began there and was over within that second. */

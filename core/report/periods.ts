@@ -59,7 +59,7 @@ const MONTHS = [
 ] as const;
 
 /** A period as people say it: `March 2026`, `16 to 22 March 2026`, `29 December 2025 to 4 January 2026`. */
-export function tellPeriod({ period, startSeconds, endSeconds }: ReportWindow): string {
+export function formatPeriod({ period, startSeconds, endSeconds }: ReportWindow): string {
   const first = partsOf(startSeconds);
   if (period === 'month') return `${first.month} ${first.year}`;
   const last = partsOf(endSeconds - DAY_SECONDS);

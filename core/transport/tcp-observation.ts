@@ -13,7 +13,7 @@ type Measured = {
  */
 export type AnswerEnd = 'enough' | 'closed' | 'deadline';
 
-/** A connection that came about, and what was heard over it. */
+/** A connection that came about, and what was received over it. */
 export type TcpConnected = Measured & {
   outcome: 'connected';
   /**

@@ -1,4 +1,4 @@
-/** How a vendor tells its state: whose page it is, and so where the data behind the page are. */
+/** How a vendor publishes its state: whose page it is, and so where the data behind the page are. */
 export type VendorAdapter = 'statuspage' | 'incidentio' | 'instatus' | 'aws' | 'google-cloud' | 'azure';
 
 /**

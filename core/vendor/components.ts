@@ -47,7 +47,7 @@ function listSome(components: readonly VendorComponent[]): string {
   );
 }
 
-/** AWS tells of trouble with a whole region as `*:region`. */
+/** AWS reports trouble with a whole region as `*:region`. */
 function isRegionOf(id: string, wanted: string): boolean {
   return id.startsWith('*:') && wanted.endsWith(id.slice(1).toLowerCase());
 }

@@ -34,7 +34,7 @@ export function judgeVendor({
       watched.length === 0
         ? snapshot.components.filter((part) => part.state !== 'operational')
         : parts.filter((part) => part.state === state);
-    const reason = tell({ vendor: nameOf(target, snapshot), state, troubled, snapshot });
+    const reason = describeTrouble({ vendor: nameOf(target, snapshot), state, troubled, snapshot });
     return { verdict: VERDICTS[state], cause: state === 'major' ? 'vendor_down' : 'vendor_degraded', reason };
   }
   const unlisted = snapshot.listsAll ? found.filter((one) => one.parts.length === 0).map(({ text }) => text) : [];
@@ -74,7 +74,7 @@ function wholeState({ overall, components }: VendorSnapshot): VendorState {
 type Trouble = { vendor: string; state: VendorState; troubled: readonly VendorComponent[]; snapshot: VendorSnapshot };
 
 /** `GitHub reports a partial outage of Actions and Pages: Incident with Actions` */
-function tell({ vendor, state, troubled, snapshot }: Trouble): string {
+function describeTrouble({ vendor, state, troubled, snapshot }: Trouble): string {
   const names = [...new Set(troubled.map(({ name }) => name))];
   const title = eventTitle(snapshot, troubled);
   const ofParts = names.length === 0 ? '' : ` of ${listNames(names)}`;

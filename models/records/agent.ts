@@ -10,7 +10,7 @@ import {
 
 export type AgentKind = 'tenant' | 'first_party' | 'service';
 
-/** A row of `agents`: a place that measures. */
+/** A row of `agents`: a program that measures. */
 export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCreationAttributes<AgentRecord>> {
   no: CreationOptional<number>;
   id: string;

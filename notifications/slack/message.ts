@@ -90,7 +90,7 @@ function wholeFacts(facts: readonly ChatFact[]): Run[] {
   let length = 0;
   const lines: Run[] = [];
   for (const fact of facts) {
-    const label = `${lines.length === 0 ? '' : '\n'}${shorten(fact.label, CHAT_CAPS.place)}: `;
+    const label = `${lines.length === 0 ? '' : '\n'}${shorten(fact.label, CHAT_CAPS.shortName)}: `;
     const value = words(fact.value, CHAT_CAPS.fact);
     length += label.length + value.reduce((sum, { text }) => sum + text.length, 0);
     if (length > FACTS_LIMIT) break;

@@ -1,7 +1,7 @@
 /** Where Slack's incoming webhooks live. */
 const WEBHOOK_ORIGIN = 'https://hooks.slack.com';
 
-/** Where the Web API is unless the operator names another place. */
+/** Where the Web API is unless the operator names another address. */
 const REAL_API_ORIGIN = 'https://slack.com';
 
 /**

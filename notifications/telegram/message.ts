@@ -30,10 +30,10 @@ export function renderTelegramMessage(
     `${CHAT_MARKS[tone]} <b>${shown(title, CHAT_CAPS.title)}</b>`,
     ...(text === null ? [] : [shown(text, CHAT_CAPS.text)]),
   ];
-  const body = facts.map(({ label, value }) => `${shown(label, CHAT_CAPS.place)}: ${shown(value, CHAT_CAPS.fact)}`);
+  const body = facts.map(({ label, value }) => `${shown(label, CHAT_CAPS.shortName)}: ${shown(value, CHAT_CAPS.fact)}`);
   const url = attribute(link?.url ?? '');
   const foot =
-    link === null || url.length > MAX_URL ? [] : [`<a href="${url}">${shown(link.label, CHAT_CAPS.place)}</a>`];
+    link === null || url.length > MAX_URL ? [] : [`<a href="${url}">${shown(link.label, CHAT_CAPS.shortName)}</a>`];
   return {
     chat_id: Number(chatId),
     text: [head, body, foot]

@@ -10,31 +10,31 @@ const HOW_TO_STOP = 'Write /stop to end them.';
 const MOST_NAMED = 5;
 
 /**
- * What the chat is told after an update, as the parameters of sendMessage; null where there is nothing to say.
+ * What the chat is answered after an update, as the parameters of sendMessage; null where there is nothing to say.
  * `publicUrl` is the base of links.
  */
 export function replyTo(outcome: ChatOutcome, publicUrl: string): TelegramMessage | null {
   return outcome.outcome === 'silent' ? null : renderTelegramMessage(outcome.chatId, answerTo(outcome, publicUrl));
 }
 
-function answerTo(told: Exclude<ChatOutcome, { outcome: 'silent' }>, publicUrl: string): ChatMessage {
-  switch (told.outcome) {
+function answerTo(reply: Exclude<ChatOutcome, { outcome: 'silent' }>, publicUrl: string): ChatMessage {
+  switch (reply.outcome) {
     case 'connected': {
-      const { name, enabled, allMonitors } = told.channel;
+      const { name, enabled, allMonitors } = reply.channel;
       return buildGreeting({ name, enabled, allMonitors, publicUrl }, HOW_TO_STOP);
     }
     case 'connected_before':
-      return note(`This chat is connected already, through the channel ${nameOf(told.channel)}. ${HOW_TO_STOP}`);
+      return note(`This chat is connected already, through the channel ${nameOf(reply.channel)}. ${HOW_TO_STOP}`);
     case 'no_code':
-      return note(tellChannels(told.channels));
+      return note(describeChannels(reply.channels));
     case 'stopped':
       return note(
-        told.channels.length === 0
+        reply.channels.length === 0
           ? 'No alerts arrive here.'
-          : `No more alerts arrive here. ${tellDisabled(told.channels)}`,
+          : `No more alerts arrive here. ${describeDisabled(reply.channels)}`,
       );
     default:
-      return note(BAD_CODES[told.outcome]);
+      return note(BAD_CODES[reply.outcome]);
   }
 }
 
@@ -49,15 +49,15 @@ const BAD_CODES = {
     'the new link.',
 } as const;
 
-function tellChannels(channels: readonly ChatChannel[]): string {
+function describeChannels(channels: readonly ChatChannel[]): string {
   const disabled = channels.filter(({ enabled }) => !enabled);
   if (channels.length === 0)
     return 'This chat is not connected. Create a Telegram channel in Spotcheck and open the link that it shows.';
   if (disabled.length === 0) return `Alerts arrive here, through ${listOf(channels)}. ${HOW_TO_STOP}`;
-  return tellDisabled(disabled);
+  return describeDisabled(disabled);
 }
 
-function tellDisabled(channels: readonly ChatChannel[]): string {
+function describeDisabled(channels: readonly ChatChannel[]): string {
   return `Disabled: ${listOf(channels)}. Their owner can enable them again in Spotcheck.`;
 }
 
@@ -72,5 +72,5 @@ function listOf(channels: readonly ChatChannel[]): string {
 }
 
 function nameOf({ name }: ChatChannel): string {
-  return `\u201C${shorten(name, CHAT_CAPS.place)}\u201D`;
+  return `\u201C${shorten(name, CHAT_CAPS.shortName)}\u201D`;
 }

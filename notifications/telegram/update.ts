@@ -5,7 +5,7 @@ import { fingerprintOf } from '../connect-code.ts';
 /** An update as far as it concerns us. `id` is null where it has none, so that it is no update at all. */
 export type TelegramUpdate = { id: number | null; update: ChatUpdate };
 
-/** What a bot is told of; nothing else is asked for. */
+/** What a bot is notified of; nothing else is asked for. */
 export const ALLOWED_UPDATES = ['message', 'my_chat_member'] as const;
 
 const CHAT = z.object({ id: z.int() });

@@ -94,8 +94,8 @@ type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error:
 
 /**
  * The status of an answer decides, even where its body breaks off: the receiver has spoken, and one that counts its
- * bytes wrongly must not be told four times. Only a success whose body goes on past the deadline is none: a receiver
- * that never ends has not answered.
+ * bytes wrongly must not be notified four times. Only a success whose body goes on past the deadline is none: a
+ * receiver that never ends has not answered.
  */
 function readExchange(exchange: HttpExchange): ReadExchange {
   if (exchange.outcome === 'answered') return readStatus(exchange);

@@ -27,7 +27,7 @@ export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookS
   return testResultOf(await attemptWebhook({ ...delivery, attempt: 1, message }, sending));
 }
 
-/** What came of one attempt at any channel, told as that of a test. */
+/** What came of one attempt at any channel, reported as that of a test. */
 export function testResultOf({ error, statusCode, durationMs }: AttemptResult): TestResult {
   return { error: error === null ? null : `test delivery failed: ${error}`, statusCode, durationMs };
 }

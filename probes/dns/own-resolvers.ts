@@ -10,7 +10,7 @@ export type OwnResolvers = {
   watch: (deadlineMs: number) => OwnResolversWatch;
 };
 
-/** The means by which a name that fails is told from resolvers of ours that do (D-42). */
+/** The means by which a name that fails is distinguished from resolvers of ours that do (D-42). */
 export type OwnResolversWatch = {
   /**
    * Whether they answer what every resolver can, which are the servers of the root; false where that is not known by

@@ -6,7 +6,7 @@ import { Resolver } from 'node:dns/promises';
  */
 export type ResolverPool = {
   /**
-   * A resolver that nobody else uses, for one server (`address` or `address:port`). It has never heard of that server:
+   * A resolver that nobody else uses, for one server (`address` or `address:port`). It has never asked that server:
    * its port is new, and its patience is whole.
    */
   take: (server: string) => Resolver;

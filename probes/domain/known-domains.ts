@@ -84,7 +84,7 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
   const beginLookup = (name: string): Promise<KnownDomain> => {
     const lookup = lookUpAndStore(name);
     underWay.add(lookup);
-    // Whoever still waits hears of a failure; where nobody does, the claim's end brings the next lookup.
+    // Whoever still waits gets a failure; where nobody does, the claim's end brings the next lookup.
     lookup.catch(() => undefined).finally(() => underWay.delete(lookup));
     return lookup;
   };

@@ -62,7 +62,7 @@ async function send(
   { http, now }: RdapTools,
 ): Promise<Asked<Step>> {
   const exchange = await http({ url, method: 'GET', headers: HEADERS, deadlineMs, bodyLimit: () => MAX_BODY_BYTES });
-  if (exchange.outcome === 'failed') return told(failed(`The registry's RDAP service: ${exchange.reason}`));
+  if (exchange.outcome === 'failed') return answered(failed(`The registry's RDAP service: ${exchange.reason}`));
   const { status, headers } = exchange;
   const pauseMs = PAUSES.get(status);
   if (pauseMs !== undefined) {
@@ -76,10 +76,10 @@ async function send(
     return { result: { outcome }, askAgainAtMs: retryAtMs };
   }
   const redirect = REDIRECTS.has(status) ? redirectOf(headers.location, url) : null;
-  return redirect === null ? told(outcomeOf(exchange, name)) : { result: { redirect }, askAgainAtMs: null };
+  return redirect === null ? answered(outcomeOf(exchange, name)) : { result: { redirect }, askAgainAtMs: null };
 }
 
-function told(outcome: RdapOutcome): Asked<Step> {
+function answered(outcome: RdapOutcome): Asked<Step> {
   return { result: { outcome }, askAgainAtMs: null };
 }
 

@@ -18,6 +18,6 @@ export type DomainStore = {
    * as it has said; the present holder may leave sooner or later.
    */
   takeTurn(server: string, when: { nowMs: number; untilMs: number }): Promise<number | null>;
-  /** Gives the place back; nobody is let in before `freeAtMs`. */
+  /** Gives the turn back; nobody is let in before `freeAtMs`. */
   endTurn(server: string, when: { untilMs: number; freeAtMs: number }): Promise<void>;
 };

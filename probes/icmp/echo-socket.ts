@@ -3,7 +3,7 @@ import type { Socket } from 'node:dgram';
 import { buildEchoRequest, readEchoReply, TOKEN_BYTES, type Family } from './echo-packet.ts';
 
 /**
- * One request, and what is told of it: that it went out, and then, once, its round trip in milliseconds, or that it
+ * One request, and what is reported of it: that it went out, and then, once, its round trip in milliseconds, or that it
  * could not be sent.
  */
 export type AwaitedEcho = {
@@ -47,7 +47,7 @@ export class EchoSocket {
     this.#socket = socket;
     this.#family = family;
     socket.on('message', (message, { address }) => this.#receive(message, address));
-    // Told for a packet of an earlier request, and nobody can say which: that request goes unanswered.
+    // Reported for a packet of an earlier request, and nobody can say which: that request goes unanswered.
     socket.on('error', () => undefined);
   }
 

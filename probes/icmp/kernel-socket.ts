@@ -92,14 +92,14 @@ function open(calls: SystemCalls, family: Family, kind: SocketKind): Socket {
  * socket takes its place.
  */
 function adopt(calls: SystemCalls, fd: number, family: Family): Socket {
-  const place = checked(calls, calls.socket(DOMAIN[family], TYPE['datagram socket'] | FLAGS, 0));
+  const takenFd = checked(calls, calls.socket(DOMAIN[family], TYPE['datagram socket'] | FLAGS, 0));
   const socket = dgram.createSocket({
     type: family === 4 ? 'udp4' : 'udp6',
     // Only addresses are sent to; the usual lookup would put each off to a later turn of the event loop.
     lookup: (address, _options, callback) => callback(null, address, family),
   });
-  socket.bind({ fd: place, exclusive: true });
-  if (calls.dup3(fd, place, CLOSE_ON_EXEC) < 0) {
+  socket.bind({ fd: takenFd, exclusive: true });
+  if (calls.dup3(fd, takenFd, CLOSE_ON_EXEC) < 0) {
     const error = failedCall(calls);
     socket.close();
     throw error;

@@ -68,7 +68,7 @@ class PingProgram {
 
   #leave(): void {
     const next = this.#waiting.shift();
-    // A place is handed over, not given back: nobody can slip in between.
+    // A permit is handed over, not given back: nobody can slip in between.
     if (next === undefined) this.#running -= 1;
     else next();
   }
@@ -89,8 +89,8 @@ function run(command: string, { address, count, deadlineMs }: EchoRound): Promis
       { env: ENVIRONMENT, timeout: Math.ceil(deadlineMs) + GRACE_MS, killSignal: 'SIGKILL' },
       (_error, stdout) => {
         clearTimeout(deadline);
-        // Whether it failed is not told by its exit status (1 is "no reply" to one ping, any failure to another), but
-        // by the missing count.
+        // Whether it failed does not follow from its exit status (1 is "no reply" to one ping, any failure to another),
+        // but by the missing count.
         resolve(readPingOutput(stdout) ?? NOT_RUN);
       },
     );

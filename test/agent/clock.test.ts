@@ -47,7 +47,7 @@ function startedClock({ probeMs = 100, concurrency = 100, startMs = 1_800_000_00
 const offsetOf = (monitorId: string, intervalSeconds = 60) =>
   agentOffsetMs({ sourceKey: 'agt_1', monitorId, intervalSeconds });
 
-test('new work is checked at once, and from then on at its own place of each interval', async (t) => {
+test('new work is checked at once, and from then on at its own offset in each interval', async (t) => {
   const { clock, time, starts } = startedClock();
   clock.assign([assignment('mon_1')]);
   await time.pass(0);
@@ -62,7 +62,7 @@ test('new work is checked at once, and from then on at its own place of each int
   );
 });
 
-test('a restart keeps the place: two clocks that begin at different moments tick at the same ones', async (t) => {
+test('a restart keeps the offset: two clocks that begin at different moments tick at the same ones', async (t) => {
   const ticks = [0, 23_456].map(async (aheadMs) => {
     const { clock, time, starts } = startedClock({ startMs: 1_800_000_000_000 + aheadMs });
     clock.assign([assignment('mon_1')]);
@@ -73,7 +73,7 @@ test('a restart keeps the place: two clocks that begin at different moments tick
   t.deepEqual(first, second);
 });
 
-test('work of which a recheck was requested is checked once more, at once, and keeps its place', async (t) => {
+test('work of which a recheck was requested is checked once more, at once, and keeps its offset', async (t) => {
   const { clock, time, starts } = startedClock();
   const tickMs = 1_800_000_000_000 + offsetOf('mon_1');
   clock.assign([assignment('mon_1', { askedAt: 1 })]);

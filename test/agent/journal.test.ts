@@ -26,11 +26,15 @@ function entry(number: number): Entry {
 const entries = (count: number, from = 0): Entry[] => Array.from({ length: count }, (_, index) => entry(from + index));
 
 async function openJournal(t: ExecutionContext, folder?: string) {
-  const place = folder ?? (await temporaryFolder(t));
+  const journalFolder = folder ?? (await temporaryFolder(t));
   const failures: unknown[] = [];
-  const opened = await Journal.open({ folder: place, now: Date.now, onDisk: (error) => void failures.push(error) });
+  const opened = await Journal.open({
+    folder: journalFolder,
+    now: Date.now,
+    onDisk: (error) => void failures.push(error),
+  });
   t.teardown(() => opened.journal.close());
-  return { ...opened, folder: place, failures };
+  return { ...opened, folder: journalFolder, failures };
 }
 
 const idsOf = (found: readonly Entry[]): string[] => found.map(({ monitorId }) => monitorId);
@@ -127,7 +131,7 @@ test('files of others in the folder are left alone', async (t) => {
   t.deepEqual((await readdir(folder)).toSorted(), ['key.json', 'results-1.jsonl']);
 });
 
-test('a failing disk is told once; once it works again what waits is written down, and that is told', async (t) => {
+test('a failing disk is reported once; once it works again what waits is written down, and that is reported', async (t) => {
   const folder = join(await temporaryFolder(t), 'inner');
   await mkdir(folder);
   const { journal, failures } = await openJournal(t, folder);

@@ -68,7 +68,7 @@ async function openOutbox(
 
 const away: Answer = () => ({ outcome: 'failed', reason: 'Connection refused', askedMs: null });
 
-test('news leaves at once; what is none waits for company, three seconds at the most', async (t) => {
+test('a change leaves at once; what is none waits for company, three seconds at the most', async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
   outbox.add(result(1), { isUrgent: false });
   await time.pass(1000);
@@ -83,7 +83,7 @@ test('news leaves at once; what is none waits for company, three seconds at the 
   ]);
 });
 
-test('when everything fails news leaves in few batches, within what an agent may ask in a minute', async (t) => {
+test('when everything fails changes leave in few batches, within what an agent may ask in a minute', async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
   for (let number = 0; number < 600; number += 1) {
     outbox.add(result(number, { ok: false }), { isUrgent: true });

@@ -62,7 +62,7 @@ test('--help names all variables and exit statuses, --version the version, and a
   t.is(wrong.stdout, '');
 });
 
-test('a wrong configuration is told at once and whole, without the token, and ends with 1', async (t) => {
+test('a wrong configuration is reported at once and whole, without the token, and ends with 1', async (t) => {
   const { status, stderr } = await run([], {
     SPOTCHECK_AGENT_TOKEN: 'spk_wrong-kind',
     AGENT_PULL_SECONDS: '0',
@@ -261,7 +261,7 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
   }
 });
 
-test('what cannot be checked here is told as no vote, and nothing of it is probed', async (t) => {
+test('what cannot be checked here is reported as no vote, and nothing of it is probed', async (t) => {
   const stand = await agentStand(t);
   const { server } = stand;
   const target = await startTarget(t);
@@ -353,15 +353,15 @@ test('all four types are measured, an icmp monitor where the machine can', async
   );
 });
 
-test("a clock that differs from the service's is told once, with how much", async (t) => {
+test("a clock that differs from the service's is reported once, with how much", async (t) => {
   const stand = await agentStand(t);
   stand.server.state.date = new Date(Date.now() + 36_000_000).toUTCString();
   const program = await stand.startConnected();
   await stand.server.give([workItem()]);
   await stand.server.give([]);
-  const told = logged(program, 'clock.wrong');
-  t.is(told.length, 1);
-  t.true(Math.abs(Number(told[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(told));
+  const warnings = logged(program, 'clock.wrong');
+  t.is(warnings.length, 1);
+  t.true(Math.abs(Number(warnings[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(warnings));
 });
 
 test('while its own network is gone bad results are no vote; once a reference host is back they count', async (t) => {

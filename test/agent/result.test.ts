@@ -35,7 +35,7 @@ function http(overrides: object = {}): Observation {
 const measured = (observation: Observation | null, judgement: Judgement) =>
   resultOf({ monitorId: 'mon_1', startedAtMs: AT_MS, observation, judgement, answer: null });
 
-test('a good http check is told with its status, times and certificate, and without cause or reason', (t) => {
+test('a good http check is reported with its status, times and certificate, and without cause or reason', (t) => {
   t.deepEqual(measured(http(), UP), {
     monitorId: 'mon_1',
     ok: true,
@@ -47,7 +47,7 @@ test('a good http check is told with its status, times and certificate, and with
   });
 });
 
-test('a bad one is told with its cause and the reason in a sentence', (t) => {
+test('a bad one is reported with its cause and the reason in a sentence', (t) => {
   t.like(measured(http({ status: 503 }), DOWN), {
     ok: false,
     cause: 'status_503',
@@ -66,7 +66,7 @@ test('a degraded one is ok and says so', (t) => {
   });
 });
 
-test('a no vote is told as what the agent cannot do, whatever its cause', (t) => {
+test('a no vote is reported as what the agent cannot do, whatever its cause', (t) => {
   const observation: Observation = {
     type: 'icmp',
     outcome: 'unavailable',
@@ -119,7 +119,7 @@ for (const [observation, detail] of DETAILS) {
 
 test('the answer that made a check fail goes along, without its status, which has a field of its own', (t) => {
   const answer = { status: 503, headers: { server: 'nginx' }, body: 'Back soon' };
-  const told = (given: SeenAnswer | null) =>
+  const judged = (given: SeenAnswer | null) =>
     resultOf({
       monitorId: 'mon_1',
       startedAtMs: AT_MS,
@@ -127,12 +127,12 @@ test('the answer that made a check fail goes along, without its status, which ha
       judgement: DOWN,
       answer: given,
     }).detail?.answer;
-  t.deepEqual(told(answer), { headers: { server: 'nginx' }, body: 'Back soon' });
-  t.deepEqual(told({ ...answer, body: null, bodyWithheld: 'secrets' }), {
+  t.deepEqual(judged(answer), { headers: { server: 'nginx' }, body: 'Back soon' });
+  t.deepEqual(judged({ ...answer, body: null, bodyWithheld: 'secrets' }), {
     headers: { server: 'nginx' },
     bodyWithheld: 'secrets',
   });
-  t.is(told(null), undefined);
+  t.is(judged(null), undefined);
 });
 
 const assignment = assign(
@@ -165,7 +165,7 @@ function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
   return { check, crashes };
 }
 
-test('a check that takes long to judge is no vote, and the service is told where', async (t) => {
+test('a check that takes long to judge is no vote, and the service learns where', async (t) => {
   const { judge, close } = openJudge();
   t.teardown(() => close());
   const { check } = checker({ judge, probe: () => Promise.resolve(http({ status: 200, body: HOSTILE_BODY })) });
@@ -173,9 +173,9 @@ test('a check that takes long to judge is no vote, and the service is told where
     ...assignment,
     target: { ...assignment.target, checkSpec: { assertions: HOSTILE_ASSERTIONS } },
   };
-  const told = resultOf(await check(hostile ?? assignment));
-  t.like(told, { ok: false, cause: 'unsupported_by_agent', httpStatus: 200 });
-  t.regex(told.reason ?? '', /^The 50 ms of computing that a check has were over at text_body matches/);
+  const judged = resultOf(await check(hostile ?? assignment));
+  t.like(judged, { ok: false, cause: 'unsupported_by_agent', httpStatus: 200 });
+  t.regex(judged.reason ?? '', /^The 50 ms of computing that a check has were over at text_body matches/);
 });
 
 test('a check is judged by what its monitor expects', async (t) => {
@@ -212,7 +212,7 @@ test('a probe that crashes is no vote, and told as our bug', async (t) => {
   t.is(crashes.length, 1);
 });
 
-test('what this place cannot check is not probed, and no vote with its reason', async (t) => {
+test('what this agent cannot check is not probed, and no vote with its reason', async (t) => {
   const { check } = checker({ probe: () => Promise.reject(new Error('probed')) });
   t.like(await check({ ...assignment, target: null, inability: 'No key' }), {
     judgement: { verdict: 'none', reason: 'No key' },

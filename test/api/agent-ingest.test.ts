@@ -339,7 +339,7 @@ for (const [what, body, error] of BAD) {
 }
 
 test(
-  'one malformed result among good ones keeps all of them back, and a batch wrong throughout is told in a few ' +
+  'one malformed result among good ones keeps all of them back, and a batch wrong throughout is reported in a few ' +
     'sentences',
   async (t) => {
     const { api } = t.context;
@@ -362,25 +362,25 @@ test('what an agent says of a monitor whose secrets it was not given is no vote,
   const account = await api.account();
   const agent = await agentCaller(api, account);
   const id = await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'one' } } } });
-  const told = async () => {
+  const readStored = async () => {
     await agent.post('ingest', { results: [{ monitorId: id, ok: false, cause: 'status_401', ts: nowSeconds() }] });
     const { verdict, reason } = submittedBy(api, agent).at(-1)!;
     return [verdict, reason];
   };
   await agent.post('pull', { capabilities: ALL });
-  t.deepEqual(await told(), ['none', 'The agent home-lab showed no key to seal the secrets of this monitor to']);
+  t.deepEqual(await readStored(), ['none', 'The agent home-lab showed no key to seal the secrets of this monitor to']);
   const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
   await agent.post('pull', { capabilities: ALL, publicKey: key(9) });
-  t.deepEqual(await told(), ['down', 'HTTP 401 instead of what is expected']);
+  t.deepEqual(await readStored(), ['down', 'HTTP 401 instead of what is expected']);
   await agent.post('pull', { capabilities: ALL, publicKey: key(8) });
-  t.like(await told(), {
+  t.like(await readStored(), {
     0: 'none',
     1:
       'The agent home-lab shows another key than the one that it first came with, so that the secrets of this ' +
       'monitor are withheld: a new token lets it start anew',
   });
   await agent.post('pull', { capabilities: ['tcp'], publicKey: key(9) });
-  t.deepEqual(await told(), ['none', 'The agent home-lab does not say that it can check this type of monitor']);
+  t.deepEqual(await readStored(), ['none', 'The agent home-lab does not say that it can check this type of monitor']);
 });
 
 test('a first bad result is answered with the hint to recheck, a good or a second bad one is not', async (t) => {
@@ -426,7 +426,7 @@ test('results are counted by what became of them', async (t) => {
   }
 });
 
-test('while the queue is away results are not taken, and the agent is told to come again', async (t) => {
+test('while the queue is away results are not taken, and the agent is asked to come again', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const away = await api.another({

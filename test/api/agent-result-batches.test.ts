@@ -52,7 +52,7 @@ test('a job has no more than 1000 results, and those of one agent are never part
   t.deepEqual(sizes, [1000, 1, 1000, 5]);
 });
 
-test('agents of a job that the queue refuses are told so, and the next job is tried all the same', async (t) => {
+test('agents of a job that the queue refuses get a 503, and the next job is tried all the same', async (t) => {
   let jobs = 0;
   const add = createResultBatches(async () => {
     jobs += 1;
@@ -65,7 +65,7 @@ test('agents of a job that the queue refuses are told so, and the next job is tr
   );
 });
 
-test('agents are told to come back where the queue cannot keep up', async (t) => {
+test('agents are asked to come back where the queue cannot keep up', async (t) => {
   const { submit, letGo, count } = slowQueue();
   const add = createResultBatches(submit);
   const taken = Array.from({ length: 20 }, (_, index) => add(results(1000, index)));

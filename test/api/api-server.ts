@@ -26,7 +26,7 @@ export type Answer = { status: number; headers: Headers; text: string; json: Rec
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
 
 /**
- * Sends a request as somebody, to the first process unless told otherwise; a string body goes out as it is, anything
+ * Sends a request as somebody, to the first process by default; a string body goes out as it is, anything
  * else as JSON.
  */
 export type Call = (
@@ -40,7 +40,7 @@ export type Call = (
 /** An account and its tokens. */
 export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken: string; readerToken: string };
 
-/** The API on a port of its own, over a database of its own, with what its surroundings were told. */
+/** The API on a port of its own, over a database of its own, with how its surroundings were set up. */
 export type ApiServer = {
   url: string;
   /** The first process, for who speaks to it without sockets. */

@@ -7,7 +7,7 @@ import { createInvitation, generateInvitationToken } from '../../models/invitati
 import { inPoolTransaction } from '../../models/sql.ts';
 import { findUserByEmail } from '../../models/users.ts';
 import { furnishAccount, type Furnished, type Kind } from '../attackers/furnished-account.ts';
-import { placeValue } from '../attackers/id-places.ts';
+import { buildRequest } from '../attackers/request-fields.ts';
 import { listRows } from '../attackers/stored-rows.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
 import { isError, send, withApiServer, type Answer, type ApiServer } from './api-server.ts';
@@ -179,7 +179,8 @@ test.serial(
 );
 
 test.serial(
-  'what was refused or changed nothing leaves no entry, and what changed is told field by field, secrets as changed',
+  'what was refused or changed nothing leaves no entry, and what changed is reported field by field, secrets as ' +
+    'changed',
   async (t) => {
     const { api } = t.context;
     const { account, ids, person } = await furnishAccount(api, 'quiet');
@@ -313,7 +314,7 @@ test.serial(
     t.deepEqual(
       entriesIn(await ask(`?cursor=${cursor}`, stranger.person)),
       [],
-      'a cursor of another account is no place in this one',
+      'a cursor of another account is no position in this one',
     );
   },
 );
@@ -347,13 +348,13 @@ test.serial('what becomes of a channel in its chat is recorded, though nobody of
   const id = String(json['id']);
   const tools = { newId: api.makeId, publicUrl: api.url, nowMs: Date.now() };
   await api.database.pool.query(`UPDATE channels SET status = 'connected', chat_id = '77' WHERE id = $1`, [id]);
-  const tell = (update: Parameters<typeof applyChatUpdate>[1]) =>
+  const applyUpdate = (update: Parameters<typeof applyChatUpdate>[1]) =>
     inPoolTransaction(api.database, (run) => applyChatUpdate(run, update, tools));
   await disconnectChannel(api.database, { channelId: id, connection: '77', problem: 'The bot was blocked' }, tools);
-  await tell({ kind: 'start', chatId: '77', fingerprint: null });
-  await tell({ kind: 'start', chatId: '77', fingerprint: null });
-  await tell({ kind: 'stop', chatId: '77' });
-  await tell({ kind: 'stop', chatId: '77' });
+  await applyUpdate({ kind: 'start', chatId: '77', fingerprint: null });
+  await applyUpdate({ kind: 'start', chatId: '77', fingerprint: null });
+  await applyUpdate({ kind: 'stop', chatId: '77' });
+  await applyUpdate({ kind: 'stop', chatId: '77' });
   const entries = entriesIn(await person.call('GET', `/v1/audit-log?object_kind=channel&object_id=${id}`));
   t.deepEqual(
     entries.map(({ action, actor }) => [action, actor.kind, actor.name]),
@@ -381,7 +382,7 @@ function turnOf({ id, method, path }: DescribedOperation): number {
 }
 
 async function perform(stage: Stage, operation: DescribedOperation): Promise<Answer> {
-  const { method, path } = placeValue(
+  const { method, path } = buildRequest(
     { operation, in: 'body', way: [] },
     '',
     (kind) => stage.ids[kind as Kind][0] ?? '',

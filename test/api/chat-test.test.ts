@@ -58,7 +58,7 @@ test.serial('a Slack channel gets it through its own webhook', async (t) => {
   t.regex(bodies[0]?.text ?? '', /Test: Family/);
 });
 
-test.serial('a chat that turns out to be lost fails the test and is marked and told of, as by an alert', async (t) => {
+test.serial('a chat that turns out to be lost fails the test and is marked and reported, as by an alert', async (t) => {
   const channel = await addChannel('telegram', { chatId: '4711' });
   const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
   await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);

@@ -19,7 +19,7 @@ async function makeMonitor({ owner }: Account, fields: object = {}): Promise<str
   );
 }
 
-// By itself: rechecks of the others' monitors are told as well.
+// By itself: rechecks of the others' monitors are reported as well.
 test.serial("the service's sources are told to check at once, whatever their next tick", async (t) => {
   const { api } = t.context;
   const account = await api.account();
@@ -40,8 +40,8 @@ test.serial("the service's sources are told to check at once, whatever their nex
     sources.map((source) => source.id).toSorted(),
     (await account.owner('GET', `/v1/monitors/${id}`)).json['agent_sources'] as string[],
   );
-  const told = await until(() => api.scheduleChanges.slice(before).find(({ rechecks }) => rechecks.length > 0));
-  t.is(told.rechecks.length, 3);
+  const change = await until(() => api.scheduleChanges.slice(before).find(({ rechecks }) => rechecks.length > 0));
+  t.is(change.rechecks.length, 3);
   const { rows } = await api.database.pool.query<{ look_at: number | null }>(
     'SELECT look_at FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1)',
     [id],
@@ -53,7 +53,7 @@ test.serial("the service's sources are told to check at once, whatever their nex
   t.true(Math.abs(Number(asked.json['requested_at']) - Date.now() / 1000) < 60);
 });
 
-test("a customer's agent is told once, with its next check-in; one that cannot is named with the reason", async (t) => {
+test("a customer's agent is notified once, with its next check-in; one that cannot is named with the reason", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [able, unable] = [await agentCaller(api, account, 'able'), await agentCaller(api, account, 'unable')];
@@ -69,10 +69,11 @@ test("a customer's agent is told once, with its next check-in; one that cannot i
     { id: able.id, state: 'waits' },
     { id: unable.id, state: 'unable', reason: 'capability' },
   ]);
-  const told = await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': tag });
-  t.is(workOf(told)[0]?.['askedAt'], asked.json['requested_at']);
+  const change = await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': tag });
+  t.is(workOf(change)[0]?.['askedAt'], asked.json['requested_at']);
   t.is(
-    (await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': String(told.headers.get('etag')) })).status,
+    (await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': String(change.headers.get('etag')) }))
+      .status,
     304,
   );
 });

@@ -190,7 +190,7 @@ const IN_ORDER = [
 
 test('the times of an example follow one another as they would in life', async (t) => {
   const { components } = await readDescription();
-  const check = (value: unknown, place: string): void => {
+  const check = (value: unknown, pointer: string): void => {
     if (typeof value !== 'object' || value === null) return;
     const times = IN_ORDER.filter(
       (name) => name !== 'updated_at' && typeof (value as Record<string, unknown>)[name] === 'number',
@@ -198,9 +198,9 @@ test('the times of an example follow one another as they would in life', async (
     t.deepEqual(
       times,
       times.toSorted((a, b) => a - b),
-      place,
+      pointer,
     );
-    for (const [name, inner] of Object.entries(value)) check(inner, `${place}.${name}`);
+    for (const [name, inner] of Object.entries(value)) check(inner, `${pointer}.${name}`);
   };
   const examples = Object.entries(components['examples'] as unknown as Record<string, object>);
   t.true(examples.length > 20);

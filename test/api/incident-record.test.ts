@@ -26,19 +26,20 @@ type Story = {
 };
 
 /**
- * A monitor that two places watch and one webhook hears of, in a time that the test makes up: seconds after START_MS.
+ * A monitor that two locations watch and one webhook is notified of, in a time that the test makes up: seconds after
+ * START_MS.
  */
 async function watched(api: ApiServer): Promise<Story> {
   await createPartitions(api.database, START_MS);
   const account = await api.account();
   const agents = (await account.reader('GET', '/v1/agents')).json['agents'] as { id: string; region: string }[];
-  const places = ['frankfurt', 'singapore'].flatMap((region) =>
+  const agentIds = ['frankfurt', 'singapore'].flatMap((region) =>
     agents.filter((agent) => agent.region === region).map(({ id }) => id),
   );
   const created = await account.owner('POST', '/v1/monitors', {
     name: 'Shop',
     target: 'https://shop.example/',
-    agent_sources: places,
+    agent_sources: agentIds,
   });
   const monitorId = String(created.json['id']);
   await createChannel(api.database, {
@@ -90,7 +91,7 @@ async function watched(api: ApiServer): Promise<Story> {
   };
 }
 
-/** Up, then down from second 60 on, seen from both places at second 120, and up again at 300. */
+/** Up, then down from second 60 on, seen from both locations at second 120, and up again at 300. */
 async function outage(api: ApiServer): Promise<Story> {
   const story = await watched(api);
   await story.evaluate(0, ['up', 'up']);
@@ -107,7 +108,7 @@ const sourcesOf = (transition: Wire | undefined) => (transition?.['sources'] ?? 
 const at = (second: number) => START_MS / SECOND + second;
 
 test(
-  'an incident shows what happened, what each place said and saw, and what was sent, from its first change to its ' +
+  'an incident shows what happened, what each location said and saw, and what was sent, from its first change to its ' +
     'last',
   async (t) => {
     const { api } = t.context;

@@ -95,10 +95,10 @@ test.serial(
     await shows('incident', { id: incident, acknowledged_by: 'test' }, () =>
       owner('POST', `/v1/incidents/${incident}/acknowledge`),
     );
-    const told = () => streams.map(({ events }) => events.filter(({ event }) => event === 'incident').length);
-    const before = told();
+    const countIncidents = () => streams.map(({ events }) => events.filter(({ event }) => event === 'incident').length);
+    const before = countIncidents();
     await owner('POST', `/v1/incidents/${incident}/notes`, { text: 'Looking at it' });
-    t.true(await until(() => told().every((count, index) => count > (before[index] ?? 0))));
+    t.true(await until(() => countIncidents().every((count, index) => count > (before[index] ?? 0))));
     await shows('monitor', { id, deleted: true }, () => owner('DELETE', `/v1/monitors/${id}`));
 
     t.true((took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)] ?? Infinity) < SOON_MS, String(took));
@@ -110,7 +110,8 @@ test.serial(
 );
 
 test.serial(
-  'what is no news is not told: a source that says the same, an agent that is still there, a delivery that fails ' +
+  'what changes nothing is not reported: a source that says the same, an agent that is still there, a delivery ' +
+    'that fails ' +
     'as the one before',
   async (t) => {
     const { api } = t.context;
@@ -121,8 +122,8 @@ test.serial(
     );
     const agent = await agentCaller(api, account, 'home');
     const listener = await api.database.pool.connect();
-    const heard: string[] = [];
-    listener.on('notification', ({ payload = '' }) => heard.push(payload));
+    const payloads: string[] = [];
+    listener.on('notification', ({ payload = '' }) => payloads.push(payload));
     t.teardown(() => listener.release(true));
     await listener.query('LISTEN spotcheck_changes');
     const query = (sql: string, values: unknown[]) => api.database.pool.query(sql, values);
@@ -143,8 +144,8 @@ test.serial(
       `BEGIN; UPDATE monitors SET name = 'a' WHERE id = '${id}'; UPDATE monitors SET name = 'b' WHERE id = ` +
         `'${id}'; COMMIT`,
     );
-    await until(() => heard.some((payload) => payload.includes(id)));
-    t.deepEqual(heard, [`${account.tenantId} channel ${channel}`, `${account.tenantId} monitor ${id}`]);
+    await until(() => payloads.some((payload) => payload.includes(id)));
+    t.deepEqual(payloads, [`${account.tenantId} channel ${channel}`, `${account.tenantId} monitor ${id}`]);
   },
 );
 
@@ -163,7 +164,7 @@ test.serial('5,000 changes at once are one event: to load anew', async (t) => {
   const reset = await stream.next('reset');
   t.true(Number(reset.data['wait_ms']) >= 0);
   // On a busy machine the 5,000 come in several parts, each of them a `reset`, and a change that comes with one of
-  // those is told by it.
+  // those is reported by it.
   let renamed = 0;
   await until(
     async () => {
@@ -176,9 +177,9 @@ test.serial('5,000 changes at once are one event: to load anew', async (t) => {
     },
     { intervalMs: 500 },
   );
-  const told = stream.events.map(({ event }) => event);
-  t.deepEqual([...new Set(told)], ['ready', 'reset', 'monitor']);
-  t.true(told.length < 50, told.join(' '));
+  const countIncidents = stream.events.map(({ event }) => event);
+  t.deepEqual([...new Set(countIncidents)], ['ready', 'reset', 'monitor']);
+  t.true(countIncidents.length < 50, countIncidents.join(' '));
 });
 
 test.serial(

@@ -130,13 +130,13 @@ test('pausing and resuming go back and forth, and twice is once', async (t) => {
   }
 });
 
-test('a monitor leaves its place in the schedule once, whether it is paused, patched or deleted', async (t) => {
+test('a monitor leaves the schedule once, whether it is paused, patched or deleted', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const {
     json: { id },
   } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example', interval_seconds: 77 });
-  const places = async () => {
+  const readCounts = async () => {
     const {
       rows: [row],
     } = await api.database.pool.query(
@@ -155,10 +155,10 @@ test('a monitor leaves its place in the schedule once, whether it is paused, pat
     ['POST', '/pause', undefined, 0],
     ['DELETE', '', undefined, 0],
   ];
-  t.deepEqual(await places(), [3, 3]);
+  t.deepEqual(await readCounts(), [3, 3]);
   for (const [method, suffix, body, expected] of steps) {
     t.true((await owner(method, `/v1/monitors/${id}${suffix}`, body)).status < 300);
-    t.deepEqual(await places(), [expected, expected], `${method} ${suffix}`);
+    t.deepEqual(await readCounts(), [expected, expected], `${method} ${suffix}`);
   }
 });
 

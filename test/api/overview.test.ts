@@ -48,7 +48,7 @@ test('a history has the uptime of 90 days and the median of each hour of the las
   t.deepEqual(history?.hourly_latency_ms, [8, ...Array.from({ length: 22 }, () => null), 12]);
 });
 
-test('a history is told to who the monitor belongs to, for fifty at a time', async (t) => {
+test('a history is shown to who the monitor belongs to, for fifty at a time', async (t) => {
   const { api } = t.context;
   const [account, stranger] = await Promise.all([api.account(), api.account()]);
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });

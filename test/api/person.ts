@@ -7,7 +7,7 @@ import { createUser } from '../../models/users.ts';
 import { send, type Answer, type ApiServer, type Call } from './api-server.ts';
 
 /** Where people are made. */
-type Place = Pick<ApiServer, 'database' | 'makeId' | 'url'>;
+type PersonServer = Pick<ApiServer, 'database' | 'makeId' | 'url'>;
 
 /** A person of an account. `headers` are those of their session. */
 export type Person = {
@@ -28,7 +28,7 @@ export type PersonOptions = { role?: Role; mark?: string; isOperator?: boolean }
 
 /** Makes a person of an account, signed in; `mark` stands in every text of theirs. */
 export async function addPerson(
-  api: Place,
+  api: PersonServer,
   tenantId: string,
   { role = 'owner', mark = 'person', isOperator = false }: PersonOptions = {},
 ): Promise<Person> {

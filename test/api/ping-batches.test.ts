@@ -18,7 +18,7 @@ function heldDatabase() {
 }
 
 test(
-  'pings that come together go together, those that come meanwhile follow in their order, and each hears its own ' +
+  'pings that come together go together, those that come meanwhile follow in their order, and each gets its own ' +
     'outcome',
   async (t) => {
     const { batches, take } = heldDatabase();
@@ -55,7 +55,7 @@ test('a batch that fails tells its pings so and holds up none of the next', asyn
   t.is(await next, 'taken');
 });
 
-test('a database that does not answer gathers 5,000 pings and no more: the others are told to come back', async (t) => {
+test('a database that does not answer gathers 5,000 pings and no more: the others are asked to come back', async (t) => {
   const { batches, take } = heldDatabase();
   const ping = createPingBatches(take);
   const held = ping(pingOf('held'));

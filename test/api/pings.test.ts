@@ -360,7 +360,7 @@ test('a ping leaves a log line and a count without its token', async (t) => {
   t.regex((await api.anonymous('GET', '/metrics')).text, /spotcheck_pings_total\{kind="exit",outcome="taken"\} [1-9]/);
 });
 
-/** Alternates two signals, one ping after the other, so that each is news. */
+/** Alternates two signals, one ping after the other, so that each is a change. */
 async function flap({ anonymous }: ApiServer, token: string, times: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let turn = 0; turn < times; turn += 1)
@@ -372,7 +372,7 @@ async function flap({ anonymous }: ApiServer, token: string, times: number): Pro
 
 test(
   'of pings that come far too often sixty rows and 64 KiB of bodies are kept; what changes nothing is answered OK, ' +
-    'what does hears 429, and the next deadline moves',
+    'what does gets 429, and the next deadline moves',
   async (t) => {
     const { api } = t.context;
     const { id, token, pings } = await createHeartbeat(api, { interval_seconds: 3600 });
@@ -436,7 +436,7 @@ test('what is no token, or was none a moment ago, costs no query', async (t) => 
 });
 
 test(
-  'an address that sends hundreds of tokens that are none is told to wait, and heartbeats that were heard of from ' +
+  'an address that sends hundreds of tokens that are none is told to wait, and heartbeats that were pinged from ' +
     'there before go on',
   async (t) => {
     const { api } = t.context;

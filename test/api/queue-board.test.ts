@@ -161,10 +161,10 @@ test(
     'other people do not',
   async (t) => {
     const { runtime, url } = await openBoard(t);
-    const place = { database: runtime.database, makeId: runtime.newId, url };
+    const access = { database: runtime.database, makeId: runtime.newId, url };
     const [operator, member] = [
-      await addPerson(place, runtime.tenantId, { mark: 'operator', isOperator: true }),
-      await addPerson(place, runtime.tenantId, { mark: 'member' }),
+      await addPerson(access, runtime.tenantId, { mark: 'operator', isOperator: true }),
+      await addPerson(access, runtime.tenantId, { mark: 'member' }),
     ];
     const ask = async (method: string, headers: Record<string, string>) =>
       (await fetch(`${url}${QUEUE_BOARD_PATH}/api/queues`, { method, headers })).status;
@@ -172,7 +172,7 @@ test(
     t.is(await ask('GET', cookie), 200);
     t.is(await ask('GET', { ...cookie, Authorization: `Basic ${btoa('anyone:wrong')}` }), 200);
     t.is(await ask('GET', others), 401);
-    // There is nothing to post to at this path, which only who is let in is told.
+    // There is nothing to post to at this path, which only who is let in is shown.
     t.is(await ask('POST', { ...cookie, Origin: url }), 404);
     t.is(await ask('POST', cookie), 401);
     for (const Origin of ['https://evil.example', 'null'])
@@ -221,7 +221,7 @@ test(
     t.is(await act('GET', '/api/queues', cookie), 200);
     t.is(await act('PUT', `/api/queues/${queue?.name}/%E0%A4%A/retry`, cookie), 400);
     t.deepEqual(await listAuditLog(database, { tenantId: elsewhere, filter: {}, limit: 10 }), []);
-    const told = async () =>
+    const readEntries = async () =>
       (await listAuditLog(database, { tenantId, filter: {}, limit: 10 })).map(
         ({ actor, action, object, changes, address }) => ({
           actor: [actor.kind, actor.id],
@@ -247,7 +247,7 @@ test(
         address: '127.0.0.1',
       },
     ];
-    t.deepEqual<unknown, unknown>(await told(), expected);
+    t.deepEqual<unknown, unknown>(await readEntries(), expected);
 
     await database.pool.query('ALTER TABLE audit_log RENAME TO gone');
     t.is(await act('PUT', `/api/queues/${queue?.name}/pause`, cookie), 500);
@@ -275,7 +275,7 @@ test('in whatever spelling the board understands a path, its action stands in th
       200,
       path,
     );
-  const told = (await listAuditLog(database, { tenantId, filter: {}, limit: 10 })).map(({ object, changes }) => [
+  const readEntries = (await listAuditLog(database, { tenantId, filter: {}, limit: 10 })).map(({ object, changes }) => [
     object.id,
     changes['action']?.[1],
   ]);
@@ -287,7 +287,7 @@ test('in whatever spelling the board understands a path, its action stands in th
     ['all', 'pause'],
     ['all', 'Resume'],
   ];
-  t.deepEqual<unknown, unknown>(told, expected.toReversed());
+  t.deepEqual<unknown, unknown>(readEntries, expected.toReversed());
 });
 
 test(

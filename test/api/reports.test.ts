@@ -350,7 +350,7 @@ test('a report that was made without details reads and prints without them', asy
   t.is(parsePage(t, text).all('svg').length, 0);
 });
 
-test('a chat asks to be told of reports, at its creation or later; a webhook cannot', async (t) => {
+test('a chat asks to be notified of reports, at its creation or later; a webhook cannot', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
   const create = async (body: object) => String((await owner('POST', '/v1/channels', body)).json['id']);

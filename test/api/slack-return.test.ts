@@ -95,12 +95,12 @@ test('a link that is older than an hour has expired', async (t) => {
   t.is(slack.exchanges(), 0);
 });
 
-test('who tells Slack no is told so, and can change their mind', async (t) => {
+test('who refuses in Slack is answered so, and can change their mind', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl, read } = await create();
   const state = encodeURIComponent(new URL(authorizeUrl).searchParams.get('state') ?? '');
   for (const [error, words] of [
-    ['access_denied', /told not to let Spotcheck in/],
+    ['access_denied', /asked not to let Spotcheck in/],
     ['invalid_scope', /reported an error/],
     ['%3Cscript%3E', /reported an error/],
   ] as const) {
@@ -292,7 +292,7 @@ test('neither logs nor rows in clear nor reads hold the client secret, a code, t
       },
     },
   ]);
-  const places = [JSON.stringify(api.logLines), JSON.stringify(rows), (await owner('GET', `/v1/channels/${id}`)).text];
+  const texts = [JSON.stringify(api.logLines), JSON.stringify(rows), (await owner('GET', `/v1/channels/${id}`)).text];
   const { searchParams } = new URL(address);
   const secrets = [
     slack.clientSecret,
@@ -303,7 +303,7 @@ test('neither logs nor rows in clear nor reads hold the client secret, a code, t
   ];
   for (const secret of secrets) {
     t.true(secret.length > 10);
-    for (const place of places) t.false(place.includes(secret));
+    for (const shownText of texts) t.false(shownText.includes(secret));
   }
   t.true(api.logLines.some((line) => line['msg'] === 'channel.connected' && line['channel_id'] === id));
   t.true(api.logLines.some((line) => line['msg'] === 'request.completed' && line['route'] === '/connect/slack'));

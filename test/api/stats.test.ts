@@ -241,7 +241,7 @@ test('every UTC day has its uptime, incidents and worst state, oldest first and 
   t.deepEqual(days[4]?.seconds, { ...NONE, up: HOUR, paused: NOW - at('10T01:00:00') / 1000 });
 });
 
-test('ninety days come unless told, four hundred at the most', async (t) => {
+test('ninety days come by default, four hundred at the most', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });

@@ -62,7 +62,7 @@ test('/stop disables the channels of the chat; a second one finds nothing to do'
   t.like(json, { status: 'connected', enabled: false });
 });
 
-test("/stop is told to the owner's other chats once, and its job added", async (t) => {
+test("/stop is reported to the owner's other chats once, and its job added", async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const [first, other] = [

@@ -13,8 +13,8 @@ withApiServer(test);
 
 /** What a worker is given when the monitor is due. */
 async function dueCheckOf({ database }: ApiServer, id: unknown): Promise<DueCheck> {
-  for (const place of await listOccupiedSlots(database)) {
-    const due = (await listDueChecks(database, place)).find(({ monitorId }) => monitorId === id);
+  for (const entry of await listOccupiedSlots(database)) {
+    const due = (await listDueChecks(database, entry)).find(({ monitorId }) => monitorId === id);
     if (due !== undefined) return due;
   }
   throw new Error(`${String(id)} is due nowhere`);

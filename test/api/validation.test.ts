@@ -71,8 +71,11 @@ test('a path without ids goes before one whose id it could be', (t) => {
     '/monitors/summary': operation,
     '/monitors': operation,
   };
-  const places = listDescribedRoutes({ paths }).map(({ expressRoute }) => expressRoute);
-  t.true(places.indexOf('/v1/monitors/summary') < places.indexOf('/v1/monitors/:id'), places.join(' '));
+  const expressRoutes = listDescribedRoutes({ paths }).map(({ expressRoute }) => expressRoute);
+  t.true(
+    expressRoutes.indexOf('/v1/monitors/summary') < expressRoutes.indexOf('/v1/monitors/:id'),
+    expressRoutes.join(' '),
+  );
 });
 
 test('the schemas of every operation compile', async (t) => {

@@ -25,8 +25,8 @@ import { startEchoingWorld, type EchoingWorld } from './echoing-world.ts';
 
 type Secrets = Map<string, string | Buffer>;
 
-/** Where secrets were looked for: texts by their places. */
-type Places = Map<string, string>;
+/** Where secrets were looked for: texts by where they were. */
+type ShownTexts = Map<string, string>;
 
 const BOARD_STATES = ['latest', 'active', 'waiting', 'delayed', 'completed', 'failed'];
 
@@ -106,9 +106,9 @@ async function describedReads(): Promise<string[]> {
 async function shownBy(
   t: ExecutionContext,
   { service, life, boardPassword }: { service: Service; life: Life; boardPassword: string },
-): Promise<Places> {
-  const places: Places = new Map();
-  places.set('metrics', await (await fetch(`${service.url}/metrics`)).text());
+): Promise<ShownTexts> {
+  const shownTexts: ShownTexts = new Map();
+  shownTexts.set('metrics', await (await fetch(`${service.url}/metrics`)).text());
   const headers = { Authorization: `Basic ${Buffer.from(`x:${boardPassword}`).toString('base64')}` };
   const board = async (path: string): Promise<string> => {
     const response = await fetch(`${service.url}/queues${path}`, { headers });
@@ -123,16 +123,16 @@ async function shownBy(
       pages.push(
         await board(`/api/queues?activeQueue=${encodeURIComponent(name)}&status=${state}&page=1&jobsPerPage=100`),
       );
-  places.set('the board', pages.join('\n'));
-  for (const [name, heard] of [
+  shownTexts.set('the board', pages.join('\n'));
+  for (const [name, exchanges] of [
     ['an answer', life.answers],
     ['an answer to a reader', life.toReader],
   ] as const) {
-    for (const { asked, text } of heard)
-      places.set(`${name} to ${asked}`, `${places.get(`${name} to ${asked}`) ?? ''}\n${text}`);
+    for (const { asked, text } of exchanges)
+      shownTexts.set(`${name} to ${asked}`, `${shownTexts.get(`${name} to ${asked}`) ?? ''}\n${text}`);
   }
-  places.set('argv', await commandLines());
-  return places;
+  shownTexts.set('argv', await commandLines());
+  return shownTexts;
 }
 
 /** Of every process of this machine, where the system shows them as files. */
@@ -153,11 +153,11 @@ function logOf(service: Service): string {
     .join('\n');
 }
 
-async function filesIn(places: Places, directory: string): Promise<void> {
+async function filesIn(shownTexts: ShownTexts, directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    places.set(`file ${path.slice(directory.length + 1)}`, await readFile(path, 'latin1').catch(() => ''));
+    shownTexts.set(`file ${path.slice(directory.length + 1)}`, await readFile(path, 'latin1').catch(() => ''));
   }
 }
 
@@ -180,18 +180,22 @@ async function readRedis(redis: Redis): Promise<string> {
 }
 
 /** What somebody put into a path may come back to them in the answer, and to nobody else. */
-const isOwnWord = (name: string, place: string) => name === 'misplaced secret' && place.startsWith('an answer to GET');
+const isOwnWord = (name: string, where: string) => name === 'misplaced secret' && where.startsWith('an answer to GET');
 
 /** Fails for each secret that stands somewhere, unless it belongs there. */
 function assertNowhere(
   t: ExecutionContext,
-  { secrets, places, belongs }: { secrets: Secrets; places: Places; belongs: (name: string, place: string) => boolean },
+  {
+    secrets,
+    shownTexts,
+    belongs,
+  }: { secrets: Secrets; shownTexts: ShownTexts; belongs: (name: string, where: string) => boolean },
 ): void {
   const search = searchFor(secrets);
-  const found = [...places].flatMap(([place, text]) =>
+  const found = [...shownTexts].flatMap(([where, text]) =>
     search(text)
-      .filter((name) => !belongs(name, place) && !isOwnWord(name, place))
-      .map((name) => `${name} stands in ${place}`),
+      .filter((name) => !belongs(name, where) && !isOwnWord(name, where))
+      .map((name) => `${name} stands in ${where}`),
   );
   t.deepEqual(found, []);
 }
@@ -278,26 +282,26 @@ test('no secret stands where it must not, whatever happens to an installation on
   });
   t.true(life.toReader.length > 50);
   await until(() => world.arrived.some((text) => text.includes(life.secrets.get('header at an agent') ?? '?')));
-  const places = await shownBy(t, { service, life, boardPassword });
+  const shownTexts = await shownBy(t, { service, life, boardPassword });
   if (redisUrl !== null) {
     const client = new Redis(redisUrl.href);
     const held = await readRedis(client);
     t.true(held.length > 1000);
-    places.set('Redis', held);
+    shownTexts.set('Redis', held);
     await client.quit();
   }
-  for (const [table, text] of await readAllRows(ownUrl)) places.set(`table ${table}`, text);
+  for (const [table, text] of await readAllRows(ownUrl)) shownTexts.set(`table ${table}`, text);
   t.regex(
-    places.get('table public.incident_evidence') ?? '',
+    shownTexts.get('table public.incident_evidence') ?? '',
     /bodyWithheld""?: ""?secrets/,
     'what was seen is kept, without what may be secret',
   );
   await agent.stop();
-  places.set("the agent's log", agent.output());
-  await filesIn(places, agentDir);
+  shownTexts.set("the agent's log", agent.output());
+  await filesIn(shownTexts, agentDir);
   t.is(await service.program.stop(), 0);
-  places.set('log', logOf(service));
-  places.set('messages in chats', JSON.stringify([world.slack.posts.map(({ json }) => json), world.telegram.sent]));
+  shownTexts.set('log', logOf(service));
+  shownTexts.set('messages in chats', JSON.stringify([world.slack.posts.map(({ json }) => json), world.telegram.sent]));
 
   const wrong = {
     ...env,
@@ -311,7 +315,7 @@ test('no secret stands where it must not, whatever happens to an installation on
   for (const [name, environment] of Object.entries({ wrong, stranger })) {
     const { status, stdout, stderr } = await runSpotcheck(['tenant', 'list'], environment);
     t.is(status, 1, stdout);
-    places.set(`the complaint of a command in an environment that is ${name}`, stderr);
+    shownTexts.set(`the complaint of a command in an environment that is ${name}`, stderr);
   }
 
   for (const [name, secret] of life.secrets) secrets.set(name, secret);
@@ -326,8 +330,8 @@ test('no secret stands where it must not, whatever happens to an installation on
   assertSearchable(t, { secrets, world, life });
   assertNowhere(t, {
     secrets,
-    places,
-    belongs: (name, place) => name === 'heartbeat token' && place === 'table public.monitors',
+    shownTexts,
+    belongs: (name, where) => name === 'heartbeat token' && where === 'table public.monitors',
   });
 });
 
@@ -348,7 +352,7 @@ test('no secret stands where it does not belong in an embedded installation, its
   const { readerToken } = await furnish(databaseUrl);
   const [, keyText = ''] = (await readFile(join(dataDir, 'secret-keys'), 'utf8')).trim().split(':');
 
-  // PostgreSQL's own log tells of statements that fail.
+  // PostgreSQL's own log reports statements that fail.
   const fail = () =>
     withClient(
       databaseUrl,
@@ -367,28 +371,28 @@ test('no secret stands where it does not belong in an embedded installation, its
     readPaths: [],
     ownAgentId: null,
   });
-  const places = await shownBy(t, { service, life, boardPassword });
-  for (const [table, text] of await readAllRows(databaseUrl)) places.set(`table ${table}`, text);
+  const shownTexts = await shownBy(t, { service, life, boardPassword });
+  for (const [table, text] of await readAllRows(databaseUrl)) shownTexts.set(`table ${table}`, text);
   t.is(await service.program.stop(), 0);
-  places.set('log', logOf(service));
-  await filesIn(places, dataDir);
+  shownTexts.set('log', logOf(service));
+  await filesIn(shownTexts, dataDir);
 
   for (const [name, secret] of life.secrets) secrets.set(name, secret);
   secrets.set('key', Buffer.from(keyText, 'base64'));
   secrets.set('database password', new URL(databaseUrl).password);
   secrets.set('readerToken', readerToken);
   assertSearchable(t, { secrets, world, life });
-  const isOfCluster = (place: string) => /^file postgres\/cluster\/(base|pg_wal|global)\//.test(place);
+  const isOfCluster = (where: string) => /^file postgres\/cluster\/(base|pg_wal|global)\//.test(where);
   t.true(
-    [...places.keys()].some(isOfCluster) && (places.get('file postgres.log') ?? '') !== '',
-    [...places.keys()].filter((place) => place.startsWith('file ') && !isOfCluster(place)).join(),
+    [...shownTexts.keys()].some(isOfCluster) && (shownTexts.get('file postgres.log') ?? '') !== '',
+    [...shownTexts.keys()].filter((where) => where.startsWith('file ') && !isOfCluster(where)).join(),
   );
   assertNowhere(t, {
     secrets,
-    places,
-    belongs: (name, place) =>
-      (name === 'heartbeat token' && (place === 'table public.monitors' || isOfCluster(place))) ||
-      (name === 'key' && place === 'file secret-keys') ||
-      (name === 'database password' && /^file (runtime\.json|postgres\/password)$/.test(place)),
+    shownTexts,
+    belongs: (name, where) =>
+      (name === 'heartbeat token' && (where === 'table public.monitors' || isOfCluster(where))) ||
+      (name === 'key' && where === 'file secret-keys') ||
+      (name === 'database password' && /^file (runtime\.json|postgres\/password)$/.test(where)),
   });
 });

@@ -7,7 +7,7 @@ import type { EchoingWorld } from './echoing-world.ts';
 type Json = Record<string, unknown>;
 
 /** An answer of the API, headers and body as they came. */
-export type Heard = { asked: string; status: number; text: string };
+export type Exchange = { asked: string; status: number; text: string };
 
 /**
  * Everything that a life made known: answers by whom they were for, and the secrets that came into being in it, by
@@ -16,10 +16,10 @@ export type Heard = { asked: string; status: number; text: string };
 export type Life = {
   secrets: Map<string, string>;
   /** To tokens that may write; `once` are those that show a secret once. */
-  answers: Heard[];
-  once: Heard[];
+  answers: Exchange[];
+  once: Exchange[];
   /** To a token that may only read. */
-  toReader: Heard[];
+  toReader: Exchange[];
 };
 
 export type LifeOptions = {
@@ -56,7 +56,7 @@ export async function liveThrough(
   const over = new AbortController();
   t.teardown(() => over.abort());
   const ask = async (
-    heard: Heard[],
+    exchanges: Exchange[],
     path: string,
     { method = 'GET', body, headers = {} }: Asked = {},
   ): Promise<Json> => {
@@ -65,7 +65,7 @@ export async function liveThrough(
       redirect: 'manual',
       signal: over.signal,
       headers: {
-        Authorization: `Bearer ${heard === life.toReader ? readerToken : token}`,
+        Authorization: `Bearer ${exchanges === life.toReader ? readerToken : token}`,
         'Content-Type': 'application/json',
         ...headers,
       },
@@ -76,7 +76,7 @@ export async function liveThrough(
       status: response.status,
       text: `${JSON.stringify([...response.headers])}\n`,
     };
-    heard.push(answer);
+    exchanges.push(answer);
     if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
       void listenOn(response, answer);
       return { status_code: response.status };
@@ -87,7 +87,8 @@ export async function liveThrough(
       ? { ...JSON.parse(text), status_code: response.status }
       : { status_code: response.status };
   };
-  const post = (path: string, body: unknown = {}, heard = life.answers) => ask(heard, path, { method: 'POST', body });
+  const post = (path: string, body: unknown = {}, exchanges = life.answers) =>
+    ask(exchanges, path, { method: 'POST', body });
   const patch = (path: string, body: unknown) => ask(life.answers, path, { method: 'PATCH', body });
   const made = async (answer: Promise<Json>): Promise<string> => {
     const { id, ...rest } = await answer;
@@ -184,14 +185,14 @@ export async function liveThrough(
   // Used, echoed, changed.
   const isSent = (name: string) => world.arrived.some((text) => text.includes(life.secrets.get(name) ?? '?'));
   await until(() => isSent('secret header') && isSent('secret body'), PATIENCE);
-  const told = (event: string, times = 1) =>
+  const received = (event: string, times = 1) =>
     until(() => world.receiver.events.filter((name) => name === event).length >= times, PATIENCE);
-  await told('monitor.down', 5);
+  await received('monitor.down', 5);
   world.receiver.status = 500;
   world.site.status = 503;
   const changed = { request: { ...request(), secretHeaders: { 'X-Key': fresh('changed header') } } };
-  for (const heard of [life.answers, life.toReader])
-    await ask(heard, `/v1/monitors/${shop}`, { method: 'PATCH', body: { body_match: null, check_spec: changed } });
+  for (const exchanges of [life.answers, life.toReader])
+    await ask(exchanges, `/v1/monitors/${shop}`, { method: 'PATCH', body: { body_match: null, check_spec: changed } });
   await patch(`/v1/monitors/${shop}`, {
     name: 'Shop 2',
     check_spec: {
@@ -200,7 +201,7 @@ export async function liveThrough(
   });
   await until(() => isSent('changed header'), PATIENCE);
   world.site.status = 200;
-  await told('monitor.up');
+  await received('monitor.up');
   world.receiver.isHeld = true;
   world.site.status = 500;
   await until(async () => (await ask(life.answers, `/v1/monitors/${shop}`))['status'] === 'down', PATIENCE);
@@ -237,7 +238,7 @@ export async function liveThrough(
 
 type Asked = { method?: string; body?: unknown; headers?: Record<string, string> };
 
-type Asking = { ask: (heard: Heard[], path: string, asked?: Asked) => Promise<Json>; life: Life };
+type Asking = { ask: (exchanges: Exchange[], path: string, asked?: Asked) => Promise<Json>; life: Life };
 
 /** Sends secrets where they do not belong: no refusal may say them back. */
 async function refuseEverything({
@@ -351,12 +352,12 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
   ).flatMap((found) => found.slice(0, 4));
   for (const path of readPaths) {
     const kind = path.split('/')[2] ?? '';
-    const places = path.includes('{id}') ? (ids[kind] ?? []).map((id) => path.replace('{id}', id)) : [path];
-    for (const place of places) {
+    const paths = path.includes('{id}') ? (ids[kind] ?? []).map((id) => path.replace('{id}', id)) : [path];
+    for (const filledPath of paths) {
       // The one read that shows a secret: a heartbeat's token, to those who may write.
-      const isHeartbeat = life.once.some(({ asked }) => asked === `GET ${place.slice(0, 40)}`);
-      await ask(isHeartbeat ? life.once : life.answers, place);
-      await ask(life.toReader, place);
+      const isHeartbeat = life.once.some(({ asked }) => asked === `GET ${filledPath.slice(0, 40)}`);
+      await ask(isHeartbeat ? life.once : life.answers, filledPath);
+      await ask(life.toReader, filledPath);
     }
   }
 }
@@ -365,7 +366,7 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
 export const SLACK_APP = SLACK_CLIENT_ID;
 
 /** Adds what a stream tells until it ends, or the test does. */
-async function listenOn(response: Response, answer: Heard): Promise<void> {
+async function listenOn(response: Response, answer: Exchange): Promise<void> {
   const decoder = new TextDecoder();
   try {
     for await (const chunk of response.body ?? []) answer.text += decoder.decode(chunk, { stream: true });

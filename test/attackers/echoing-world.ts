@@ -23,7 +23,7 @@ export type EchoingWorld = {
   untrustedUrl: string;
   /** A tcp peer that says back every byte. */
   tcpTarget: string;
-  /** A receiver of webhooks that answers as it is told; `isHeld` = not at all. `events` are those that came. */
+  /** A receiver of webhooks that answers as it is set; `isHeld` = not at all. `events` are those that came. */
   receiver: { url: string; status: number; isHeld: boolean; events: string[] };
   caFile: string;
   slack: SlackServer;

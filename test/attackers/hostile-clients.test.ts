@@ -373,7 +373,7 @@ async function openMany(count: number, begin: string): Promise<{ cut: () => numb
       return socket;
     });
     sockets.push(...next);
-    await neighbourIsHeard();
+    await neighbourGetsAnswer();
   }
   return {
     cut: () => cut,
@@ -384,7 +384,7 @@ async function openMany(count: number, begin: string): Promise<{ cut: () => numb
 }
 
 /** Who connects later is accepted later: everybody before it has been by then. */
-async function neighbourIsHeard(): Promise<void> {
+async function neighbourGetsAnswer(): Promise<void> {
   const neighbour = service.open();
   neighbour.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   await once(neighbour.resume(), 'close');
@@ -429,7 +429,7 @@ test.serial(
 const CHECKED_HOSTS = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost'];
 
 test.serial(
-  'what customers have the whole service contact is no private place, neither as a monitor nor as a channel',
+  'what customers have the whole service contact is no private address, neither as a monitor nor as a channel',
   async (t) => {
     const watchman = await startWatchman();
     t.teardown(watchman.close);

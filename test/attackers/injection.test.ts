@@ -16,7 +16,7 @@ import { listOperations, type Document } from '../helpers/described-operations.t
 import { connectInProcess, type InProcessAnswer, type InProcessRequest } from '../helpers/in-process.ts';
 import { furnishAccount, headersOf, type Furnished, type Kind } from './furnished-account.ts';
 import { HOSTILE_TEXTS } from './hostile-texts.ts';
-import { listTextPlaces, placeValue, type Place } from './id-places.ts';
+import { listTextFields, buildRequest, type RequestField } from './request-fields.ts';
 import { listRows } from './stored-rows.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -74,7 +74,7 @@ const BESIDE: readonly (readonly [operation: RegExp, way: RegExp, body: object])
   [/createMonitor/, /^components/, { name: 'x', type: 'vendor', target: 'github' }],
 ];
 
-/** Every text in every place of these; of the others each place gets a third, the next place the next. */
+/** Every text in every field of these; of the others each field gets a third, the next field the next. */
 const CREATIONS = new Set([
   'createMonitor',
   'createChannel',
@@ -84,7 +84,7 @@ const CREATIONS = new Set([
 ]);
 
 /** An account is good for 600 requests a minute. */
-const PLACES_PER_ACCOUNT = 9;
+const FIELDS_PER_ACCOUNT = 9;
 
 /** What has few turns a minute: here each text is to be looked at. */
 const OF_FEW_TURNS = new Set([
@@ -109,35 +109,35 @@ function idIn({ text }: InProcessAnswer): string {
 }
 
 test.serial(
-  'a hostile text in any place of a request is stored and given back to the character, or refused with a 400',
+  'a hostile text in any field of a request is stored and given back to the character, or refused with a 400',
   async (t) => {
     const { api } = t.context;
     const document = (await readDescription()) as unknown as Document;
     const before = new Set(await listRows(api));
     await furnishAccount(api, 'bystander');
     const bystanders = (await listRows(api)).filter((row) => !before.has(row));
-    const places = listOperations(document)
+    const fields = listOperations(document)
       .filter(({ token, method }) => token !== null && method !== 'DELETE')
-      .flatMap((operation) => listTextPlaces(document, operation));
+      .flatMap((operation) => listTextFields(document, operation));
     const { send, close } = connectInProcess(api.server);
     t.teardown(close);
     let stored = 0;
-    const shares = places.map((place, index) => ({
-      place,
-      texts: CREATIONS.has(place.operation.id)
+    const shares = fields.map((field, index) => ({
+      field,
+      texts: CREATIONS.has(field.operation.id)
         ? HOSTILE_TEXTS
         : HOSTILE_TEXTS.filter((_, one) => one % 3 === index % 3),
     }));
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
         for (
-          let share = shares.splice(0, PLACES_PER_ACCOUNT);
+          let share = shares.splice(0, FIELDS_PER_ACCOUNT);
           share.length > 0;
-          share = shares.splice(0, PLACES_PER_ACCOUNT)
+          share = shares.splice(0, FIELDS_PER_ACCOUNT)
         ) {
           const furnished = await furnishAccount(api, 'writer');
-          for (const { place, texts } of share)
-            for (const text of texts) if (await write(t, { place, text, furnished, send })) stored += 1;
+          for (const { field, texts } of share)
+            for (const text of texts) if (await write(t, { field, text, furnished, send })) stored += 1;
         }
       }),
     );
@@ -155,8 +155,8 @@ test.serial(
       [],
       'one JSON object a line',
     );
-    const telling = HOSTILE_TEXTS.filter((text) => text.length > 6);
-    const spellings = telling.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
+    const longTexts = HOSTILE_TEXTS.filter((text) => text.length > 6);
+    const spellings = longTexts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
     const surroundings = {
       metrics: await metrics.metrics(),
       schedule: JSON.stringify(api.scheduleChanges),
@@ -177,30 +177,30 @@ test.serial(
 );
 
 type Written = {
-  place: Place;
+  field: RequestField;
   text: string;
   furnished: Furnished;
   send: (request: InProcessRequest) => Promise<InProcessAnswer>;
 };
 
-/** Sends a text in a place; true where it was taken, and then what reads it shows it. */
+/** Sends a text in a field; true where it was taken, and then what reads it shows it. */
 async function write(
   t: ExecutionContext<{ api: ApiServer }>,
-  { place, text, furnished, send }: Written,
+  { field, text, furnished, send }: Written,
 ): Promise<boolean> {
-  const { operation, way } = place;
+  const { operation, way } = field;
   const { ids } = furnished;
   const beside = BESIDE.find(([id, where]) => id.test(operation.id) && where.test(way.join('.')))?.[2];
   // A path or a query has no form for half a character.
-  const request = placeValue(
+  const request = buildRequest(
     {
-      ...place,
+      ...field,
       operation:
         beside === undefined || operation.body === null
           ? operation
           : { ...operation, body: { ...operation.body, example: beside } },
     },
-    place.in === 'body' ? text : text.toWellFormed(),
+    field.in === 'body' ? text : text.toWellFormed(),
     (kind) => ids[kind as Kind]?.[0] ?? '',
   );
   const headers = { ...headersOf(furnished, operation.token), 'Content-Type': 'application/json' };
@@ -229,19 +229,19 @@ async function write(
   );
   if (answer.status >= 300) return false;
   const read = READS[operation.id]?.(answer, request);
-  if (read === undefined || place.in !== 'body' || UNSHOWN.test(way.join('.'))) return true;
+  if (read === undefined || field.in !== 'body' || UNSHOWN.test(way.join('.'))) return true;
   const { text: shown } = await send({ method: 'GET', path: read, headers });
   const value = way.reduce<unknown>(
     (inner, step) => (inner as Record<string | number, unknown> | undefined)?.[step],
     JSON.parse(shown),
   );
   // What a type has no use for is not kept.
-  if (value !== undefined) t.is(value, isTrimmed(place) ? text.trim() : text, name);
+  if (value !== undefined) t.is(value, isTrimmed(field) ? text.trim() : text, name);
   return true;
 }
 
 /** Blanks around the names of monitors and channels are dropped (D-68). */
-function isTrimmed({ operation, way }: Place): boolean {
+function isTrimmed({ operation, way }: RequestField): boolean {
   return /^(?:create|update)(?:Monitor|Channel)$/.test(operation.id) && way.join('.') === 'name';
 }
 

@@ -49,9 +49,9 @@ test.serial('there are more than sixty forms of addresses', (t) => {
 for (const way of WAYS) {
   for (const [what, forms] of Object.entries({
     'this machine': LOOPBACK,
-    'private places elsewhere': ELSEWHERE,
-    'no place at all': IMPOSSIBLE,
-    'private places by name': NAMED,
+    'private addresses elsewhere': ELSEWHERE,
+    'no address at all': IMPOSSIBLE,
+    'private addresses by name': NAMED,
   })) {
     test.serial(`none of ${forms.length} ways to write ${what} is contacted as ${way}`, async (t) => {
       const before = watchman.seen();

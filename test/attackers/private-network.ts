@@ -39,12 +39,12 @@ export async function startWatchman(): Promise<Watchman> {
 
 async function hasIpv6(): Promise<boolean> {
   const server = net.createServer().listen(0, '::1');
-  const heard = await once(server, 'listening').then(
+  const started = await once(server, 'listening').then(
     () => true,
     () => false,
   );
   server.close();
-  return heard;
+  return started;
 }
 
 /**

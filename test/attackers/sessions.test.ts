@@ -525,7 +525,7 @@ test.serial(
     t.is(
       (await signIn(api, { email, password: 'wrong' })).json['code_required'],
       undefined,
-      'who does not know the password is not told of it',
+      'who does not know the password does not learn of it',
     );
     // The first of them turned the factor on.
     for (const code of [totpCode(secret, STEP - 1), totpCode(secret, STEP + 40), '000000', 'no code at all'])

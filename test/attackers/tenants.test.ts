@@ -3,7 +3,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
 import { furnishAccount, headersOf, type Furnished, type Kind } from './furnished-account.ts';
-import { listTextPlaces, placeValue, type Place, type PlacedRequest } from './id-places.ts';
+import { listTextFields, buildRequest, type RequestField, type BuiltRequest } from './request-fields.ts';
 import { listRows } from './stored-rows.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -30,33 +30,33 @@ const OF_EVERYBODY = new Set(['listVendors', 'listServiceGaps', 'getUsage', 'wat
 const OF_OPERATORS = new Set(['/v1/fleet']);
 
 /** Seven requests each, and 600 a minute for one token. */
-const PLACES_PER_ATTACKER = 40;
+const FIELDS_PER_ATTACKER = 40;
 
-type Attack = { place: Place; kind: Kind; id: string; request: PlacedRequest; others: 'own' | 'victim' };
+type Attack = { field: RequestField; kind: Kind; id: string; request: BuiltRequest; others: 'own' | 'victim' };
 
 async function readServed({ url }: ApiServer): Promise<Document> {
   return (await (await fetch(`${url}/openapi.json`)).json()) as Document;
 }
 
-/** Every place of an id in every operation that needs a token. */
-function listIdPlaces(document: Document): Place[] {
+/** Every field of an id in every operation that needs a token. */
+function listIdFields(document: Document): RequestField[] {
   return listOperations(document)
     .filter(({ token }) => token !== null)
-    .flatMap((operation) => listTextPlaces(document, operation))
+    .flatMap((operation) => listTextFields(document, operation))
     .filter(({ schema }) => schema['x-id'] !== undefined);
 }
 
-/** Each id of the victim's in each place of an id, with the attacker's own ids beside it and with the victim's. */
+/** Each id of the victim's in each field of an id, with the attacker's own ids beside it and with the victim's. */
 function listAttacks(document: Document, { victim, attacker }: { victim: Furnished; attacker: Furnished }): Attack[] {
-  return listIdPlaces(document).flatMap((place) => {
-    const kind = place.schema['x-id'] as Kind;
+  return listIdFields(document).flatMap((field) => {
+    const kind = field.schema['x-id'] as Kind;
     return victim.ids[kind].flatMap((id) =>
       (['own', 'victim'] as const).map((others) => ({
-        place,
+        field,
         kind,
         id,
         others,
-        request: placeValue(place, id, (other) => (others === 'own' ? attacker : victim).ids[other as Kind][0] ?? ''),
+        request: buildRequest(field, id, (other) => (others === 'own' ? attacker : victim).ids[other as Kind][0] ?? ''),
       })),
     );
   });
@@ -65,7 +65,7 @@ function listAttacks(document: Document, { victim, attacker }: { victim: Furnish
 async function sendAs(
   { url, database }: ApiServer,
   furnished: Furnished,
-  { token, request }: { token: DescribedOperation['token']; request: PlacedRequest },
+  { token, request }: { token: DescribedOperation['token']; request: BuiltRequest },
 ): Promise<Answer> {
   // Previews and checks have few turns a minute: here each of them is to be answered.
   await database.pool.query(
@@ -87,9 +87,9 @@ function sayingOf({ status, text }: Answer, made: readonly string[] = []): strin
     .replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g, '');
 }
 
-function nameOf({ place, kind, others }: Attack): string {
-  const way = place.way.join('.');
-  return `${place.operation.id} with another account's ${kind} at ${place.in} ${way}, the rest ${others}`;
+function nameOf({ field, kind, others }: Attack): string {
+  const way = field.way.join('.');
+  return `${field.operation.id} with another account's ${kind} at ${field.in} ${way}, the rest ${others}`;
 }
 
 test.serial(
@@ -98,8 +98,8 @@ test.serial(
     const { api } = t.context;
     const document = await readServed(api);
     const operations = listOperations(document).filter(({ token }) => token !== null);
-    const places = operations.flatMap((operation) => listTextPlaces(document, operation));
-    const unmarked = places.filter(({ in: where, way, schema }) => {
+    const fields = operations.flatMap((operation) => listTextFields(document, operation));
+    const unmarked = fields.filter(({ in: where, way, schema }) => {
       const name = String(way.findLast((step) => typeof step === 'string'));
       return schema['x-id'] === undefined && !PUBLIC_IDS.has(name) && (where === 'path' || ID_NAME.test(name));
     });
@@ -109,18 +109,18 @@ test.serial(
       'mark them with x-id in api/openapi.yaml',
     );
     const furnished = await furnishAccount(api, 'kinds');
-    const kinds = new Set(listIdPlaces(document).map(({ schema }) => schema['x-id']));
+    const kinds = new Set(listIdFields(document).map(({ schema }) => schema['x-id']));
     t.deepEqual(
       [...kinds].filter((kind) => !Object.hasOwn(furnished.ids, kind ?? '')),
       [],
       'make one in test/attackers/furnished-account.ts',
     );
-    t.true(kinds.size >= 7 && places.length > 100);
+    t.true(kinds.size >= 7 && fields.length > 100);
   },
 );
 
 test.serial(
-  'an id of another account is as good as one that never was: the same answer, no row changed, nothing told, ' +
+  'an id of another account is as good as one that never was: the same answer, no row changed, nobody notified, ' +
     'wherever a request can name it',
   async (t) => {
     const { api } = t.context;
@@ -134,14 +134,14 @@ test.serial(
     t.true(attacks.length > 100);
 
     for (const attack of attacks) {
-      const { place, id, request } = attack;
-      const { token, path } = place.operation;
+      const { field, id, request } = attack;
+      const { token, path } = field.operation;
       const unknownId = api.makeId(String(id.split('_')[0]) as 'mon');
-      const swapped = JSON.parse(JSON.stringify(request).replaceAll(id, unknownId)) as PlacedRequest;
+      const swapped = JSON.parse(JSON.stringify(request).replaceAll(id, unknownId)) as BuiltRequest;
       const answer = await sendAs(api, attacker, { token, request });
       const toUnknown = await sendAs(api, attacker, { token, request: swapped });
       t.is(sayingOf(answer, [id]), sayingOf(toUnknown, [unknownId]), nameOf(attack));
-      if (place.in === 'path' || (attack.others === 'victim' && path.includes('{')))
+      if (field.in === 'path' || (attack.others === 'victim' && path.includes('{')))
         t.is(answer.status, 404, nameOf(attack));
       t.false(answer.text.includes(CANARY), nameOf(attack));
       const seen = { rows: await listRows(api), theirs, saw: nameOf(attack) };
@@ -155,10 +155,10 @@ test.serial(
       attacks.filter(({ others }) => others === 'victim').map((attack) => [JSON.stringify(attack.request), attack]),
     );
     // The address of the example is no vendor's page.
-    const isOdd = ({ place, id }: Attack) => place.operation.id === 'tryMonitor' && id === victim.ids.monitor[2];
+    const isOdd = ({ field, id }: Attack) => field.operation.id === 'tryMonitor' && id === victim.ids.monitor[2];
     for (const attack of [...own.values()].filter((one) => !isOdd(one)).toSorted((a, b) => turnOf(a) - turnOf(b))) {
       const { status, text } = await sendAs(api, victim, {
-        token: attack.place.operation.token,
+        token: attack.field.operation.token,
         request: attack.request,
       });
       t.true(status < 300 || status === 409, `${nameOf(attack)}, of the account itself: ${status} ${text}`);
@@ -172,24 +172,24 @@ test.serial('in no other text of a request does an id of another account open, c
   const before = new Set(await listRows(api));
   const victim = await furnishAccount(api, CANARY);
   const theirs = (await listRows(api)).filter((row) => !before.has(row));
-  const places = listOperations(document)
+  const fields = listOperations(document)
     .filter(({ token }) => token !== null)
-    .flatMap((operation) => listTextPlaces(document, operation))
+    .flatMap((operation) => listTextFields(document, operation))
     .filter(({ schema }) => schema['x-id'] === undefined);
-  t.true(places.length > 60);
-  for (let start = 0; start < places.length; start += PLACES_PER_ATTACKER) {
+  t.true(fields.length > 60);
+  for (let start = 0; start < fields.length; start += FIELDS_PER_ATTACKER) {
     const attacker = await furnishAccount(api, 'attacker');
-    for (const place of places.slice(start, start + PLACES_PER_ATTACKER)) {
+    for (const field of fields.slice(start, start + FIELDS_PER_ATTACKER)) {
       for (const [id = ''] of Object.values(victim.ids)) {
         const { status, text } = await sendAs(api, attacker, {
-          token: place.operation.token,
-          request: placeValue(place, id, (kind) => attacker.ids[kind as Kind][0] ?? ''),
+          token: field.operation.token,
+          request: buildRequest(field, id, (kind) => attacker.ids[kind as Kind][0] ?? ''),
         });
-        const saw = `${place.operation.id} with ${id} at ${place.in} ${place.way.join('.')}: ${status} ${text}`;
+        const saw = `${field.operation.id} with ${id} at ${field.in} ${field.way.join('.')}: ${status} ${text}`;
         t.true(status < 500, saw);
         t.false(text.includes(CANARY), saw);
       }
-      isUntouched(t, { rows: await listRows(api), theirs, saw: `${place.operation.id} at ${place.way.join('.')}` });
+      isUntouched(t, { rows: await listRows(api), theirs, saw: `${field.operation.id} at ${field.way.join('.')}` });
     }
   }
 });
@@ -251,7 +251,7 @@ function isUnrelated(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, sa
 }
 
 /** Changes last, and deletions after them, what is deepest first: nothing is asked for that is not there any more. */
-function turnOf({ place: { operation } }: Attack): number {
+function turnOf({ field: { operation } }: Attack): number {
   if (operation.method === 'DELETE') return 1000 - operation.path.length;
   // What ends a token, after all who come with it.
   if (operation.id === 'rotateAgentToken') return 2;

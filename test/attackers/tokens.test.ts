@@ -154,7 +154,7 @@ test.serial(
     t.deepEqual(
       rows.map(({ chat_id: chat }) => chat),
       ['1'],
-      'the second chat hears of nothing',
+      'the second chat is notified of nothing',
     );
     t.regex(
       sayingOf(await start(api, 3, good)),

@@ -40,7 +40,7 @@ export type WaysInOptions = {
 /** What is said of a domain whose lookup was still under way when patience ended. */
 export const NOTHING_YET = 'nothing learnt in time';
 
-/** Whom the root refers to where somebody else is to be contacted: a place that is refused. */
+/** Whom the root refers to where somebody else is to be contacted: an address that is refused. */
 const NOBODY = '192.0.2.1:9';
 
 const A_EXISTS = { dns: { records: [{ type: 'A', mode: 'exists' }] } } satisfies CheckTarget['checkSpec'];

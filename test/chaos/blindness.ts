@@ -153,8 +153,8 @@ export function gapsBetween(merged: readonly Span[], within: Span): Span[] {
   const edges = [within.fromMs, ...merged.flatMap(({ fromMs, toMs }) => [fromMs, toMs]), within.toMs].map((ms) =>
     Math.min(Math.max(ms, within.fromMs), within.toMs),
   );
-  return edges.flatMap((fromMs, place) => {
-    const toMs = edges[place + 1] ?? fromMs;
-    return place % 2 === 0 && toMs > fromMs ? [{ fromMs, toMs }] : [];
+  return edges.flatMap((fromMs, index) => {
+    const toMs = edges[index + 1] ?? fromMs;
+    return index % 2 === 0 && toMs > fromMs ? [{ fromMs, toMs }] : [];
   });
 }

@@ -7,7 +7,7 @@ import type { Stand } from '../../bench/stand/stand.ts';
 import { ownEnvironment, ROOT } from '../helpers/program.ts';
 import { REGIONS } from './script.ts';
 
-/** One process of the fleet: how it is started, and what it alone is told. */
+/** One process of the fleet: how it is started, and the environment of it alone. */
 export type Member = { name: string; args: readonly string[]; env: Record<string, string> };
 
 /** Processes that a supervisor keeps: whoever ends is started again. */
@@ -37,7 +37,7 @@ const TRY_AGAIN_MS = 1000;
 export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
   const worker = (kind: string, name = kind, env = {}): Member => ({ name, args: ['workers/main.ts', kind], env });
   const several = (kind: string, count: number) =>
-    Array.from({ length: count }, (_, place) => worker(kind, `${kind}-${place + 1}`));
+    Array.from({ length: count }, (_, index) => worker(kind, `${kind}-${index + 1}`));
   return [
     ...several('web', web).map((member) => ({ ...member, args: ['api/main.ts'] })),
     ...REGIONS.map((region) => worker('check', `check-${region}`, { AGENT_REGION: region })),

@@ -29,10 +29,10 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
   },
   'redis-flush': ({ servers }) => servers.flushRedis(),
   async 'redis-node-kill'({ servers }, { master, forMs }) {
-    const place = await servers.findRedisMaster(master);
-    await servers.cluster?.kill(place);
+    const index = await servers.findRedisMaster(master);
+    await servers.cluster?.kill(index);
     await delay(forMs);
-    await servers.cluster?.start(place);
+    await servers.cluster?.start(index);
   },
   'redis-promote': async ({ servers }, { master }) =>
     servers.cluster?.promoteReplicaOf(await servers.findRedisMaster(master)),
@@ -69,12 +69,12 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
 export async function injectFaults(
   stand: ChaosStand,
   planned: readonly PlannedFault[],
-  { beganAtMs, tell }: { beganAtMs: number; tell: (line: string) => void },
+  { beganAtMs, log }: { beganAtMs: number; log: (line: string) => void },
 ): Promise<SufferedFault[]> {
   const suffered = planned.map(async ({ atMs, fault }): Promise<SufferedFault> => {
     await delay(beganAtMs + atMs - Date.now());
     const fromMs = Date.now();
-    tell(`${((fromMs - beganAtMs) / 1000).toFixed(1).padStart(6)} s  ${describeFault(fault)}`);
+    log(`${((fromMs - beganAtMs) / 1000).toFixed(1).padStart(6)} s  ${describeFault(fault)}`);
     await inject(stand, fault);
     return { fault, fromMs, toMs: Date.now() };
   });

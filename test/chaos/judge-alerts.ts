@@ -1,19 +1,19 @@
 import type { Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 
-/** States whose transitions are told (D-44). */
-const TOLD = new Set(['up', 'down', 'degraded', 'unknown']);
+/** States whose transitions are reported (D-44). */
+const NOTIFIED_STATES = new Set(['up', 'down', 'degraded', 'unknown']);
 
 /**
- * Holds what arrived against what was written: one delivery for each transition that is told, taken by the receiver at
- * least once, and nothing else. A delivery may arrive again under its old id, because whoever sent it was killed before
- * it had written down that it arrived.
+ * Holds what arrived against what was written: one delivery for each transition that is reported, taken by the receiver
+ * at least once, and nothing else. A delivery may arrive again under its old id, because whoever sent it was killed
+ * before it had written down that it arrived.
  */
 export function judgeAlerts({ record, received, pendingDeliveries }: Facts): Found[] {
   const accepted = new Set(received.filter(({ isAccepted }) => isAccepted).map(({ deliveryId }) => deliveryId));
   const written = new Set(record.transitions.flatMap(({ deliveryIds }) => deliveryIds));
   const lost = record.transitions
-    .filter(({ to, deliveryIds }) => TOLD.has(to) && !deliveryIds.some((id) => accepted.has(id)))
+    .filter(({ to, deliveryIds }) => NOTIFIED_STATES.has(to) && !deliveryIds.some((id) => accepted.has(id)))
     .map(({ monitorId, sequence, to }): Found => ({
       finding: 'events lost',
       text: `${to} of ${monitorId} (sequence ${sequence})`,

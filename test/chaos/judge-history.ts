@@ -20,7 +20,7 @@ export function judgeHistory({ record, monitorIds }: Facts): Found[] {
           },
         ];
     const [should, are] = [incidentsOf(monitorId, chain), incidents.get(monitorId) ?? []].map((list) =>
-      list.map(tellIncident).join('; '),
+      list.map(formatIncident).join('; '),
     );
     if (should !== are)
       found.push({
@@ -32,9 +32,9 @@ export function judgeHistory({ record, monitorIds }: Facts): Found[] {
 }
 
 function isChain(chain: readonly Transition[]): boolean {
-  return chain.every(({ sequence, from, to, atMs }, place) => {
-    const before = chain[place - 1];
-    return sequence === place + 1 && from === (before?.to ?? 'pending') && from !== to && atMs >= (before?.atMs ?? 0);
+  return chain.every(({ sequence, from, to, atMs }, index) => {
+    const before = chain[index - 1];
+    return sequence === index + 1 && from === (before?.to ?? 'pending') && from !== to && atMs >= (before?.atMs ?? 0);
   });
 }
 
@@ -51,6 +51,6 @@ function incidentsOf(monitorId: string, chain: readonly Transition[]): Incident[
   return incidents;
 }
 
-function tellIncident({ state, startedAtMs, resolvedAtMs, resolution }: Incident): string {
+function formatIncident({ state, startedAtMs, resolvedAtMs, resolution }: Incident): string {
   return `${state} from ${startedAtMs} to ${resolvedAtMs ?? 'now'}${resolution === null ? '' : ` (${resolution})`}`;
 }

@@ -75,7 +75,7 @@ function withoutResult(asked: readonly number[], results: readonly Result[], lat
 }
 
 function longestGap(moments: readonly number[]): number {
-  return Math.max(...moments.slice(1).map((moment, place) => moment - (moments[place] ?? moment)));
+  return Math.max(...moments.slice(1).map((moment, index) => moment - (moments[index] ?? moment)));
 }
 
 function isIn({ fromMs, toMs }: Span, atMs: number): boolean {

@@ -59,8 +59,8 @@ export function judgeTruth(facts: Facts): { found: Found[]; figures: Record<stri
     if (end.is !== end.should)
       found.push({ finding: 'wrong at the end', text: `${nameOf(script)} is ${end.is} instead of ${end.should}` });
     found.push(
-      ...transitions.flatMap((transition, place) =>
-        judgeTransition(facts, script, { transition, before: transitions[place - 1] }),
+      ...transitions.flatMap((transition, index) =>
+        judgeTransition(facts, script, { transition, before: transitions[index - 1] }),
       ),
     );
   }
@@ -112,7 +112,7 @@ function isStreakFounded(
   );
 }
 
-/** When we could not see a monitor, from the places that watch it. */
+/** When we could not see a monitor, from the locations that watch it. */
 function blindTo({ regions }: MonitorScript, { suffered }: Facts): Span[] {
   return blindSpans(faultsOnTheWay(suffered, regions));
 }
@@ -181,10 +181,10 @@ function stretchesOf(
   { turns }: MonitorScript,
   { beganAtMs, judgedAtMs }: Pick<Facts, 'beganAtMs' | 'judgedAtMs'>,
 ): (Span & { condition: Condition })[] {
-  return turns.map(({ fromMs, condition }, place) => ({
+  return turns.map(({ fromMs, condition }, index) => ({
     condition,
     fromMs: beganAtMs + fromMs,
-    toMs: Math.min(judgedAtMs, beganAtMs + (turns[place + 1]?.fromMs ?? Number.POSITIVE_INFINITY)),
+    toMs: Math.min(judgedAtMs, beganAtMs + (turns[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY)),
   }));
 }
 

@@ -11,8 +11,8 @@ const BEGAN_MS = 1_795_000_000_000;
 const JUDGED_MS = 90_000;
 
 /**
- * A monitor of two places that checks every two seconds; its target is down from 20 s to 40 s, and fails one request at
- * 60 s.
+ * A monitor of two locations that checks every two seconds; its target is down from 20 s to 40 s, and fails one request
+ * at 60 s.
  */
 const SCRIPT: MonitorScript = {
   index: 0,
@@ -31,7 +31,7 @@ const SCRIPT: MonitorScript = {
 
 const at = (seconds: number): number => BEGAN_MS + seconds * 1000;
 
-/** A transition that both places voted for, with the last result that made each do so. */
+/** A transition that both locations voted for, with the last result that made each do so. */
 function transition(
   sequence: number,
   [from, to]: readonly [string, string],
@@ -52,7 +52,9 @@ function transition(
   };
 }
 
-/** What a run leaves in which nothing went wrong: each place was asked, each result stored, each transition told. */
+/**
+ * What a run leaves in which nothing went wrong: each location was asked, each result stored, each transition reported.
+ */
 function cleanRun(): Facts {
   const checks = [1, 2]
     .flatMap((agentNo) =>
@@ -332,24 +334,24 @@ test('a single bad answer fills a streak only where we were blind within it, and
 });
 
 test('an outage that was over before we could see again is excused, one that lasted longer is not', (t) => {
-  const untold = WRONG['outages missed'].run();
+  const missed = WRONG['outages missed'].run();
   for (const kind of ['postgres-freeze', 'disk'] as const)
-    t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind, forMs: 20_000 }, 18, 38) }), []);
+    t.deepEqual(findingsOf({ ...missed, suffered: suffered({ kind, forMs: 20_000 }, 18, 38) }), []);
   t.deepEqual(
-    findingsOf({ ...untold, suffered: suffered({ kind: 'kill', process: 'deliver-1', forMs: 20_000 }, 18, 38) }),
+    findingsOf({ ...missed, suffered: suffered({ kind: 'kill', process: 'deliver-1', forMs: 20_000 }, 18, 38) }),
     ['outages missed'],
   );
-  t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), [
+  t.deepEqual(findingsOf({ ...missed, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), [
     'outages missed',
   ]);
 });
 
 test('a clock that was set, whosever it is, excuses nothing', (t) => {
-  const untold = WRONG['outages missed'].run();
+  const missed = WRONG['outages missed'].run();
   for (const whose of ['all', 'postgres', 'check-hanoi', 'evaluate-1']) {
     t.deepEqual(
       findingsOf({
-        ...untold,
+        ...missed,
         suffered: suffered({ kind: 'clock', whose, aheadSeconds: -300, forMs: 20_000 }, 18, 38),
       }),
       ['outages missed'],
@@ -359,9 +361,9 @@ test('a clock that was set, whosever it is, excuses nothing', (t) => {
 });
 
 test('only who watches a monitor takes it from our sight when it is away', (t) => {
-  const untold = WRONG['outages missed'].run();
+  const missed = WRONG['outages missed'].run();
   const awayFrom = (regions: readonly string[], fault: Fault) =>
-    findingsOf({ ...untold, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });
+    findingsOf({ ...missed, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });
   for (const fault of [
     { kind: 'kill', process: 'check-hanoi', forMs: 20_000 },
     { kind: 'lossy-link', link: 'check-hanoi>redis', forMs: 20_000 },
@@ -372,7 +374,7 @@ test('only who watches a monitor takes it from our sight when it is away', (t) =
   }
 });
 
-test('nothing excuses calling a healthy target down, while a target that is down may be told late', (t) => {
+test('nothing excuses calling a healthy target down, while a target that is down may be sent late', (t) => {
   const blind = suffered({ kind: 'redis-freeze', forMs: 30_000 }, 55, 89);
   t.true(findingsOf({ ...WRONG['false downs'].run(), suffered: blind }).includes('false downs'));
   const late = withRecord(({ transitions }) => ({
@@ -444,7 +446,7 @@ test('every planned fault is over with the script, and nothing is in the hand of
     const postgres = planned.filter(({ fault }) => fault.kind.startsWith('postgres'));
     t.true(
       postgres.every(
-        ({ atMs }, place) => atMs >= (postgres[place - 1]?.atMs ?? 0) + (postgres[place - 1]?.fault.forMs ?? 0),
+        ({ atMs }, index) => atMs >= (postgres[index - 1]?.atMs ?? 0) + (postgres[index - 1]?.fault.forMs ?? 0),
       ),
     );
   }

@@ -22,15 +22,15 @@ export type Sheet = {
 export function judgeRun(facts: Facts): Sheet {
   const truth = judgeTruth(facts);
   const results = judgeResults(facts);
-  const told = (finding: Finding, texts: readonly string[]): Found[] => texts.map((text) => ({ finding, text }));
+  const toFound = (finding: Finding, texts: readonly string[]): Found[] => texts.map((text) => ({ finding, text }));
   const found = [
     ...truth.found,
     ...judgeAlerts(facts),
     ...judgeHistory(facts),
     ...results.found,
-    ...told('processes ended', facts.ended),
-    ...told('answers faulty', facts.faultyAnswers),
-    ...told('writes lost', facts.lostMonitors),
+    ...toFound('processes ended', facts.ended),
+    ...toFound('answers faulty', facts.faultyAnswers),
+    ...toFound('writes lost', facts.lostMonitors),
   ];
   const counts = Object.fromEntries(
     FINDINGS.map((finding) => [finding, found.filter((each) => each.finding === finding).length]),

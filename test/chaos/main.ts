@@ -61,7 +61,7 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled');
   const lines: string[] = [];
-  const tell = (line: string): void => {
+  const log = (line: string): void => {
     lines.push(line);
     write(`  ${line}`);
   };
@@ -77,7 +77,7 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
       apartMs,
       quietMs: 10_000,
       folder,
-      tell,
+      log,
     }),
   );
   showSheet(sheet);

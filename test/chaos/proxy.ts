@@ -10,7 +10,7 @@ export type Link = {
   port: number;
   /** Everything takes so much longer, in either direction, from now on; 0 = as fast as it can be. */
   slow: (delayMs: number) => void;
-  /** Nothing gets through any more, and nobody is told. */
+  /** Nothing gets through any more, and nobody is notified. */
   stall: () => void;
   /** Breaks off what is under way over the link, and lets through whatever comes anew. */
   reset: () => void;

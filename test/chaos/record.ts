@@ -79,7 +79,7 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
 export type Standing = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
 
 /**
- * Reads where everything stands; `oldestResultMs` is the newest result of the source that was heard of least recently,
+ * Reads where everything stands; `oldestResultMs` is the newest result of the source that reported least recently,
  * Unix milliseconds.
  */
 export async function readStanding(databaseUrl: string, sinceMs: number): Promise<Standing> {

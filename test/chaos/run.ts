@@ -33,7 +33,7 @@ export type RunOptions = {
   quietMs: number;
   /** Where logs and data go. */
   folder: string;
-  tell: (line: string) => void;
+  log: (line: string) => void;
 };
 
 /** A disk that is to be full at times: the data, a log of 256 MiB and half as much again at worst, and some. */
@@ -61,7 +61,7 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
     apartMs,
     quietMs,
     folder,
-    tell,
+    log,
   } = options;
   const scripts = writeScript(seed, { monitors, seconds });
   const plan = (possible: readonly FaultKind[]) =>
@@ -80,18 +80,18 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
     : null;
   if (disk !== null) stand.defer(disk.unmount);
   const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
-  if (isLeftOut) tell('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
+  if (isLeftOut) log('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
   const planned = isLeftOut ? plan(kinds.filter((kind) => !isOfDisk(kind))) : wanted;
   const chaos = await startChaosStand(stand, { folder, size, redis, scripts, disk });
   const machine = await watchMachine(stand, chaos.targets.urlOf(-1));
   const beganAtMs = Date.now();
   chaos.targets.begin(beganAtMs);
-  tell(`the script begins; ${monitors} monitors, ${planned.length} faults`);
+  log(`the script begins; ${monitors} monitors, ${planned.length} faults`);
   const api = watchApi(chaos.fleet.urls, chaos.token);
   stand.defer(api.stop);
-  const suffered = await injectFaults(chaos, planned, { beganAtMs, tell });
+  const suffered = await injectFaults(chaos, planned, { beganAtMs, log });
   await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
-  tell(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);
+  log(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);
   await settle(chaos, scripts, beganAtMs);
   if (await sendExhaustedAgain(chaos)) await settle(chaos, scripts, beganAtMs);
   await api.stop();
@@ -139,7 +139,7 @@ async function sendExhaustedAgain({ call }: ChaosStand): Promise<boolean> {
 }
 
 /**
- * Waits until each source has been heard again, all states are what they should be and nothing waits to be told; no
+ * Waits until each source has reported again, all states are what they should be and nothing waits to be reported; no
  * longer than the service has for that. What is not so by then the judge will find.
  */
 async function settle(

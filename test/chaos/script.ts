@@ -11,7 +11,7 @@ export type MonitorScript = {
   index: number;
   intervalSeconds: number;
   downAfterFailures: number;
-  /** Which of the two places watch it, and how many of them must agree. */
+  /** Which of the two locations watch it, and how many of them must agree. */
   regions: readonly string[];
   quorum: number;
   /** How its target fails: with an answer, with a broken connection, or with silence. */
@@ -77,8 +77,8 @@ function takeTurns(draws: Draws, { untilMs, canDegrade }: { untilMs: number; can
 }
 
 function findBlips(draws: Draws, turns: readonly Turn[], untilMs: number): number[] {
-  return turns.flatMap(({ fromMs, condition }, place) => {
-    const room = [fromMs + BLIP_MARGIN_MS, (turns[place + 1]?.fromMs ?? untilMs) - BLIP_MARGIN_MS] as const;
+  return turns.flatMap(({ fromMs, condition }, index) => {
+    const room = [fromMs + BLIP_MARGIN_MS, (turns[index + 1]?.fromMs ?? untilMs) - BLIP_MARGIN_MS] as const;
     return condition === 'up' && room[0] < room[1] ? [draws.between(...room)] : [];
   });
 }

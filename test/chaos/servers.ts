@@ -34,7 +34,7 @@ export type Servers = {
   flushRedis: () => Promise<void>;
   /** Where Redis is a Cluster. */
   cluster: RedisCluster | null;
-  /** The place of one of the masters that there are at the moment. */
+  /** The index of one of the masters that there are at the moment. */
   findRedisMaster: (number: number) => Promise<number>;
 };
 
@@ -161,7 +161,7 @@ async function childrenOf(parent: number): Promise<number[]> {
   const parents = await Promise.all(
     pids.map(async (pid) => parentIn(await readFile(join('/proc', `${pid}`, 'stat'), 'utf8').catch(() => ''))),
   );
-  return pids.filter((_, place) => parents[place] === parent);
+  return pids.filter((_, index) => parents[index] === parent);
 }
 
 /** Field 4 of proc(5) stat; the name before it may hold spaces and brackets. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { findFaketime } from '../helpers/set-clock.ts';
-import { testDataPlace } from '../helpers/test-servers.ts';
+import { testDataDirectory } from '../helpers/test-servers.ts';
 import { SMALL_FLEET } from './fleet.ts';
 import { runChaos } from './run.ts';
 
@@ -29,9 +29,9 @@ const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !==
 
 if (isRedisInstalled)
   test('a small fleet through some seconds of faults: nothing missed, false, lost or twice', async (t) => {
-    const folder = await mkdtemp(join(testDataPlace(), 'spotcheck-chaos-'));
+    const folder = await mkdtemp(join(testDataDirectory(), 'spotcheck-chaos-'));
     t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
-    const told: string[] = [];
+    const lines: string[] = [];
     const sheet = await runChaos(
       { defer: (end) => t.teardown(end) },
       {
@@ -44,10 +44,10 @@ if (isRedisInstalled)
         apartMs: [1000, 3500],
         quietMs: 5000,
         folder,
-        tell: (line) => void told.push(line),
+        log: (line) => void lines.push(line),
       },
     );
     // On a machine that is too slow for any client what is of time proves nothing either way; the rest does.
-    t.deepEqual(sheet.isConclusive ? sheet.found : [], [], told.join('\n'));
+    t.deepEqual(sheet.isConclusive ? sheet.found : [], [], lines.join('\n'));
     t.true((sheet.figures['transitions'] ?? 0) > 24, JSON.stringify(sheet.figures));
   });

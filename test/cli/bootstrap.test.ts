@@ -22,7 +22,7 @@ const start = (database: Database, given: { token?: string; password?: string } 
   bootstrap(database, { newId, nowMs: NOW_MS, token: given.token ?? null, password: given.password ?? null });
 
 test(
-  'the first start makes an account, a person and a token, and tells what it made up itself and nothing that was ' +
+  'the first start makes an account, a person and a token, and prints what it made up itself and nothing that was ' +
     'given',
   async (t) => {
     const made = await start(await emptyInstallation(t));

@@ -9,14 +9,14 @@ import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.t
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
-import { testDataPlace } from '../helpers/test-servers.ts';
+import { testDataDirectory } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 
 const START = new URL('../../cli/embedded-postgres/start.ts', import.meta.url).href;
 
 /** A data directory of the test's own, below one that only its owner can enter, as a checkout in /root is. */
 async function newDataDir(t: ExecutionContext): Promise<string> {
-  const closed = await mkdtemp(join(testDataPlace(), 'spotcheck-embedded-'));
+  const closed = await mkdtemp(join(testDataDirectory(), 'spotcheck-embedded-'));
   await chmod(closed, 0o700);
   t.teardown(() => rm(closed, { recursive: true, force: true }));
   return join(closed, 'data');
@@ -200,7 +200,7 @@ test('a server that a full disk took down comes back by itself once there is roo
   await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3, {
     timeoutMs: 60_000,
   });
-  t.is(progress.length, 3, 'what is tried each second is not told each second');
+  t.is(progress.length, 3, 'what is tried each second is not reported each second');
   await disk.free();
   await until(
     () =>

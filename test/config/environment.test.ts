@@ -200,7 +200,7 @@ for (const [name, ...values] of BAD) {
   });
 }
 
-test('all problems are told at once, each with its variable, what was expected and what came', (t) => {
+test('all problems are reported at once, each with its variable, what was expected and what came', (t) => {
   const error = t.throws(
     () => readEnvironment({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:p@h/d' }),
     { instanceOf: ConfigurationError },

@@ -13,7 +13,7 @@ import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
 import type { Ending } from '../helpers/program.ts';
 import { until } from '../helpers/until.ts';
-import { WALK, type Place, type WalkedDialog } from './page-walk.ts';
+import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
 
 type Context = { api: ApiServer };
 const test = anyTest as TestFn<Context>;
@@ -77,15 +77,15 @@ test('no page and no dialog keeps anybody out, and nothing that was secret is sh
   for (const [number, form] of FORMS.entries()) {
     const { page, complaints } = await openAs(t, person, form);
     if (form.size === 'phone') await page.setViewportSize(NARROW);
-    const told: string[] = [];
+    const problems: string[] = [];
     const isShown = (index: number) => hasAllForms || Math.floor(number / 2) === index % 2;
     const names = (Object.keys(WALK) as PageName[]).filter((_, index) => isShown(index));
     for (const name of names.filter((each) => WALK[each].isOpen !== true))
-      for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
+      for (const view of WALK[name].views(ids)) problems.push(...(await visit(page, view, findSecrets)));
     await page.context().clearCookies();
     for (const name of names.filter((each) => WALK[each].isOpen === true))
-      for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
-    t.deepEqual([...told, ...complaints], [], JSON.stringify(form));
+      for (const view of WALK[name].views(ids)) problems.push(...(await visit(page, view, findSecrets)));
+    t.deepEqual([...problems, ...complaints], [], JSON.stringify(form));
     await page.context().close();
   }
 });
@@ -105,7 +105,7 @@ test('two accounts never see each other: not in lists, not by an address, and no
     if (text.includes('foreignmark')) seen.foreign.push(path);
   };
   const pages = Object.values(WALK).filter(({ isOpen }) => isOpen !== true);
-  const paths = ({ ids }: typeof own) => pages.flatMap(({ places }) => places(firstOf(ids)).map(({ path }) => path));
+  const paths = ({ ids }: typeof own) => pages.flatMap(({ views }) => views(firstOf(ids)).map(({ path }) => path));
   for (const path of new Set([...paths(own), ...paths(foreign)])) await readPage(path);
   t.deepEqual(seen.foreign, []);
   t.true(seen.own.length >= 12, `one's own marks are seen: ${seen.own.join(' ')}`);
@@ -137,44 +137,44 @@ async function openAs(t: ExecutionContext<Context>, { headers }: Person, form: (
 /** What is wrong with a page, in one line each. */
 async function visit(
   page: Page,
-  { path, shows, dialogs = [] }: Place,
+  { path, shows, dialogs = [] }: PageView,
   findSecrets: (text: string) => string[],
 ): Promise<string[]> {
-  const told: string[] = [];
+  const problems: string[] = [];
   await page.goto(path);
   await page.getByText(shows).first().waitFor({ state: 'attached' });
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
   const headings = await page.getByRole('heading', { level: 1 }).count();
-  if (headings !== 1) told.push(`${headings} headings of its own`);
+  if (headings !== 1) problems.push(`${headings} headings of its own`);
   const shift = await sumShifts(page);
-  if (shift > MOST_SHIFT) told.push(`it moved by ${shift} while it loaded`);
-  told.push(...(await findBarriers(page)), ...(await findSideways(page)));
-  told.push(...(await findUnreached(page)).map((control) => `the keyboard does not come to ${control}`));
-  told.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));
-  for (const dialog of dialogs) told.push(...(await openAndClose(page, dialog)));
+  if (shift > MOST_SHIFT) problems.push(`it moved by ${shift} while it loaded`);
+  problems.push(...(await findBarriers(page)), ...(await findSideways(page)));
+  problems.push(...(await findUnreached(page)).map((control) => `the keyboard does not come to ${control}`));
+  problems.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));
+  for (const dialog of dialogs) problems.push(...(await openAndClose(page, dialog)));
   const sections = await page
     .locator('nav[aria-label="Settings"] a')
     .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
-  const walked = new Set(WALK.settingsSection.places({} as never).map((section) => section.path));
-  told.push(
+  const walked = new Set(WALK.settingsSection.views({} as never).map((section) => section.path));
+  problems.push(
     ...sections.filter((section) => !walked.has(section)).map((section) => `${section} has no row in page-walk.ts`),
   );
-  return told.map((problem) => `${path}: ${problem}`);
+  return problems.map((problem) => `${path}: ${problem}`);
 }
 
 /** By the keyboard: what opens has it, holds nobody, lets go at Escape, and gives it back to what opened it. */
 async function openAndClose(page: Page, { title, by, leads }: WalkedDialog): Promise<string[]> {
-  const told: string[] = [];
+  const problems: string[] = [];
   const opener = by(page);
   await opener.focus();
   await page.keyboard.press('Enter');
-  told.push(...(await seeDialog(page, title)));
+  problems.push(...(await seeDialog(page, title)));
   if (leads === undefined) await page.keyboard.press('Escape');
   else {
     await page.getByRole('dialog').getByRole('button', { name: leads.press, exact: true }).click();
-    told.push(...(await seeDialog(page, leads.title)));
+    problems.push(...(await seeDialog(page, leads.title)));
     await page.keyboard.press('Escape');
-    told.push(...(await seeDialog(page, leads.asks)));
+    problems.push(...(await seeDialog(page, leads.asks)));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog', { name: leads.asks }).waitFor({ state: 'detached' });
     await page
@@ -184,9 +184,9 @@ async function openAndClose(page: Page, { title, by, leads }: WalkedDialog): Pro
   }
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   return (await hasFocus(opener))
-    ? told
+    ? problems
     : [
-        ...told,
+        ...problems,
         `after ${String(title)} the keyboard is at ` +
           `${String(await page.evaluate('document.activeElement.outerHTML.slice(0, 200)'))}`,
       ];

@@ -28,7 +28,10 @@ test('what the form shows for empty fields is what the service fills in', (t) =>
     for (const [plan, { minIntervalSeconds }] of Object.entries(PLAN_LIMITS)) {
       t.is(MIN_INTERVAL[plan as keyof typeof MIN_INTERVAL], minIntervalSeconds);
       for (const interval of ['', '90', '7200']) {
-        const shown = defaultsOf(draftWith(type, { interval }), { minInterval: minIntervalSeconds, sharedPlaces: 3 });
+        const shown = defaultsOf(draftWith(type, { interval }), {
+          minInterval: minIntervalSeconds,
+          sharedLocations: 3,
+        });
         const seconds = interval === '' ? shown.interval : Number(interval);
         const standard = core.defaultsOf(type, minIntervalSeconds);
         t.deepEqual(
@@ -85,15 +88,18 @@ test('the next check after a failure comes as soon as it does in the service', (
 });
 
 test('sentences follow what is chosen', (t) => {
-  const three = { minInterval: 1, sharedPlaces: 3 };
-  t.is(describeDown(draftWith('http'), three), 'Down when 2 of 3 places agree, each after 2 failed checks in a row.');
+  const three = { minInterval: 1, sharedLocations: 3 };
+  t.is(
+    describeDown(draftWith('http'), three),
+    'Down when 2 of 3 locations agree, each after 2 failed checks in a row.',
+  );
   t.is(
     describeDown(draftWith('http', { quorum: '3' }), three),
-    'Down when all 3 places see 2 failed checks in a row: what fewer of them see changes nothing.',
+    'Down when all 3 locations see 2 failed checks in a row: what fewer of them see changes nothing.',
   );
   t.is(
     describeDown(draftWith('tcp', { sources: ['a'], failures: '1' }), three),
-    'Down when its one place sees one failed check.',
+    'Down when its one location sees one failed check.',
   );
   t.is(describeDown(draftWith('dns'), three), 'Down after 2 failed checks in a row.');
   t.is(describeDown(draftWith('http', { failures: 'x' }), three), null);

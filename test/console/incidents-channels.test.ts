@@ -59,9 +59,9 @@ test(
   },
 );
 
-/** What does not take the test is told at the address; what does is stored, and its secret signed the test. */
+/** What does not take the test is reported at the address; what does is stored, and its secret signed the test. */
 async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): Promise<string> {
-  await page.getByRole('heading', { name: 'Nobody is told yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No channels yet' }).waitFor();
   await page.getByRole('link', { name: 'New channel' }).click();
   // There is an app for Slack here, and no bot: a link to none would be waited for in vain.
   await page.getByRole('radio', { name: 'Slack' }).check();
@@ -255,13 +255,13 @@ async function viewOnly(t: ExecutionContext, page: Page, incident: string): Prom
   const offers = page.getByRole('button', {
     name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save|New/,
   });
-  const places: readonly [path: string, shows: string][] = [
+  const pages: readonly [path: string, shows: string][] = [
     [incident, 'Rolled back to 4.12.'],
     ['/incidents?status=resolved', 'HTTP 503 instead of 2xx'],
     ['/channels', 'On call'],
     ['/agents', 'Run by this service'],
   ];
-  for (const [path, shows] of places) {
+  for (const [path, shows] of pages) {
     await page.goto(path);
     await page.getByText(shows).first().waitFor();
     t.is(await offers.count(), 0, path);

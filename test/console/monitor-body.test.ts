@@ -12,7 +12,7 @@ import { CONTEXT } from '../core/monitor-input/context.ts';
 
 const SURROUNDINGS: Surroundings = {
   minInterval: CONTEXT.minIntervalSeconds,
-  sharedPlaces: CONTEXT.sharedAgentIds.length,
+  sharedLocations: CONTEXT.sharedAgentIds.length,
 };
 
 function create(body: unknown): MonitorDraft {

@@ -81,7 +81,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
 
   await page.getByText(/in the mean of the last 24 hours/).waitFor();
   const box = await plot.boundingBox();
-  if (box === null) return t.fail('the plot has no place');
+  if (box === null) return t.fail('the plot has no location');
   await page.mouse.move(box.x + 200, box.y + 60);
   await page.mouse.down();
   await page.mouse.move(box.x + 300, box.y + 60);
@@ -207,7 +207,7 @@ test('lines stand one upon the other, without a gap where one of them was not th
     line('wait', [null, 4, null, 3]),
   ]);
   t.deepEqual(
-    stacked.map(({ name, values, told }) => [name, values, told]),
+    stacked.map(({ name, values, labels }) => [name, values, labels]),
     [
       ['wait', [null, 5, 12, 8], [null, 4, null, 3]],
       ['tls', [null, 1, 12, 5], [null, null, 10, 5]],

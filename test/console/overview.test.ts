@@ -161,7 +161,7 @@ test.serial('what the policy forbids is refused by the browser, and told', async
     `document.body.insertAdjacentHTML('beforeend', '<p style="color: red">red</p><img ` +
       `src="https://elsewhere.example/a.png">')`,
   );
-  const told = await until(() => complaints.length >= 2 && complaints.join('\n'));
-  t.regex(told, /inline style/);
-  t.regex(told, /elsewhere\.example/);
+  const complaint = await until(() => complaints.length >= 2 && complaints.join('\n'));
+  t.regex(complaint, /inline style/);
+  t.regex(complaint, /elsewhere\.example/);
 });

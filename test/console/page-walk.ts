@@ -13,28 +13,28 @@ export type WalkedDialog = {
 };
 
 /** Where a page is visited, a text that shows that it is all there, and what opens over it. */
-export type Place = { path: string; shows: string | RegExp; dialogs?: readonly WalkedDialog[] };
+export type PageView = { path: string; shows: string | RegExp; dialogs?: readonly WalkedDialog[] };
 
 /** `isOpen`: for who is not signed in. */
 export type WalkedPage = {
   isOpen?: boolean;
-  places: (ids: Record<keyof Furnished['ids'], string>) => readonly Place[];
+  views: (ids: Record<keyof Furnished['ids'], string>) => readonly PageView[];
 };
 
 const button = (name: string | RegExp) => (page: Page) => page.locator('main').getByRole('button', { name }).first();
 
 /** Every page of the console, each at least once. */
 export const WALK: Record<PageName, WalkedPage> = {
-  overview: { places: () => [{ path: '/', shows: /Down for/ }] },
-  monitors: { places: () => [{ path: '/monitors?sort=name', shows: /Down for/ }] },
+  overview: { views: () => [{ path: '/', shows: /Down for/ }] },
+  monitors: { views: () => [{ path: '/monitors?sort=name', shows: /Down for/ }] },
   monitorNew: {
-    places: () => [
+    views: () => [
       { path: '/monitors/new', shows: 'What is to be watched?' },
       { path: '/monitors/new?type=dns', shows: 'Name to look up' },
     ],
   },
   monitor: {
-    places: ({ monitor }) => [
+    views: ({ monitor }) => [
       {
         path: `/monitors/${monitor}`,
         shows: 'Secret headers',
@@ -42,14 +42,14 @@ export const WALK: Record<PageName, WalkedPage> = {
       },
     ],
   },
-  monitorEdit: { places: ({ monitor }) => [{ path: `/monitors/${monitor}/edit`, shows: 'Save changes' }] },
+  monitorEdit: { views: ({ monitor }) => [{ path: `/monitors/${monitor}/edit`, shows: 'Save changes' }] },
   incidents: {
-    places: () => [
+    views: () => [
       { path: '/incidents', shows: /reason/, dialogs: [{ title: /^Choose a monitor$/, by: button('All monitors') }] },
     ],
   },
   incident: {
-    places: ({ incident }) => [
+    views: ({ incident }) => [
       {
         path: `/incidents/${incident}`,
         shows: /^author/,
@@ -57,15 +57,15 @@ export const WALK: Record<PageName, WalkedPage> = {
       },
     ],
   },
-  channels: { places: () => [{ path: '/channels', shows: /Webhook/ }] },
+  channels: { views: () => [{ path: '/channels', shows: /Webhook/ }] },
   channelNew: {
-    places: () => [
+    views: () => [
       { path: '/channels/new', shows: 'Test and create' },
       { path: '/channels/new?type=telegram', shows: /is not set up here/ },
     ],
   },
   channel: {
-    places: ({ channel }) => [
+    views: ({ channel }) => [
       {
         path: `/channels/${channel}`,
         shows: /^Failed$/,
@@ -88,10 +88,10 @@ export const WALK: Record<PageName, WalkedPage> = {
       },
     ],
   },
-  agents: { places: () => [{ path: '/agents', shows: /Run by this service/ }] },
-  agentNew: { places: () => [{ path: '/agents/new', shows: 'Create agent' }] },
+  agents: { views: () => [{ path: '/agents', shows: /Run by this service/ }] },
+  agentNew: { views: () => [{ path: '/agents/new', shows: 'Create agent' }] },
   agent: {
-    places: ({ agent }) => [
+    views: ({ agent }) => [
       {
         path: `/agents/${agent}`,
         shows: 'Delete agent',
@@ -106,11 +106,11 @@ export const WALK: Record<PageName, WalkedPage> = {
       },
     ],
   },
-  reports: { places: () => [{ path: '/reports', shows: /2026/ }] },
-  report: { places: ({ report }) => [{ path: `/reports/${report}`, shows: 'All monitors' }] },
-  settings: { places: () => [{ path: '/settings', shows: 'Second factor' }] },
+  reports: { views: () => [{ path: '/reports', shows: /2026/ }] },
+  report: { views: ({ report }) => [{ path: `/reports/${report}`, shows: 'All monitors' }] },
+  settings: { views: () => [{ path: '/settings', shows: 'Second factor' }] },
   settingsSection: {
-    places: () => [
+    views: () => [
       {
         path: '/settings/account',
         shows: 'Second factor',
@@ -146,12 +146,12 @@ export const WALK: Record<PageName, WalkedPage> = {
     ],
   },
   fleet: {
-    places: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Give up /, by: button(/^Give up/) }] }],
+    views: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Give up /, by: button(/^Give up/) }] }],
   },
-  docs: { places: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
-  signIn: { isOpen: true, places: () => [{ path: '/sign-in', shows: 'Password' }] },
+  docs: { views: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
+  signIn: { isOpen: true, views: () => [{ path: '/sign-in', shows: 'Password' }] },
   invitation: {
     isOpen: true,
-    places: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }],
+    views: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }],
   },
 };

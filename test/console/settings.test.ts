@@ -254,13 +254,13 @@ test.serial('what operators and owners see fits a phone and keeps nobody out', a
   const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
   await page.goto('/fleet');
   await signIn(page, person);
-  const places = [
+  const pages = [
     ['/fleet', 'evaluate'],
     ['/settings/sessions', 'This one'],
     ['/settings/usage', 'Requests to the API'],
     ['/docs', 'Everything that this console shows'],
   ] as const;
-  for (const [path, text] of places) {
+  for (const [path, text] of pages) {
     await page.goto(path);
     await page.getByText(text).first().waitFor();
     t.is(await overflow(page), 0, `${path} is no wider than the screen`);

@@ -3,7 +3,7 @@ import { spreadBetween } from '../../core/bucket-quantile.ts';
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-test('what was observed between two readings is told by the bounds of its buckets', (t) => {
+test('what was observed between two readings is reported by the bounds of its buckets', (t) => {
   const before = [
     { le: 1, count: 10 },
     { le: 2, count: 10 },

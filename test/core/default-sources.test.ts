@@ -24,7 +24,7 @@ test('a clock that is ahead hides none that is seen by another', (t) => {
   t.deepEqual(listAliveAgents([seen('ahead', -3600), seen('now', 10)], NOW_S * 1000), ['ahead', 'now']);
 });
 
-test('as many as are wanted are chosen by the monitor, three unless told otherwise, and evenly', (t) => {
+test('as many as are wanted are chosen by the monitor, three by default, and evenly', (t) => {
   const agents = ['a', 'b', 'c', 'd'];
   const counts = new Map<string, number>();
   for (let monitor = 0; monitor < 4000; monitor += 1) {

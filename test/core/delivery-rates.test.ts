@@ -5,7 +5,7 @@ const NOW = 1_763_720_000_000;
 const toChannels = (monitorId: string, count: number) =>
   Array.from({ length: count }, () => ({ tenantId: 'ten_1', monitorId }));
 
-test('what fails at once is told at once: 1000 monitors on three channels, or one monitor on 1000, twice', (t) => {
+test('what fails at once is reported at once: 1000 monitors on three channels, or one monitor on 1000, twice', (t) => {
   const outage = Array.from({ length: 1000 }, (_, no) => toChannels(`mon_${no}`, 3)).flat();
   t.true(planDue(outage, new Map(), NOW).every((dueAtMs) => dueAtMs === NOW));
   const marks = usedUpBy(toChannels('mon_1', 1000));

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { tellDuration } from '../../core/duration-text.ts';
+import { formatDuration } from '../../core/duration-text.ts';
 
 const CASES: readonly [seconds: number, text: string][] = [
   [-5, 'less than a second'],
@@ -20,6 +20,6 @@ const CASES: readonly [seconds: number, text: string][] = [
 ];
 for (const [seconds, text] of CASES) {
   test(`${seconds} s is ${text}`, (t) => {
-    t.is(tellDuration(seconds), text);
+    t.is(formatDuration(seconds), text);
   });
 }

@@ -23,7 +23,7 @@ test('a monitor that goes down says everything that D-51 lists', (t) => {
     event_at: 1_700_000_000,
     monitor: { id: 'mon_1', name: 'Shop', type: 'http', target: 'https://shop.example/' },
     state: 'down',
-    reason: 'Answered 500 (seen from 2 of 3 places)',
+    reason: 'Answered 500 (seen from 2 of 3 locations)',
     detail: {
       sources_down: ['frankfurt', 'hanoi'],
       incident_id: 'inc_1',
@@ -103,7 +103,7 @@ test('unknown has no cause and no latency, for nobody measured anything', (t) =>
   t.is(message.reason, 'No location has reported in time');
 });
 
-test('places without a fresh vote are named in order, whatever the reason, and nothing where all voted', (t) => {
+test('sources without a fresh vote are named in order, whatever the reason, and nothing where all voted', (t) => {
   const evidence = evidenceOf([
     ['oslo', 'up', WELL],
     ['lima', 'down', FAILED],
@@ -122,7 +122,7 @@ test('places without a fresh vote are named in order, whatever the reason, and n
   t.false('sources_silent' in buildMonitorMessage(factsOf({})).detail);
 });
 
-test('a time-out leaves the latency out, whatever a place that disagrees has measured', (t) => {
+test('a time-out leaves the latency out, whatever a source that disagrees has measured', (t) => {
   const timedOut = { ...FAILED, cause: 'timeout', latencyMs: null };
   const evidence = evidenceOf([
     ['frankfurt', 'down', timedOut],
@@ -192,7 +192,7 @@ function changeOf(overrides: Partial<Change>): Change {
     atMs: AT_MS,
     detectedAtMs: AT_MS + 11_200,
     cause: 'status_500',
-    reason: 'Answered 500 (seen from 2 of 3 places)',
+    reason: 'Answered 500 (seen from 2 of 3 locations)',
     evidence: evidenceOf([
       ['hanoi', 'down', FAILED],
       ['frankfurt', 'down', FAILED],

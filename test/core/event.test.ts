@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eventOf, hears, stateOfEvent, type MonitorEvent } from '../../core/event.ts';
+import { eventOf, shouldNotify, stateOfEvent, type MonitorEvent } from '../../core/event.ts';
 import type { MonitorState } from '../../core/state.ts';
 
 const EVENTS: readonly [MonitorState, MonitorEvent | null][] = [
@@ -18,36 +18,36 @@ for (const [to, event] of EVENTS) {
 }
 
 test('an event announces the state that it was caused by', (t) => {
-  const told = EVENTS.flatMap(([to, event]) => (event === null ? [] : [{ to, event }]));
+  const causing = EVENTS.flatMap(([to, event]) => (event === null ? [] : [{ to, event }]));
   t.deepEqual(
-    told.map(({ event }) => stateOfEvent(event) as MonitorState),
-    told.map(({ to }) => to),
+    causing.map(({ event }) => stateOfEvent(event) as MonitorState),
+    causing.map(({ to }) => to),
   );
-  t.is(told.length, 4);
+  t.is(causing.length, 4);
 });
 
-test('webhooks hear of every event, the first up of a new monitor included', (t) => {
-  t.true(hears('webhook', { to: 'up' }, null));
-  t.true(hears('webhook', { to: 'down' }, 'up'));
-  t.true(hears('webhook', { to: 'unknown' }, null));
+test('webhooks are notified of every event, the first up of a new monitor included', (t) => {
+  t.true(shouldNotify('webhook', { to: 'up' }, null));
+  t.true(shouldNotify('webhook', { to: 'down' }, 'up'));
+  t.true(shouldNotify('webhook', { to: 'unknown' }, null));
 });
 
 for (const type of ['telegram', 'slack'] as const) {
-  test(`${type} hears of bad news and of its end, but not that a new monitor is up`, (t) => {
-    t.true(hears(type, { to: 'down' }, null));
-    t.true(hears(type, { to: 'degraded' }, 'up'));
-    t.true(hears(type, { to: 'unknown' }, 'up'));
-    t.true(hears(type, { to: 'up' }, 'down'));
-    t.true(hears(type, { to: 'up' }, 'degraded'));
-    t.true(hears(type, { to: 'up' }, 'unknown'));
-    t.false(hears(type, { to: 'up' }, null));
-    t.false(hears(type, { to: 'up' }, 'up'));
+  test(`${type} is notified of trouble and of its end, but not that a new monitor is up`, (t) => {
+    t.true(shouldNotify(type, { to: 'down' }, null));
+    t.true(shouldNotify(type, { to: 'degraded' }, 'up'));
+    t.true(shouldNotify(type, { to: 'unknown' }, 'up'));
+    t.true(shouldNotify(type, { to: 'up' }, 'down'));
+    t.true(shouldNotify(type, { to: 'up' }, 'degraded'));
+    t.true(shouldNotify(type, { to: 'up' }, 'unknown'));
+    t.false(shouldNotify(type, { to: 'up' }, null));
+    t.false(shouldNotify(type, { to: 'up' }, 'up'));
   });
 }
 
-test('nobody hears of pausing and resuming', (t) => {
+test('nobody is notified of pausing and resuming', (t) => {
   for (const type of ['webhook', 'telegram', 'slack'] as const) {
-    t.false(hears(type, { to: 'paused' }, 'up'));
-    t.false(hears(type, { to: 'pending' }, 'down'));
+    t.false(shouldNotify(type, { to: 'paused' }, 'up'));
+    t.false(shouldNotify(type, { to: 'pending' }, 'down'));
   }
 });

@@ -23,7 +23,7 @@ function monitorOf(sources: number, settings: Partial<DecidedMonitor> = {}): Dec
     upAfterSuccesses: 1,
     sources: Array.from({ length: sources }, (_, index): Source => ({
       agentNo: index + 1,
-      name: `place-${index + 1}`,
+      name: `source-${index + 1}`,
       online: true,
       newestAtMs: null,
       state: null,
@@ -82,7 +82,7 @@ test('a change begins with the first failing result of the streak that decided, 
   t.is(changes[2]?.atMs, START_MS + 180_000);
 });
 
-test('an outage that two places must see begins when the second of them began to fail', (t) => {
+test('an outage that two sources must see begins when the second of them began to fail', (t) => {
   const { changes } = play(monitorOf(2), [
     sent(1, 0, 'up'),
     sent(2, 1, 'up'),
@@ -94,8 +94,8 @@ test('an outage that two places must see begins when the second of them began to
   ]);
   t.is(changes.at(-1)?.to, 'down');
   t.is(changes.at(-1)?.atMs, START_MS + 121_000);
-  t.deepEqual(changes.at(-1) && sourcesAgainst(changes.at(-1)!.evidence), ['place-1', 'place-2']);
-  t.is(changes.at(-1)?.reason, 'Timed out (seen from 2 of 2 places)');
+  t.deepEqual(changes.at(-1) && sourcesAgainst(changes.at(-1)!.evidence), ['source-1', 'source-2']);
+  t.is(changes.at(-1)?.reason, 'Timed out (seen from 2 of 2 locations)');
 });
 
 test('down that turns into degraded begins with the first result that was not down', (t) => {
@@ -126,12 +126,12 @@ test('one place that lies among three brings nothing down', (t) => {
   );
 });
 
-test('a single result never says unknown, however silent the other places are', (t) => {
+test('a single result never says unknown, however silent the other sources are', (t) => {
   const { changes } = play(monitorOf(5), [sent(1, 0, 'up'), sent(1, 60, 'up'), sent(1, 600, 'up')]);
   t.deepEqual(changes, []);
 });
 
-test('silence is told once, and only by a sweep that was watching all the while', (t) => {
+test('silence is reported once, and only by a sweep that was watching all the while', (t) => {
   const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
   const nowMs = START_MS + 181_000;
   t.is(reconsider(monitor, { nowMs, silenceCounts: false }), null);
@@ -149,19 +149,19 @@ test('a result after silence decides again at once, from the moment of that resu
   t.is(change?.atMs, START_MS + 300_000);
 });
 
-test('a monitor that stays undecided for three intervals and a minute is told unknown', (t) => {
+test('a monitor that stays undecided for three intervals and a minute is reported unknown', (t) => {
   const monitor = monitorOf(1);
   t.is(reconsider(monitor, { nowMs: START_MS + 239_000, silenceCounts: true }), null);
   t.is(reconsider(monitor, { nowMs: START_MS + 240_000, silenceCounts: true })?.to, 'unknown');
 });
 
-test('an offline place does not vote', (t) => {
+test('an offline source does not vote', (t) => {
   const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
   const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
   t.is(reconsider(offline, { nowMs: START_MS + 1000, silenceCounts: true })?.to, 'unknown');
 });
 
-test('a place that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
+test('a source that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
   const blind = [60, 120, 180].map((second) => ({
     ...sent(1, second, 'none'),
     reason: 'The registry does not answer',
@@ -176,7 +176,7 @@ test('a place that cannot tell three times in a row makes a decided monitor unkn
   });
 });
 
-test('a place that cannot tell beside one that has not reported says nothing of the whole', (t) => {
+test('a source that cannot tell beside one that has not reported says nothing of the whole', (t) => {
   const blind = [60, 120, 180].map((second) => sent(1, second, 'none'));
   t.deepEqual(
     play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 0, 'up'), ...blind]).changes.map(({ to }) => to),
@@ -184,7 +184,7 @@ test('a place that cannot tell beside one that has not reported says nothing of 
   );
 });
 
-test('a raised quorum takes back what too few places said', (t) => {
+test('a raised quorum takes back what too few sources said', (t) => {
   const results = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
   const { monitor } = play(monitorOf(2, { quorum: 1 }), results);
   t.is(monitor.state, 'down');
@@ -193,7 +193,7 @@ test('a raised quorum takes back what too few places said', (t) => {
 });
 
 /**
- * Two places, either of which is enough: the first says down from second 60 on, the second has been up all the while.
+ * Two sources, either of which is enough: the first says down from second 60 on, the second has been up all the while.
  */
 function playOneOfTwoDown() {
   return play(monitorOf(2, { quorum: 1 }), [
@@ -206,7 +206,7 @@ function playOneOfTwoDown() {
   ]);
 }
 
-test('a place that has begun to fail again is no witness of a recovery when who saw the outage falls silent', (t) => {
+test('a source that has begun to fail again is no witness of a recovery when who saw the outage falls silent', (t) => {
   const blind = [180, 240, 300].map((second) => sent(1, second, 'none'));
   const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 125, 'down'), ...blind, sent(2, 301, 'none')]);
   t.deepEqual(changes, []);
@@ -229,11 +229,11 @@ test('a monitor that is up because who saw it down fell away is up from then on,
     from: 'down',
     to: 'up',
     atMs: START_MS + 130_000,
-    reason: 'Working as far as is known: place-1 is offline',
+    reason: 'Working as far as is known: source-1 is offline',
   });
 });
 
-test('after a stand-still of our own a place whose results are not there yet has not fallen away', (t) => {
+test('after a stand-still of our own a source whose results are not there yet has not fallen away', (t) => {
   const { monitor } = playOneOfTwoDown();
   const { monitor: later, changes } = play(monitor, [sent(2, 600, 'up')]);
   t.deepEqual(changes, []);
@@ -243,7 +243,7 @@ test('after a stand-still of our own a place whose results are not there yet has
     from: 'down',
     to: 'up',
     atMs: nowMs,
-    reason: 'Working as far as is known: place-1 is silent',
+    reason: 'Working as far as is known: source-1 is silent',
   });
 });
 
@@ -351,7 +351,7 @@ test('at most one incident is ever open, and one is open exactly while the monit
   t.pass();
 });
 
-test('down is never said without as many places failing in a row as the quorum of fresh votes asks', (t) => {
+test('down is never said without as many sources failing in a row as the quorum of fresh votes asks', (t) => {
   fc.assert(
     fc.property(arrivals, (history) =>
       playArrivals(history).changes.every(({ to, evidence }) => {
@@ -367,7 +367,7 @@ test('down is never said without as many places failing in a row as the quorum o
   t.pass();
 });
 
-test('nothing gets better but by places of which enough say so and none has begun to fail again', (t) => {
+test('nothing gets better but by sources of which enough say so and none has begun to fail again', (t) => {
   fc.assert(
     fc.property(arrivals, (history) =>
       playArrivals(history).changes.every(({ from, to, evidence }) => {
@@ -382,7 +382,7 @@ test('nothing gets better but by places of which enough say so and none has begu
   t.pass();
 });
 
-test('a monitor that its places cannot check says why once it becomes unknown, not that nobody reported', (t) => {
+test('a monitor that its sources cannot check says why once it becomes unknown, not that nobody reported', (t) => {
   const reason = 'The target has no public address that may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
@@ -392,10 +392,10 @@ test('a monitor that its places cannot check says why once it becomes unknown, n
     reason,
   });
   const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, silenceCounts: true });
-  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: place-1 is silent' });
+  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: source-1 is silent' });
 });
 
-/** Five places that said up at the beginning, of which only the first goes on reporting. */
+/** Five sources that said up at the beginning, of which only the first goes on reporting. */
 function playFiveOfWhichOneIsLeft() {
   const first = [1, 2, 3, 4, 5].map((agentNo) => sent(agentNo, agentNo, 'up'));
   const rest = [60, 120, 180, 240].map((second) => sent(1, second, 'up'));
@@ -403,7 +403,7 @@ function playFiveOfWhichOneIsLeft() {
 }
 
 test(
-  'too few fresh votes make a monitor unknown once: neither sweeps nor the results of the place that is left say ' +
+  'too few fresh votes make a monitor unknown once: neither sweeps nor the results of the source that is left say ' +
     'it again',
   (t) => {
     const { monitor, changes } = playFiveOfWhichOneIsLeft();
@@ -417,7 +417,7 @@ test(
       to: 'unknown',
       atMs: START_MS + 241_000,
       cause: null,
-      reason: 'Only 1 of 5 locations have reported in time: place-2, place-3, place-4 and place-5 are silent',
+      reason: 'Only 1 of 5 locations have reported in time: source-2, source-3, source-4 and source-5 are silent',
     });
     const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
     t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
@@ -430,7 +430,7 @@ test(
   },
 );
 
-test('as soon as enough places report again the monitor leaves unknown, with what they say now', (t) => {
+test('as soon as enough sources report again the monitor leaves unknown, with what they say now', (t) => {
   const unknown = {
     ...playFiveOfWhichOneIsLeft().monitor,
     state: 'unknown' as const,
@@ -447,14 +447,14 @@ test('as soon as enough places report again the monitor leaves unknown, with wha
     sent(2, 322, 'down'),
     sent(2, 342, 'down'),
   ]);
-  // The second place is heard again before it is sure: what it last said still holds, and the two do not agree.
+  // The second source reports again before it is sure: what it last said still holds, and the two do not agree.
   t.deepEqual(
     broken.changes.map(({ to }) => to),
     ['up', 'down'],
   );
 });
 
-test('the evidence of a change names every place, silent or not, with its vote, streak and whether it counted', (t) => {
+test('the evidence of a change names every source, silent or not, with its vote, streak and whether it counted', (t) => {
   const results = [
     ...[1, 2, 3, 4].map((agentNo) => sent(agentNo, agentNo, 'up')),
     ...[200, 220].map((second) => sent(1, second, 'down')),
@@ -479,7 +479,7 @@ test('the evidence of a change names every place, silent or not, with its vote, 
   }));
   t.deepEqual(seen, [
     {
-      name: 'place-1',
+      name: 'source-1',
       standing: 'votes',
       vote: 'down',
       fresh: true,
@@ -491,7 +491,7 @@ test('the evidence of a change names every place, silent or not, with its vote, 
       streak: [],
     },
     {
-      name: 'place-2',
+      name: 'source-2',
       standing: 'votes',
       vote: 'down',
       fresh: true,
@@ -502,13 +502,13 @@ test('the evidence of a change names every place, silent or not, with its vote, 
       ],
       streak: [],
     },
-    { name: 'place-3', standing: 'silent', vote: 'up', fresh: false, newest: 3, decidedBy: [[3, 'up']], streak: [] },
-    { name: 'place-4', standing: 'silent', vote: 'up', fresh: false, newest: 4, decidedBy: [[4, 'up']], streak: [] },
-    { name: 'place-5', standing: 'silent', vote: null, fresh: false, newest: null, decidedBy: [], streak: [] },
+    { name: 'source-3', standing: 'silent', vote: 'up', fresh: false, newest: 3, decidedBy: [[3, 'up']], streak: [] },
+    { name: 'source-4', standing: 'silent', vote: 'up', fresh: false, newest: 4, decidedBy: [[4, 'up']], streak: [] },
+    { name: 'source-5', standing: 'silent', vote: null, fresh: false, newest: null, decidedBy: [], streak: [] },
   ]);
 });
 
-test('a place in the middle of a streak shows it in the evidence of a change that others decided', (t) => {
+test('a source in the middle of a streak shows it in the evidence of a change that others decided', (t) => {
   const results = [
     sent(1, 0, 'up'),
     sent(2, 1, 'up'),
@@ -529,11 +529,11 @@ test('a place in the middle of a streak shows it in the evidence of a change tha
   );
 });
 
-test('an offline place is told as such in the evidence and in the reason', (t) => {
+test('an offline source is reported as such in the evidence and in the reason', (t) => {
   const { monitor } = play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 1, 'up')]);
   const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
   const change = reconsider(offline, { nowMs: START_MS + 2000, silenceCounts: true });
-  t.like(change, { to: 'unknown', reason: 'No location has reported in time: place-1 and place-2 are offline' });
+  t.like(change, { to: 'unknown', reason: 'No location has reported in time: source-1 and source-2 are offline' });
   t.deepEqual(
     change?.evidence.sources.map(({ standing, vote, fresh }) => [standing, vote, fresh]),
     [

@@ -17,7 +17,7 @@ function votes(counts: {
     ...times(up, { vote: 'up', fresh: true }),
     ...times(degraded, { vote: 'degraded', fresh: true }),
     ...times(down, { vote: 'down', fresh: true }),
-    // What a silent place said last must not matter: it was the worst.
+    // What a silent source said last must not matter: it was the worst.
     ...times(silent, { vote: 'down', fresh: false }),
     ...times(mute, { vote: null, fresh: true }),
   ];
@@ -51,14 +51,14 @@ function expected({
 }
 
 for (let n = 1; n <= 5; n += 1) {
-  test(`${n} ${n === 1 ? 'place' : 'places'}: any number silent, any number down or degraded, any quorum`, (t) => {
+  test(`${n} ${n === 1 ? 'source' : 'sources'}: any number silent, any number down or degraded, any quorum`, (t) => {
     for (let c = 1; c <= n; c += 1) {
       for (let silent = 0; silent <= n; silent += 1) {
         const f = n - silent;
         for (let down = 0; down <= f; down += 1) {
           for (let degraded = 0; degraded <= f - down; degraded += 1) {
             const row = { n, f, c, down, degraded };
-            // A place is as silent whether nothing comes from it or it reports that it cannot tell.
+            // A source is as silent whether nothing comes from it or it reports that it cannot tell.
             for (let mute = 0; mute <= silent; mute += 1) {
               const { decision, tally } = decide(
                 votes({ up: f - down - degraded, degraded, down, silent: silent - mute, mute }),
@@ -76,37 +76,37 @@ for (let n = 1; n <= 5; n += 1) {
 
 const CASES: readonly { name: string; given: Parameters<typeof votes>[0]; quorum: number; decision: Decision }[] = [
   {
-    name: 'one surviving place out of five never decides alone, though it says down',
+    name: 'one surviving source out of five never decides alone, though it says down',
     given: { down: 1, silent: 4 },
     quorum: 2,
     decision: 'unknown',
   },
   {
-    name: 'one surviving place out of five never decides alone, though it says up',
+    name: 'one surviving source out of five never decides alone, though it says up',
     given: { up: 1, silent: 4 },
     quorum: 2,
     decision: 'unknown',
   },
   {
-    name: 'two surviving places out of five decide where two are asked for',
+    name: 'two surviving sources out of five decide where two are asked for',
     given: { down: 2, silent: 3 },
     quorum: 2,
     decision: 'down',
   },
   {
-    name: 'two surviving places out of five are too few where all five are asked for',
+    name: 'two surviving sources out of five are too few where all five are asked for',
     given: { down: 2, silent: 3 },
     quorum: 5,
     decision: 'unknown',
   },
   {
-    name: 'three surviving places out of five decide where all five are asked for, if they agree',
+    name: 'three surviving sources out of five decide where all five are asked for, if they agree',
     given: { down: 3, silent: 2 },
     quorum: 5,
     decision: 'down',
   },
   {
-    name: 'three surviving places out of five that do not agree bring nothing down',
+    name: 'three surviving sources out of five that do not agree bring nothing down',
     given: { down: 2, up: 1, silent: 2 },
     quorum: 5,
     decision: 'up',
@@ -118,30 +118,30 @@ const CASES: readonly { name: string; given: Parameters<typeof votes>[0]; quorum
     decision: 'down',
   },
   {
-    name: 'of two places one may fail, and the other brings down alone',
+    name: 'of two sources one may fail, and the other brings down alone',
     given: { down: 1, silent: 1 },
     quorum: 2,
     decision: 'down',
   },
   {
-    name: 'of two places one may fail, and the other keeps up alone',
+    name: 'of two sources one may fail, and the other keeps up alone',
     given: { up: 1, silent: 1 },
     quorum: 2,
     decision: 'up',
   },
-  { name: 'of three places two are needed', given: { down: 1, silent: 2 }, quorum: 2, decision: 'unknown' },
-  { name: 'of four places two are enough', given: { down: 2, silent: 2 }, quorum: 4, decision: 'down' },
+  { name: 'of three sources two are needed', given: { down: 1, silent: 2 }, quorum: 2, decision: 'unknown' },
+  { name: 'of four sources two are enough', given: { down: 2, silent: 2 }, quorum: 4, decision: 'down' },
   {
-    name: 'silence never counts as agreement: two silent places beside one that is down',
+    name: 'silence never counts as agreement: two silent sources beside one that is down',
     given: { down: 1, up: 1, silent: 2 },
     quorum: 2,
     decision: 'up',
   },
-  { name: 'a place that cannot tell counts as silent', given: { down: 1, mute: 4 }, quorum: 2, decision: 'unknown' },
-  { name: 'one lying place of three brings nothing down', given: { up: 2, down: 1 }, quorum: 2, decision: 'up' },
-  { name: 'one lying place of three keeps nothing up', given: { up: 1, down: 2 }, quorum: 2, decision: 'down' },
+  { name: 'a source that cannot tell counts as silent', given: { down: 1, mute: 4 }, quorum: 2, decision: 'unknown' },
+  { name: 'one lying source of three brings nothing down', given: { up: 2, down: 1 }, quorum: 2, decision: 'up' },
+  { name: 'one lying source of three keeps nothing up', given: { up: 1, down: 2 }, quorum: 2, decision: 'down' },
   {
-    name: 'a lying place and a silent one beside an honest one bring nothing down',
+    name: 'a lying source and a silent one beside an honest one bring nothing down',
     given: { up: 1, down: 1, silent: 1 },
     quorum: 2,
     decision: 'up',
@@ -152,9 +152,9 @@ const CASES: readonly { name: string; given: Parameters<typeof votes>[0]; quorum
     quorum: 2,
     decision: 'degraded',
   },
-  { name: 'one degraded place of three is no quorum', given: { up: 2, degraded: 1 }, quorum: 2, decision: 'up' },
+  { name: 'one degraded source of three is no quorum', given: { up: 2, degraded: 1 }, quorum: 2, decision: 'up' },
   { name: 'all silent is unknown', given: { silent: 3 }, quorum: 1, decision: 'unknown' },
-  { name: 'no place at all is unknown', given: {}, quorum: 1, decision: 'unknown' },
+  { name: 'no source at all is unknown', given: {}, quorum: 1, decision: 'unknown' },
 ];
 
 for (const { name, given, quorum, decision } of CASES) {
@@ -170,8 +170,8 @@ test('a vote counts for three intervals, at least for the interval and a minute'
 
 const NOW_MS = 1_700_000_000_000;
 
-/** A place that decided long ago, and has said the same since. */
-function placeSaying(vote: 'up' | 'down', ageMs: number, online = true): Source {
+/** A source that decided long ago, and has said the same since. */
+function sourceSaying(vote: 'up' | 'down', ageMs: number, online = true): Source {
   const gauge = { tripped: vote === 'down', streak: [], decidedBy: [] };
   const state: SourceState = {
     checksVersion: 1,
@@ -210,21 +210,21 @@ for (const [intervalSeconds, freshMs] of [
     `at an interval of ${intervalSeconds} s a result of exactly ${freshMs / 1000} s ago is fresh, and one a ` +
       'millisecond older is not',
     (t) => {
-      t.is(stateAfter([placeSaying('up', freshMs)], { intervalSeconds }), 'up');
-      t.is(stateAfter([placeSaying('up', freshMs + 1)], { intervalSeconds }), 'unknown');
+      t.is(stateAfter([sourceSaying('up', freshMs)], { intervalSeconds }), 'up');
+      t.is(stateAfter([sourceSaying('up', freshMs + 1)], { intervalSeconds }), 'unknown');
     },
   );
 }
 
-test('a place that went stale on the millisecond takes its say with it: of three two are left to decide', (t) => {
-  const places = [placeSaying('down', 1000), placeSaying('up', 1000), placeSaying('down', 180_000)];
-  t.is(stateAfter(places, { quorum: 2 }), 'down');
-  t.is(stateAfter(places.with(2, placeSaying('down', 180_001)), { quorum: 2 }), 'up');
+test('a source that went stale on the millisecond takes its say with it: of three two are left to decide', (t) => {
+  const sources = [sourceSaying('down', 1000), sourceSaying('up', 1000), sourceSaying('down', 180_000)];
+  t.is(stateAfter(sources, { quorum: 2 }), 'down');
+  t.is(stateAfter(sources.with(2, sourceSaying('down', 180_001)), { quorum: 2 }), 'up');
 });
 
-test('a place whose agent is offline does not vote, however fresh its newest result is', (t) => {
-  const offline = (vote: 'up' | 'down') => placeSaying(vote, 1000, false);
-  const online = (vote: 'up' | 'down') => placeSaying(vote, 1000);
+test('a source whose agent is offline does not vote, however fresh its newest result is', (t) => {
+  const offline = (vote: 'up' | 'down') => sourceSaying(vote, 1000, false);
+  const online = (vote: 'up' | 'down') => sourceSaying(vote, 1000);
   t.is(stateAfter([offline('up')]), 'unknown');
   t.is(stateAfter([offline('down'), online('up')], { quorum: 1 }), 'up');
   t.is(stateAfter([offline('down'), offline('down'), online('up')], { quorum: 2 }), 'unknown');

@@ -16,7 +16,7 @@ function doubts(given: readonly [monitor: number, verdict: Vote, second?: number
 
 const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted: boolean }[] = [
   {
-    name: 'the only monitor of a place turns bad',
+    name: 'the only monitor of an agent turns bad',
     given: [
       [1, 'up'],
       [1, 'down'],

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { standingOf, tellUnheard, type SourceStanding } from '../../core/source-standing.ts';
+import { standingOf, describeNotCounted, type SourceStanding } from '../../core/source-standing.ts';
 import { stepSource, type SourceState } from '../../core/source-state.ts';
 import type { Vote } from '../../core/verdict.ts';
 
@@ -91,7 +91,7 @@ for (const { name, online, isRecent, state, standing } of CASES) {
   });
 }
 
-test('who does not vote is told by what keeps it from voting, in order', (t) => {
+test('who does not vote is reported by what keeps it from voting, in order', (t) => {
   const sources = [
     { name: 'oslo', standing: 'silent' },
     { name: 'lima', standing: 'silent' },
@@ -101,14 +101,14 @@ test('who does not vote is told by what keeps it from voting, in order', (t) => 
     { name: 'quito', standing: 'undecided' },
   ] as const;
   t.is(
-    tellUnheard(sources),
+    describeNotCounted(sources),
     'hanoi is offline, lima and oslo are silent, quito has not decided yet, paris cannot tell',
   );
-  t.is(tellUnheard([{ name: 'tokyo', standing: 'votes' }]), '');
+  t.is(describeNotCounted([{ name: 'tokyo', standing: 'votes' }]), '');
 });
 
-test('of many places five are named and the rest counted, and long names are cut', (t) => {
-  const sources = Array.from({ length: 8 }, (_, index) => ({ name: `place-${index}`, standing: 'silent' as const }));
-  t.is(tellUnheard(sources), 'place-0, place-1, place-2, place-3, place-4 and 3 more are silent');
-  t.is(tellUnheard([{ name: 'x'.repeat(255), standing: 'offline' }]), `${'x'.repeat(60)} is offline`);
+test('of many sources five are named and the rest counted, and long names are cut', (t) => {
+  const sources = Array.from({ length: 8 }, (_, index) => ({ name: `source-${index}`, standing: 'silent' as const }));
+  t.is(describeNotCounted(sources), 'source-0, source-1, source-2, source-3, source-4 and 3 more are silent');
+  t.is(describeNotCounted([{ name: 'x'.repeat(255), standing: 'offline' }]), `${'x'.repeat(60)} is offline`);
 });

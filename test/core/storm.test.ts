@@ -4,7 +4,7 @@ import { fillSummary, isStorm, openSummary, summaryDueAtMs, type SummarisedMonit
 const NOW_MS = 1_700_000_000_500;
 const EMPTY = openSummary({ openedAtMs: NOW_MS, publicUrl: 'https://spotcheck.example' });
 
-test('ten monitors are told one by one, the eleventh makes a storm', (t) => {
+test('ten monitors are reported one by one, the eleventh makes a storm', (t) => {
   t.false(isStorm(10));
   t.true(isStorm(11));
 });

@@ -8,7 +8,7 @@ import type { MonitorMessage, StoredMessage } from '../../core/envelope.ts';
 import { buildReportMessage } from '../../core/report/message.ts';
 import { fillSummary, openSummary } from '../../core/storm.ts';
 
-/** The kinds of messages that chats get; of agents only webhooks hear. */
+/** The kinds of messages that chats get; agents go to webhooks only. */
 type Kind = Exclude<StoredMessage['event'], `agent.${string}`>;
 
 const publicUrl = 'https://spotcheck.example';
@@ -30,7 +30,7 @@ const DOWN: MonitorMessage = {
   monitor: SHOP,
   state: 'down',
   reason:
-    'HTTP 503 instead of 2xx (seen from 2 of 3 places). What it depends on is not well either: GitHub is degraded',
+    'HTTP 503 instead of 2xx (seen from 2 of 3 locations). What it depends on is not well either: GitHub is degraded',
   detail: {
     sources_down: ['frankfurt', 'hanoi'],
     sources_silent: ['virginia'],
@@ -54,7 +54,7 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     ...DOWN,
     event: 'monitor.degraded',
     state: 'degraded',
-    reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 places)',
+    reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 locations)',
     detail: SEEN,
   },
   'monitor.up': {
@@ -119,13 +119,13 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
 };
 
 /**
- * One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an
- * owner asks for.
+ * One message of every kind as chats are notified of it, 95 seconds after it became true; the last one is the test that
+ * an owner asks for.
  */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
   'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),
-  'monitor.down, told late': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: false, isOvertaken: true }),
+  'monitor.down, sent late': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: false, isOvertaken: true }),
   'channel.disconnected, by /stop': buildAlert(
     buildLossMessage({
       channel: { ...TEAM, name: 'Phone', type: 'telegram' },

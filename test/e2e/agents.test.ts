@@ -11,11 +11,11 @@ import { until } from '../helpers/until.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
 
 /**
- * After so long without a check-in an agent is offline, and told of within ten seconds; a machine that runs other tests
- * as well may add some.
+ * After so long without a check-in an agent is offline, and reported within ten seconds; a machine that runs other
+ * tests as well may add some.
  */
 const OFFLINE_AFTER_MS = 90_000;
-const OFFLINE_TOLD_MS = 10_000;
+const OFFLINE_NOTIFIED_MS = 10_000;
 const BUSY_MACHINE_MS = 30_000;
 
 /** How long the service is away. */
@@ -72,13 +72,13 @@ async function contentsOf(directory: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('of three places one lies and one is cut off: nothing up is called down, what goes down is told', async (t) => {
+test('of three locations one lies and one is cut off: nothing up is called down, what goes down is reported', async (t) => {
   const { receiver, env, connect } = await listenTo(t);
   const installation = await startInstallation(t, env);
   await connect(installation);
   const target = await startTarget(t);
   const honest = await installation.startAgent('honest');
-  // Its network leads to a place where nobody answers.
+  // Its network leads to an address where nobody answers.
   const lying = await installation.startAgent('lying', {
     distort: (answer) => answer.replaceAll(target.url(), 'http://127.0.0.1:9/'),
   });
@@ -88,7 +88,7 @@ test('of three places one lies and one is cut off: nothing up is called down, wh
   await nextEvent(receiver, 'monitor.up');
 
   cut.gate.state.isShut = true;
-  const offline = await nextEvent(receiver, 'agent.offline', OFFLINE_AFTER_MS + OFFLINE_TOLD_MS + BUSY_MACHINE_MS);
+  const offline = await nextEvent(receiver, 'agent.offline', OFFLINE_AFTER_MS + OFFLINE_NOTIFIED_MS + BUSY_MACHINE_MS);
   t.like(offline.json, { monitor: null, state: 'offline', agent: { id: cut.id, name: 'cut off' } });
   const lastSeenMs = Number((offline.json['detail'] as { last_seen_at: number }).last_seen_at) * 1000;
   t.true(offline.atMs >= lastSeenMs + OFFLINE_AFTER_MS, `${offline.atMs - lastSeenMs} ms after the last check-in`);
@@ -176,21 +176,21 @@ test(
     installation.service.program.child.kill('SIGSTOP');
     const probes = target.connections();
     await until(() => target.connections() > probes + 3, { timeoutMs: 30_000 });
-    const places = {
+    const exposed = {
       wire: agent.gate.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
       disk: await contentsOf(agent.dataDir),
       logs: agent.program.output(),
     };
     installation.service.program.child.kill('SIGCONT');
-    t.regex(places.wire, /sealedSecrets/);
-    for (const [place, text] of Object.entries(places)) {
-      t.true(text.length > 50, `${place} was read`);
+    t.regex(exposed.wire, /sealedSecrets/);
+    for (const [where, text] of Object.entries(exposed)) {
+      t.true(text.length > 50, `${where} was read`);
       for (const form of [
         CANARY,
         Buffer.from(CANARY).toString('base64').slice(0, -3),
         Buffer.from(CANARY).toString('hex'),
       ])
-        t.false(text.includes(form), `the secret stands in ${place}`);
+        t.false(text.includes(form), `the secret stands in ${where}`);
     }
   },
 );

@@ -46,7 +46,7 @@ async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Rece
   return String(created.json['id']);
 }
 
-const told = (receiver: Receiver) => eventsAt(receiver).map(({ event, json }) => [event, json['delivery_id']]);
+const receivedBy = (receiver: Receiver) => eventsAt(receiver).map(({ event, json }) => [event, json['delivery_id']]);
 
 test(
   'a backup of a running service, made under load, is a data directory: after the loss of everything a start on it ' +
@@ -84,7 +84,7 @@ test(
     const postgres = await postmasterPid(dataDir);
     process.kill(postgres, 'SIGKILL');
     await until(async () => (await identifyProcess(postgres)) === null);
-    const before = told(receiver);
+    const before = receivedBy(receiver);
     const hits = target.hits;
 
     const restored = await startService(t, { ...env, DATA_DIR: copy }, lost.token);
@@ -96,7 +96,7 @@ test(
     const down = nextEvent(receiver, 'monitor.down');
     target.status = 503;
     await down;
-    t.deepEqual(told(receiver).slice(0, -1), before, 'nothing is told but what is new');
+    t.deepEqual(receivedBy(receiver).slice(0, -1), before, 'nothing is reported but what is new');
     t.is(await restored.program.stop(), 0, restored.program.output());
   },
 );
@@ -183,7 +183,7 @@ test(
     await ageDatabase(restoredUrl, 9);
     receiver.answer.status = 204;
     target.status = 200;
-    const before = told(receiver).length;
+    const before = receivedBy(receiver).length;
     const recovered = nextEvent(receiver, 'monitor.up');
     const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
     await recovered;
@@ -192,12 +192,12 @@ test(
     await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2, { timeoutMs: 60_000 });
     await until(async () => (await pendingAt(call)).length === 0);
     t.deepEqual(
-      told(receiver)
+      receivedBy(receiver)
         .slice(before)
         .map(([event]) => event),
       ['monitor.down', 'monitor.up'],
     );
-    t.is(told(receiver)[before]?.[1], waiting, 'under the id that it was refused with');
+    t.is(receivedBy(receiver)[before]?.[1], waiting, 'under the id that it was refused with');
     t.is((await call('GET', `/monitors/${id}`)).json['status'], 'up');
     t.is((await call('GET', `/monitors/${job}`)).json['status'], 'up');
     t.is(await program.stop(), 0, program.output());
@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "a customer's agent goes on with what a backup knows: what it was told and has said since is gone, and neither " +
+  "a customer's agent goes on with what a backup knows: what it was given and has said since is gone, and neither " +
     'confuses it nor what it says next',
   async (t) => {
     const target = await startGuardedTarget(t);
@@ -239,7 +239,7 @@ test(
     await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up', { timeoutMs: 60_000 });
     await installation.service.program.stop('SIGKILL');
 
-    const before = told(receiver).length;
+    const before = receivedBy(receiver).length;
     await installation.restart({ DATABASE_URL: backup });
     const restoredAt = Date.now() / 1000;
     await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt, {
@@ -252,11 +252,11 @@ test(
     await down;
     t.true(other.hits <= hits + 1, 'what the backup does not know is checked no more');
     t.deepEqual(
-      told(receiver)
+      receivedBy(receiver)
         .slice(before)
         .map(([event]) => event),
       ['monitor.down'],
-      'nothing is told but what is new',
+      'nothing is reported but what is new',
     );
   },
 );

@@ -103,23 +103,23 @@ function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
 
 if (findFaketime() !== null) {
   test.serial(
-    "a process's clock is set back and forth: checks go on, a job that pings is not missed, and each step is told",
+    "a process's clock is set back and forth: checks go on, a job that pings is not missed, and each step is reported",
     async (t) => {
       const { databaseUrl, drop } = await createTestDatabase();
       t.teardown(drop);
       const clock = await settableClock(t);
       const watched = await watch(t, databaseUrl, clock.env);
-      const told: { clock: string; seconds: number }[] = [];
+      const steps: { clock: string; seconds: number }[] = [];
       let ahead = 0;
       for (const next of [-300, 3600, -86_400, 0]) {
         await clock.set(next);
-        told.push({ clock: 'machine', seconds: next - ahead });
+        steps.push({ clock: 'machine', seconds: next - ahead });
         ahead = next;
-        await until(() => stepsIn(watched).length === told.length, { timeoutMs: CHECKED_MS });
+        await until(() => stepsIn(watched).length === steps.length, { timeoutMs: CHECKED_MS });
         await checkedAgain(watched, 3);
       }
       await watched.stopPinging();
-      t.deepEqual(stepsIn(watched), told);
+      t.deepEqual(stepsIn(watched), steps);
       t.deepEqual(await changesOf(watched), ['up', 'up']);
       t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
       const [newest] = await query<{ late: number }>(

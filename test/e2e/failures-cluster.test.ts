@@ -71,12 +71,12 @@ if (isRedisInstalled) {
       const nextOfAll = () => Promise.all(REGIONS.map((region) => target.nextHit(`/${region}`, AT_WORK_MS)));
       await nextOfAll();
 
-      const place = await cluster.findMasterOf('{spotcheck:evaluate}');
-      await cluster.kill(place);
+      const index = await cluster.findMasterOf('{spotcheck:evaluate}');
+      await cluster.kill(index);
       // The others have given it up, and themselves with it; what the workers try meanwhile fails.
       await until(async () => (await cluster.listMasters()).length < 3);
       await until(() => program.output().includes('chore.not_queued'));
-      await cluster.start(place);
+      await cluster.start(index);
       await nextOfAll();
       target.health.status = 503;
       await until(async () => (await call('GET', '/overview')).json['down'] === REGIONS.length, {
@@ -88,7 +88,7 @@ if (isRedisInstalled) {
   );
 
   test.serial(
-    'a node that is away is told at /readyz and by the metrics, its replica takes over, and the alert whose ' +
+    'a node that is away is reported at /readyz and by the metrics, its replica takes over, and the alert whose ' +
       'queue it held arrives',
     async (t) => {
       const cluster = await startOwnCluster(t);

@@ -11,7 +11,7 @@ import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 import { layWire, type Wire } from '../helpers/wire.ts';
 
-/** A request that finds no database is told so within this, in milliseconds. */
+/** A request that finds no database is reported so within this, in milliseconds. */
 const WORST_MS = 12_000;
 
 /** A fleet whose only way to PostgreSQL is a wire. */
@@ -32,7 +32,7 @@ async function startOnWire(
   };
 }
 
-async function isToldOfTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, 'url' | 'call'>): Promise<void> {
+async function showsTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, 'url' | 'call'>): Promise<void> {
   const answers: Answer[] = await Promise.all([call('GET', '/monitors'), call('POST', '/monitors', { name: 'x' })]);
   for (const { status, json, ms } of answers) {
     t.is(status, 503);
@@ -60,7 +60,7 @@ for (const backend of listQueueBackends()) {
         await up;
 
         await wire[fault]();
-        await isToldOfTheAbsence(t, fleet);
+        await showsTheAbsence(t, fleet);
         target.health.status = 503;
         await wire.mend();
 

@@ -61,12 +61,12 @@ for (const backend of listQueueBackends()) {
       // Killed over once more, it would come twice as late.
       if (victims.includes('deliver')) await repeated;
       const isUp = round % 2 === 0;
-      const told = nextEvent(receiver, isUp ? 'monitor.up' : 'monitor.down', DELAY_MS);
+      const notified = nextEvent(receiver, isUp ? 'monitor.up' : 'monitor.down', DELAY_MS);
       target.health.status = isUp ? 200 : 503;
       await target.nextHit('/', DELAY_MS);
       await Promise.all(victims.map(fleet.kill));
       await Promise.all(victims.map(fleet.start));
-      await told;
+      await notified;
       // All of them, so that each round leaves a transition of each monitor, however long a killed worker held its
       // results up.
       await until(async () => (await fleet.call('GET', '/overview')).json['up'] === (isUp ? MONITORS : 0), {

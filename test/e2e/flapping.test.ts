@@ -57,11 +57,11 @@ test(
       timeoutMs: 180_000,
     });
     isFlapping = false;
-    // Recovered, told and quiet over a second and a half: what the database says then is all that there will be.
+    // Recovered, notified and quiet over a second and a half: what the database says then is all that there will be.
     let before = '';
     const last = await until(
       async () => {
-        const told = await withClient(
+        const recovered = await withClient(
           databaseUrl,
           async (client) =>
             (
@@ -71,9 +71,9 @@ test(
               )
             ).rows,
         );
-        const isQuiet = before === JSON.stringify(told);
-        before = JSON.stringify(told);
-        return isQuiet && told.length === MONITORS && told;
+        const isQuiet = before === JSON.stringify(recovered);
+        before = JSON.stringify(recovered);
+        return isQuiet && recovered.length === MONITORS && recovered;
       },
       { timeoutMs: 30_000, intervalMs: 1500 },
     );

@@ -17,7 +17,7 @@ const DISK_MIB = 400;
 /** What a job reports takes room: PostgreSQL cannot press it together. */
 const REPORT_BYTES = 6000;
 
-/** A miss of the jobs here would have been told long before, in milliseconds. */
+/** A miss of the jobs here would have been reported long before, in milliseconds. */
 const FULL_FOR_MS = 12_000;
 
 async function createHeartbeat(call: ApiClient, name: string): Promise<{ id: string; token: string }> {

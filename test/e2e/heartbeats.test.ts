@@ -15,10 +15,10 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
  * What a decision may take on a machine that runs other tests as well, in milliseconds: promised are 2 s for a miss and
  * 1 s for a ping.
  */
-const MISS_TOLD_MS = 15_000;
-const PING_TOLD_MS = 15_000;
+const MISS_NOTIFIED_MS = 15_000;
+const PING_NOTIFIED_MS = 15_000;
 
-/** A miss that was to be told would have been by then, in milliseconds. */
+/** A miss that was to be reported would have been by then, in milliseconds. */
 const LONG_OVERDUE_MS = 5000;
 
 type Heartbeat = {
@@ -114,32 +114,33 @@ test.serial(
       grace_seconds: 1,
       check_spec: { heartbeat: { maxDurationSeconds: 1 } },
     });
-    const told = async (event: string, act: () => Promise<number> | number = () => 200) => {
+    const awaitEvent = async (event: string, act: () => Promise<number> | number = () => 200) => {
       const next = nextEvent(receiver, event);
       t.is(await act(), 200);
       return (await next).json;
     };
 
-    t.like(await told('monitor.up', () => heartbeat.ping(url)), {
+    t.like(await awaitEvent('monitor.up', () => heartbeat.ping(url)), {
       state: 'up',
       monitor: { id: heartbeat.id, type: 'heartbeat', target: '' },
     });
-    t.like(await told('monitor.down'), {
+    t.like(await awaitEvent('monitor.down'), {
       reason: 'No ping came in time: one is expected every 2 s and may be 1 s late',
       detail: { cause: 'heartbeat_missed', previous_state: 'up' },
     });
-    t.like(await told('monitor.up', () => heartbeat.ping(url, '/0')), { detail: { previous_state: 'down' } });
-    t.like(await told('monitor.down', () => heartbeat.ping(url, '/fail', 'disk full')), {
+    t.like(await awaitEvent('monitor.up', () => heartbeat.ping(url, '/0')), { detail: { previous_state: 'down' } });
+    t.like(await awaitEvent('monitor.down', () => heartbeat.ping(url, '/fail', 'disk full')), {
       reason: 'The job reported a failure: "disk full"',
       detail: { cause: 'heartbeat_failed' },
     });
-    await told('monitor.up', () => heartbeat.ping(url));
-    t.like(await told('monitor.down', () => heartbeat.ping(url, '/start')), {
+    await awaitEvent('monitor.up', () => heartbeat.ping(url));
+    t.like(await awaitEvent('monitor.down', () => heartbeat.ping(url, '/start')), {
       reason: 'The job was started and did not end within 1 s',
       detail: { cause: 'heartbeat_overrun' },
     });
     t.is(
-      typeof ((await told('monitor.up', () => heartbeat.ping(url)))['detail'] as { latency_ms?: number }).latency_ms,
+      typeof ((await awaitEvent('monitor.up', () => heartbeat.ping(url)))['detail'] as { latency_ms?: number })
+        .latency_ms,
       'number',
     );
     t.is((await call('POST', `/monitors/${heartbeat.id}/pause`)).status, 200);
@@ -150,7 +151,7 @@ test.serial(
       ['up', 'heartbeat_missed', 'up', 'heartbeat_failed', 'up', 'heartbeat_overrun', 'up', 'paused'],
     );
     for (const { to_state: to, late_ms: lateMs } of transitions)
-      t.true(lateMs < (to === 'down' ? MISS_TOLD_MS : PING_TOLD_MS), `${to} after ${lateMs} ms`);
+      t.true(lateMs < (to === 'down' ? MISS_NOTIFIED_MS : PING_NOTIFIED_MS), `${to} after ${lateMs} ms`);
     t.is(await program.stop(), 0, program.output());
   },
 );
@@ -171,8 +172,8 @@ test.serial(
     await redis.stop();
     const heartbeat = await createHeartbeat(call, { interval_seconds: 2, grace_seconds: 0 });
     t.is(await heartbeat.ping(url), 200);
-    await until(async () => (await heartbeat.status()) === 'up', { timeoutMs: PING_TOLD_MS });
-    await until(async () => (await heartbeat.status()) === 'down', { timeoutMs: 2000 + MISS_TOLD_MS });
+    await until(async () => (await heartbeat.status()) === 'up', { timeoutMs: PING_NOTIFIED_MS });
+    await until(async () => (await heartbeat.status()) === 'down', { timeoutMs: 2000 + MISS_NOTIFIED_MS });
     const events = [nextEvent(receiver, 'monitor.up'), nextEvent(receiver, 'monitor.down')];
     await redis.start();
     t.deepEqual(
@@ -183,7 +184,7 @@ test.serial(
 );
 
 test.serial(
-  'a kill and a later start raise no storm: jobs that went on pinging stay up, a job that stopped is told',
+  'a kill and a later start raise no storm: jobs that went on pinging stay up, a job that stopped is reported',
   async (t) => {
     const databaseUrl = await ownDatabase(t);
     const token = `spk_${randomBytes(24).toString('base64url')}`;
@@ -231,7 +232,8 @@ test.serial(
 );
 
 test.serial(
-  'two maintain processes tell a miss once, none tells it while web is gone, and one that was killed makes up for it',
+  'two maintain processes report a miss once, none reports it while web is gone, and one that was killed makes ' +
+    'up for it',
   async (t) => {
     const receiver = await startReceiver(t);
     const databaseUrl = await ownDatabase(t);

@@ -215,30 +215,30 @@ test(
           eventsAt(receiver)
             .map(({ json }) => json)
             .filter(({ monitor }) => (monitor as { id: string }).id === id);
-        let heard = 0;
+        let handled = 0;
         // A process that is held up says that it cannot tell, and then what it said before; nothing else may come
         // first.
-        const told = async (state: string, before: string) => {
+        const awaitState = async (state: string, before: string) => {
           const at = await until(
-            () => events().findIndex((event, index) => index >= heard && event['state'] === state) + 1,
+            () => events().findIndex((event, index) => index >= handled && event['state'] === state) + 1,
             { timeoutMs: SEEN_WITHIN_MS },
           );
-          const others = events().slice(heard, at - 1);
+          const others = events().slice(handled, at - 1);
           t.true(
             others.every((event) => event['state'] === 'unknown' || event['state'] === before),
             `${type}: ${JSON.stringify(others)}`,
           );
-          heard = at;
+          handled = at;
           return events()[at - 1];
         };
 
         if (type === 'heartbeat') await mend(id);
-        await told('up', 'pending');
+        await awaitState('up', 'pending');
         await breakIt(id);
-        t.like((await told('down', 'up'))?.['detail'], { cause }, type);
+        t.like((await awaitState('down', 'up'))?.['detail'], { cause }, type);
         t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down', type);
         await mend(id);
-        t.is((await told('up', 'down'))?.['event'], 'monitor.up', type);
+        t.is((await awaitState('up', 'down'))?.['event'], 'monitor.up', type);
         t.is(events().filter(({ state }) => state === 'down').length, 1, type);
         const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'];
         t.like(incidents, [{ status: 'resolved', resolution: 'recovered' }], type);

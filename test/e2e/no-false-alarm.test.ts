@@ -29,24 +29,24 @@ test('npm start finds an outage before the next tick, and tells its own lost net
     });
   const incidentsOf = async (id: string) =>
     (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Incident[];
-  const told = (message: string) => program.output().split(message).length - 1;
+  const countLogged = (message: string) => program.output().split(message).length - 1;
   await Promise.all([isIn(shopId, 'up'), isIn(targetId, 'up')]);
 
   await reference.close();
   await target.close();
   await isIn(targetId, 'pending');
   t.deepEqual(await incidentsOf(targetId), []);
-  t.is(told('self_check.failed'), 1);
+  t.is(countLogged('self_check.failed'), 1);
 
   await reference.open();
   await target.open();
   await isIn(targetId, 'up');
-  await until(() => told('self_check.passed') === 1);
+  await until(() => countLogged('self_check.passed') === 1);
 
   shop.health.status = 503;
   await target.close();
   await Promise.all([isIn(targetId, 'down'), isIn(shopId, 'down')]);
-  t.is(told('self_check.failed'), 1);
+  t.is(countLogged('self_check.failed'), 1);
   const [incident] = await incidentsOf(shopId);
   const delaySeconds = (incident?.detected_at ?? 0) - (incident?.started_at ?? 0);
   t.true(delaySeconds >= 5 && delaySeconds < 9, `${delaySeconds} s`);

@@ -62,7 +62,7 @@ test(
     );
     target.health.status = 503;
     const down = await arrived(slack, /Down: Shop/);
-    // That it was first found up is no news to people.
+    // That it was first found up interests nobody.
     t.deepEqual(
       slack.posts.map(({ json }) => String(json['text']).split('\n')[0]),
       ['\u{1F514} Connected to Spotcheck', '\u{1F534} Down: Shop &lt;!channel&gt;'],

@@ -20,7 +20,7 @@ import {
   startService,
 } from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
-import { testDataPlace } from '../helpers/test-servers.ts';
+import { testDataDirectory } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
@@ -66,7 +66,7 @@ test.serial(
     t.true(await accepts('127.0.0.1', port));
     t.false(
       await accepts('127.0.0.2', port),
-      "an installation of one's own is for this machine, unless it is told otherwise",
+      "an installation of one's own is for this machine, unless it is set otherwise",
     );
     t.true(
       output.indexOf('preparing the database') < output.indexOf('migration ') &&
@@ -226,8 +226,8 @@ test.serial(
 test.serial('it runs as a user without privileges', async (t) => {
   const isRoot = process.getuid?.() === 0;
   const account = isRoot ? NOBODY : {};
-  // Beside the run's own place and not in it, which is closed to others.
-  const directory = await mkdtemp(join(dirname(testDataPlace()), 'spotcheck-unprivileged-'));
+  // Beside the run's own directory and not in it, which is closed to others.
+  const directory = await mkdtemp(join(dirname(testDataDirectory()), 'spotcheck-unprivileged-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   if (isRoot) await chown(directory, NOBODY.uid, NOBODY.gid);
   const cwd = isRoot ? await readableCheckout(t) : ROOT;

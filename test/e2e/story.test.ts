@@ -10,7 +10,7 @@ import { startHttpServer } from '../helpers/http-server.ts';
 import { openLiveStream } from '../helpers/live-stream.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { testDataPlace } from '../helpers/test-servers.ts';
+import { testDataDirectory } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
 
@@ -27,7 +27,7 @@ async function startTarget(t: ExecutionContext) {
  * The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says
  * that too.
  */
-async function tellStory(
+async function runStory(
   t: ExecutionContext,
   { url, token }: { url: string; token: string },
   receiver: Receiver,
@@ -89,7 +89,7 @@ async function verifyTwice(t: ExecutionContext, message: Received, secret: strin
 }
 
 test('npm start on an empty folder: a stranger sees a monitor go down and up at a signed webhook', async (t) => {
-  const directory = await mkdtemp(join(testDataPlace(), 'spotcheck-e2e-'));
+  const directory = await mkdtemp(join(testDataDirectory(), 'spotcheck-e2e-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const receiver = await startReceiver(t);
   const env = { DATA_DIR: join(directory, 'data'), PORT: '0', NODE_EXTRA_CA_CERTS: receiver.caFile };
@@ -98,7 +98,7 @@ test('npm start on an empty folder: a stranger sees a monitor go down and up at 
   const [, token = ''] = /API token\s+(spk_\S+)/.exec(service.output()) ?? [];
   t.is((await fetch(`${url}/readyz`)).status, 200);
 
-  await tellStory(t, { url, token }, receiver);
+  await runStory(t, { url, token }, receiver);
 
   t.is(await service.stop(), 0, service.output());
   const again = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
@@ -119,7 +119,7 @@ for (const backend of listQueueBackends()) {
       ...(backend.redisUrl !== null && { REDIS_URL: `${backend.redisUrl}/1` }),
     });
 
-    await tellStory(t, fleet, receiver);
+    await runStory(t, fleet, receiver);
 
     for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
   });

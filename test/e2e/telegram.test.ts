@@ -63,7 +63,7 @@ test(
           String.raw`It lasted: (?:less than a second|\d+ seconds?)\n`,
       ),
     );
-    // The first up of a monitor is no news (D-44): one message of each.
+    // The first up of a monitor is not sent (D-44): one message of each.
     t.deepEqual(
       messages().map((message) => /<b>([^:<]+)/.exec(message)?.[1]),
       ['Connected to Spotcheck', 'Test', 'Down', 'Up again'],

@@ -468,10 +468,10 @@ test("a state of Slack's way is read back whole, and nothing else is one", (t) =
         const state = sealState({ code, expiresAtSeconds }, box.seal);
         const good = openState(state, { open: box.open, nowMs: 0 });
         t.like(good, expiresAtSeconds > 0 ? { outcome: 'good', code } : { outcome: 'expired' });
-        const place = at % state.length;
-        const changed = `${state.slice(0, place)}${state[place] === 'A' ? 'B' : 'A'}${state.slice(place + 1)}`;
+        const position = at % state.length;
+        const changed = `${state.slice(0, position)}${state[position] === 'A' ? 'B' : 'A'}${state.slice(position + 1)}`;
         // The last character of base64 may have bits that nobody reads.
-        if (place < state.length - 1) t.is(openState(changed, { open: box.open, nowMs: 0 }).outcome, 'foreign');
+        if (position < state.length - 1) t.is(openState(changed, { open: box.open, nowMs: 0 }).outcome, 'foreign');
       },
     ),
     { numRuns: 300 },

@@ -47,7 +47,7 @@ const PARTS_PER_ACCOUNT = 4;
 const ENOUGH = 10_000;
 
 /** `session` is what the account's person sends; `secret` is what their second factor's codes are made from. */
-type Teller = {
+type FuzzAccount = {
   furnished: Furnished;
   token: string;
   session: Record<string, string>;
@@ -62,7 +62,7 @@ type Fuzz = {
 };
 
 let fuzz: Fuzz | null = null;
-let tellers: Teller[] = [];
+let fuzzAccounts: FuzzAccount[] = [];
 
 test.before(async () => {
   const document = (await readDescription()) as unknown as Document;
@@ -91,16 +91,16 @@ for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
         .slice(start, start + STORIES_PER_PART)
         .map((story, index) => ({ story, number: start + index }));
       if ((start / STORIES_PER_PART) % PARTS_PER_ACCOUNT === 0)
-        tellers = await Promise.all(
-          Array.from({ length: AT_ONCE }, (_, lane) => makeTeller(api, `fuzz-${start}-${lane}`)),
+        fuzzAccounts = await Promise.all(
+          Array.from({ length: AT_ONCE }, (_, lane) => createFuzzAccount(api, `fuzz-${start}-${lane}`)),
         );
       await Promise.all(
-        tellers.map(async (teller, lane) => {
+        fuzzAccounts.map(async (fuzzAccount, lane) => {
           const connection = connections[lane];
           if (connection === undefined) throw new Error('A lane without a connection');
-          await renewToken(api, teller);
+          await renewToken(api, fuzzAccount);
           for (const { story, number } of shares.filter((_, index) => index % AT_ONCE === lane))
-            faults.push(...(await tell(teller, { story, number, send: connection.send, api })));
+            faults.push(...(await sendStory(fuzzAccount, { story, number, send: connection.send, api })));
         }),
       );
       t.deepEqual(faults.slice(0, 10), [], `again with FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}`);
@@ -123,7 +123,7 @@ test.serial(
   },
 );
 
-async function makeTeller(api: ApiServer, mark: string): Promise<Teller> {
+async function createFuzzAccount(api: ApiServer, mark: string): Promise<FuzzAccount> {
   const furnished = await furnishAccount(api, mark);
   const { person, account, ids } = furnished;
   await api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]);
@@ -143,15 +143,15 @@ async function makeTeller(api: ApiServer, mark: string): Promise<Teller> {
   };
 }
 
-async function renewToken({ database, makeId }: ApiServer, teller: Teller): Promise<void> {
-  teller.token = generateToken('spk');
+async function renewToken({ database, makeId }: ApiServer, fuzzAccount: FuzzAccount): Promise<void> {
+  fuzzAccount.token = generateToken('spk');
   await createApiToken(
     database,
     {
       id: makeId('tok'),
-      tenantId: teller.furnished.account.tenantId,
+      tenantId: fuzzAccount.furnished.account.tenantId,
       name: 'fuzz',
-      token: teller.token,
+      token: fuzzAccount.token,
       scopes: ['read', 'write'],
       expiresAt: null,
       nowMs: Date.now(),
@@ -160,7 +160,7 @@ async function renewToken({ database, makeId }: ApiServer, teller: Teller): Prom
   );
 }
 
-type Told = {
+type StoryRun = {
   story: Story;
   number: number;
   send: (request: InProcessRequest) => Promise<InProcessAnswer>;
@@ -168,10 +168,10 @@ type Told = {
 };
 
 /** Sends the requests of a story; what was wrong with the answers. */
-async function tell(teller: Teller, { story, number, send, api }: Told): Promise<string[]> {
+async function sendStory(fuzzAccount: FuzzAccount, { story, number, send, api }: StoryRun): Promise<string[]> {
   const faults: string[] = [];
   for (const draft of story) {
-    const request = addressed(draft, teller);
+    const request = addressed(draft, fuzzAccount);
     const answer = await send(request);
     const problem =
       faultOf(answer) ??
@@ -190,15 +190,15 @@ async function tell(teller: Teller, { story, number, send, api }: Told): Promise
       );
     const key = `${draft.operation.id} ${answer.status}`;
     if (request.method === draft.operation.method) fuzz?.answered.set(key, (fuzz.answered.get(key) ?? 0) + 1);
-    learn(teller, request, { operationId: draft.operation.id, ...answer });
-    if (draft.operation.token === 'session' && answer.status === 401) await signInAnew(api, teller);
+    learn(fuzzAccount, request, { operationId: draft.operation.id, ...answer });
+    if (draft.operation.token === 'session' && answer.status === 401) await signInAnew(api, fuzzAccount);
   }
   return faults;
 }
 
 function addressed(
   { operation, method, path, query, body, contentType, bearer }: DraftRequest,
-  { furnished: { account, agent }, token, session, secret, pools }: Teller,
+  { furnished: { account, agent }, token, session, secret, pools }: FuzzAccount,
 ): InProcessRequest {
   if (secret !== null)
     pools['code'] = [totpCode(secret, Math.floor(Date.now() / 30_000)), ...(pools['code'] ?? []).slice(1)];
@@ -225,9 +225,9 @@ function addressed(
 }
 
 /** Who signed out, by whichever way, signs in again: what is for people would not be asked for by anybody any more. */
-async function signInAnew(api: ApiServer, teller: Teller): Promise<void> {
-  const user = await findUserByEmail(api.database, teller.furnished.person.email);
-  if (user !== null) teller.session = (await addSession(api, user)).headers;
+async function signInAnew(api: ApiServer, fuzzAccount: FuzzAccount): Promise<void> {
+  const user = await findUserByEmail(api.database, fuzzAccount.furnished.person.email);
+  if (user !== null) fuzzAccount.session = (await addSession(api, user)).headers;
 }
 
 /** What no answer may be, described or not. */
@@ -249,11 +249,11 @@ function faultOf({ status, headers, text }: InProcessAnswer): string | null {
  * good now.
  */
 function learn(
-  teller: Teller,
+  fuzzAccount: FuzzAccount,
   { body }: InProcessRequest,
   { operationId, status, text }: { operationId: string; status: number; text: string },
 ): void {
-  const { pools } = teller;
+  const { pools } = fuzzAccount;
   if (status === 201) {
     const { id, session_id: session } = JSON.parse(text) as { id?: string; session_id?: string };
     const kind = {
@@ -275,7 +275,7 @@ function learn(
   if (status !== 200) return;
   if (operationId === 'changePassword')
     pools['password'] = [(JSON.parse(body ?? '{}') as { new: string }).new, ...(pools['password'] ?? [])];
-  if (operationId === 'startTotp') teller.secret = (JSON.parse(text) as { secret: string }).secret;
+  if (operationId === 'startTotp') fuzzAccount.secret = (JSON.parse(text) as { secret: string }).secret;
   if (operationId === 'confirmTotp' || operationId === 'renewRecoveryCodes')
     pools['code'] = ['000000', ...(JSON.parse(text) as { recovery_codes: string[] }).recovery_codes];
 }

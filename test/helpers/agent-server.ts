@@ -11,7 +11,7 @@ export type Json = Record<string, unknown>;
 /** A server that speaks the agent protocol as its page describes it, and nothing else of the service. */
 export type AgentServer = {
   url: string;
-  /** Whom it has heard of: every request that came to its end, refused ones too. */
+  /** Whose requests came: every one that came to its end, refused ones too. */
   pulls: { headers: IncomingMessage['headers']; body: Json }[];
   ingests: { headers: IncomingMessage['headers']; body: { results: Json[] }; status: number }[];
   /** The results that it has taken in, in the order in which they came. */

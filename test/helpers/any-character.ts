@@ -8,14 +8,14 @@ const LAST = 0x10_ff_ff;
  * Any character at all, for texts of them: what `unit: 'binary'` draws, without the table of a million characters that
  * fast-check makes of it in a second.
  */
-export const anyCharacter = integer({ min: 0, max: LAST - SURROGATES }).map(characterAt, placeOf);
+export const anyCharacter = integer({ min: 0, max: LAST - SURROGATES }).map(characterAt, positionOf);
 
-function characterAt(place: number): string {
-  return String.fromCodePoint(place < SURROGATES_START ? place : place + SURROGATES);
+function characterAt(position: number): string {
+  return String.fromCodePoint(position < SURROGATES_START ? position : position + SURROGATES);
 }
 
-/** The way back, which shrinking asks for; throws for what is no single character, as it is told by. */
-function placeOf(text: unknown): number {
+/** The way back, which shrinking asks for; throws for what is no single character, as fast-check expects. */
+function positionOf(text: unknown): number {
   const [character, ...more] = typeof text === 'string' ? text : '';
   const point = character?.codePointAt(0);
   if (point === undefined || more.length > 0 || character?.isWellFormed() !== true)

@@ -77,7 +77,7 @@ export async function openPage(
   // As everywhere what must come is waited for a minute.
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
-  // What the policy refuses is told as an error too.
+  // What the policy refuses is reported as an error too.
   page.on(
     'console',
     (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()),

@@ -12,7 +12,7 @@ export function runSpotcheck(args: readonly string[], env: Record<string, string
   return runCommand([process.execPath, 'cli/spotcheck.ts', ...args], env);
 }
 
-/** Runs a command to its end, in the project's root unless told otherwise. */
+/** Runs a command to its end, in the project's root by default. */
 export async function runCommand(
   [command = '', ...args]: readonly string[],
   env: Record<string, string>,

@@ -44,7 +44,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { databaseUrl: urlOf(name), drop };
 }
 
-/** Opens a database under a key of its own unless told otherwise. */
+/** Opens a database under a key of its own by default. */
 export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseOptions> = {}): Database {
   return openDatabase({
     databaseUrl,

@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { chooseAccount, type Account } from '../../cli/embedded-postgres/account.ts';
 import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
 import { withConnection } from '../../postgres/client.ts';
-import { findDataPlace } from '../../tools/data-place.ts';
+import { findDataDirectory } from '../../tools/data-directory.ts';
 import type { KeyPair } from './certificates.ts';
 import { isInstalled } from './command.ts';
 import { until } from './until.ts';
@@ -122,7 +122,7 @@ export async function startPgBouncer(
 
 async function newFolder(t: ExecutionContext): Promise<{ folder: string; account: Account | null }> {
   const account = await chooseAccount('/');
-  const folder = mkdtempSync(join(await findDataPlace(), 'spotcheck-postgres-'));
+  const folder = mkdtempSync(join(await findDataDirectory(), 'spotcheck-postgres-'));
   if (account !== null) chownSync(folder, account.uid, account.gid);
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   return { folder, account };

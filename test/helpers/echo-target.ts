@@ -14,7 +14,7 @@ const TARGET = '127.0.0.2';
 const STRANGER = '127.0.0.3';
 
 /**
- * Starts a host that answers the nth request (from 0) as it is told. Loopback answers every echo request, once and
+ * Starts a host that answers the nth request (from 0) as it is set. Loopback answers every echo request, once and
  * rightly: to see some of them lost, late or forged, the messages go over UDP between real sockets, whose sender has
  * only the port of its datagrams put right.
  */

@@ -6,7 +6,7 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { migrate } from '../../models/migrate.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
-import { testDataPlace, testServers } from './test-servers.ts';
+import { testDataDirectory, testServers } from './test-servers.ts';
 
 /** Any number that nothing else in the maintenance database locks. */
 const PREPARED_LOCK = 4_072;
@@ -24,9 +24,9 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
   await run('cp', ['-Rp', join(prepared, 'postgres'), dataDir]);
 }
 
-/** Made once per run, by the first who needs it while the others wait; in the run's own place for data. */
+/** Made once per run, by the first who needs it while the others wait; in the run's own directory for data. */
 async function ensurePrepared(): Promise<string> {
-  const prepared = join(testDataPlace(), 'prepared-data-dir');
+  const prepared = join(testDataDirectory(), 'prepared-data-dir');
   await withClient(testServers().databaseUrl, async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [PREPARED_LOCK]);
     if (

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { testServers } from './test-servers.ts';
 
-/** One place that queues can live in; null as `redisUrl` = in the test's own PostgreSQL database. */
+/** One backend that queues can live in; null as `redisUrl` = in the test's own PostgreSQL database. */
 export type QueueBackend =
   | { name: 'postgres'; redisUrl: null; prefix: string }
   | { name: 'redis'; redisUrl: string; prefix: string };

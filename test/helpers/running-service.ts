@@ -5,7 +5,7 @@ import { apiClient, type ApiClient } from './api-client.ts';
 import { inTurn } from './in-turn.ts';
 import { prepareDataDir } from './prepared-data-dir.ts';
 import { outputMatching, startProgram, type Ending, type Program } from './program.ts';
-import { testDataPlace } from './test-servers.ts';
+import { testDataDirectory } from './test-servers.ts';
 
 /** `npm start` while it runs; `token` is empty after a start that made none. */
 export type Service = { program: Program; url: string; token: string; call: ApiClient };
@@ -14,7 +14,7 @@ export const START = ['cli/spotcheck.ts', 'start'];
 
 /** A data directory of the test's own that does not exist yet. */
 export async function newDataDir(t: ExecutionContext): Promise<string> {
-  const directory = await mkdtemp(join(testDataPlace(), 'spotcheck-e2e-'));
+  const directory = await mkdtemp(join(testDataDirectory(), 'spotcheck-e2e-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return join(directory, 'data');
 }

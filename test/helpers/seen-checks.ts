@@ -126,11 +126,11 @@ export async function readRollups(
   );
   const names = ['dnsMs', 'connectMs', 'tlsMs', 'firstByteMs', 'downloadMs'];
   return inOrder(
-    rows.map(({ at, monitor_no: monitorNo, agent_no: agentNo, buckets, counts, phases: places, ...verdicts }) => {
+    rows.map(({ at, monitor_no: monitorNo, agent_no: agentNo, buckets, counts, phases: elements, ...verdicts }) => {
       const means = names.flatMap((name, index) =>
-        (places?.[2 * index + 1] ?? 0) === 0
+        (elements?.[2 * index + 1] ?? 0) === 0
           ? []
-          : [[name, (places?.[2 * index] ?? 0) / (places?.[2 * index + 1] ?? 1)]],
+          : [[name, (elements?.[2 * index] ?? 0) / (elements?.[2 * index + 1] ?? 1)]],
       );
       return [
         `${monitorNo}/${agentNo}/${at}`,
@@ -139,7 +139,7 @@ export async function readRollups(
           latency: { buckets, counts },
           timings: Object.fromEntries(means),
           timingChecks: Object.fromEntries(
-            means.map(([name]) => [name, places?.[2 * names.indexOf(String(name)) + 1] ?? 0]),
+            means.map(([name]) => [name, elements?.[2 * names.indexOf(String(name)) + 1] ?? 0]),
           ),
         },
       ];

@@ -15,6 +15,6 @@ export function testServers(): TestServers {
  * Where the data directories of services that tests start belong: in memory where the run's own are, else in a
  * temporary directory. Only its owner can enter it.
  */
-export function testDataPlace(): string {
-  return process.env['SPOTCHECK_TEST_DATA_PLACE'] ?? tmpdir();
+export function testDataDirectory(): string {
+  return process.env['SPOTCHECK_TEST_DATA_DIR'] ?? tmpdir();
 }

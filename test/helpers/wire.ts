@@ -3,7 +3,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import type { ExecutionContext } from 'ava';
 
 /**
- * A way to a server that can be cut (connections refused), frozen (nothing gets through, nobody is told) and mended.
+ * A way to a server that can be cut (connections refused), frozen (nothing gets through, nobody is notified) and
+ * mended.
  */
 export type Wire = { url: string; cut: () => Promise<void>; freeze: () => void; mend: () => Promise<void> };
 

@@ -121,16 +121,17 @@ test(
 );
 
 test(
-  "the owner's other chats are told once that a chat is lost, and neither that chat, a webhook, nor a channel that " +
+  "the owner's other chats are notified once that a chat is lost, and neither that chat, a webhook, nor a " +
+    'channel that ' +
     'takes nothing',
   async (t) => {
     const { first, others } = await addChats('ten_lost', '400');
     const lost = { channelId: first, connection: '400', problem: 'Telegram answered 403' };
     const results = await Promise.all(Array.from({ length: 4 }, () => disconnectChannel(database, lost, TOOLS)));
     t.is(results.filter((result) => result !== null).length, 1);
-    const told = await toldOf(first);
-    t.deepEqual(told.map(({ channel_id: id }) => id).toSorted(), others);
-    t.like(told[0], {
+    const deliveries = await listDeliveriesAbout(first);
+    t.deepEqual(deliveries.map(({ channel_id: id }) => id).toSorted(), others);
+    t.like(deliveries[0], {
       state: 'lost',
       reason:
         'Alerts do not reach the channel first any more: its chat is lost. It gets nothing until it is connected again',
@@ -142,19 +143,20 @@ test(
         .toSorted(),
       others,
     );
-    // It was lost already: that its chat then blocks the bot, too, is no news of it.
+    // It was lost already: that its chat then blocks the bot, too, changes nothing of it.
     await apply({ kind: 'removed', chatId: '400' });
-    t.is((await toldOf(first)).length, 2);
+    t.is((await listDeliveriesAbout(first)).length, 2);
     await apply({ kind: 'start', chatId: '400', fingerprint: null });
     await updateChannel(database, { tenantId: 'ten_lost', id: first }, { enabled: true });
     await disconnectChannel(database, lost, TOOLS);
-    t.is((await toldOf(first)).length, 4);
+    t.is((await listDeliveriesAbout(first)).length, 4);
   },
 );
 
 test(
-  'that somebody wrote /stop or put the bot out is told of each channel of the chat, in words that say so, and an ' +
-    'attempt that fails afterwards tells nothing more',
+  'that somebody wrote /stop or put the bot out is notified of each channel of the chat, in words that say so, ' +
+    'and an ' +
+    'attempt that fails afterwards says nothing more',
   async (t) => {
     for (const [kind, state, words] of [
       ['stop', 'stopped', /^Somebody wrote \/stop in the chat of the channel (first|twin)\. It is disabled/],
@@ -165,23 +167,23 @@ test(
       await apply({ kind, chatId });
       await apply({ kind, chatId });
       for (const id of [first, twin]) {
-        const told = await toldOf(id);
-        t.deepEqual(told.map((one) => one.channel_id).toSorted(), others);
+        const deliveries = await listDeliveriesAbout(id);
+        t.deepEqual(deliveries.map((one) => one.channel_id).toSorted(), others);
         t.true(
-          told.every((one) => one.state === state && words.test(one.reason)),
-          JSON.stringify(told),
+          deliveries.every((one) => one.state === state && words.test(one.reason)),
+          JSON.stringify(deliveries),
         );
       }
       t.deepEqual(
         await disconnectChannel(database, { channelId: first, connection: chatId, problem: 'Blocked' }, TOOLS),
         [],
       );
-      t.is((await toldOf(first)).length, 2);
+      t.is((await listDeliveriesAbout(first)).length, 2);
     }
   },
 );
 
-test('a loss whose telling cannot be written is none, and is found again', async (t) => {
+test('a loss whose deliveries cannot be written is none, and is found again', async (t) => {
   const { first } = await addChats('ten_broken', '700');
   const lost = { channelId: first, connection: '700', problem: 'Blocked' };
   await t.throwsAsync(
@@ -317,8 +319,8 @@ async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
 }
 
 /**
- * A tenant with chats, the first Telegram's and the second in the same chat, and one channel each that must not hear of
- * them.
+ * A tenant with chats, the first Telegram's and the second in the same chat, and one channel each that must not be
+ * notified of them.
  */
 async function addChats(tenantId: string, chatId: string) {
   await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: NOW_MS });
@@ -357,8 +359,10 @@ async function addChats(tenantId: string, chatId: string) {
   return { first, twin, others: others.toSorted() };
 }
 
-/** Which channels were told of a channel, and how its loss is put. */
-async function toldOf(channelId: string): Promise<{ channel_id: string; state: string; reason: string }[]> {
+/** Which channels were notified of a channel, and how its loss is put. */
+async function listDeliveriesAbout(
+  channelId: string,
+): Promise<{ channel_id: string; state: string; reason: string }[]> {
   const { rows } = await database.pool.query(
     `SELECT channel_id, message ->> 'state' AS state, message ->> 'reason' AS reason FROM deliveries
      WHERE event = 'channel.disconnected' AND message -> 'channel' ->> 'id' = $1 ORDER BY no`,

@@ -50,7 +50,7 @@ test.serial('pending deliveries are counted with the age of the oldest', async (
 });
 
 // Serial and on one connection, so that next to nothing but this test is counted: a few reads of the test before may be
-// told late.
+// sent late.
 test.serial('a claim finds its delivery among a hundred thousand by the index, and reads no other', async (t) => {
   const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
@@ -126,7 +126,7 @@ test('of many that claim at once each gets another delivery, and the rest get no
   for (const id of ids) t.is((await attemptsOf(id)).length, 1);
 });
 
-test('a claim tells whether the channel has more that is due and held by nobody', async (t) => {
+test('a claim says whether the channel has more that is due and held by nobody', async (t) => {
   const first = await addDelivery();
   await addDeliveryTo(first);
   await addDeliveryTo(first, { createdAtMs: NOW_MS + 1 });
@@ -250,7 +250,7 @@ test('a delivery that is asked for again holds back later ones of its monitor un
   t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId, second);
 });
 
-test('newer news of a monitor drops the retries of its events to that channel, and nothing else', async (t) => {
+test('a newer change of a monitor drops the retries of its events to that channel, and nothing else', async (t) => {
   const channel = await addDelivery({ monitorId: 'mon_other' });
   const add = async (monitorId: string, overrides: Partial<RecordedAttempt> = {}) => {
     const id = await addDeliveryTo(channel, { monitorId, createdAtMs: NOW_MS - 1 });
@@ -288,7 +288,7 @@ test('newer news of a monitor drops the retries of its events to that channel, a
   t.is((await deliveryOf(retried)).finished_at, NOW_MS + 6000);
 });
 
-test('of attempts that are recorded together each is told whether its delivery was its own', async (t) => {
+test('of attempts that are recorded together each is reported whether its delivery was its own', async (t) => {
   const [one, other, gone] = [await addDelivery(), await addDelivery(), await addDelivery()];
   for (const { channelId } of [one, other, gone]) await claimNextDelivery(database, channelId, CLAIM);
   await claimNextDelivery(database, other.channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 });

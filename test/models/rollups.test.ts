@@ -43,7 +43,7 @@ async function isAsFromScratch(t: ExecutionContext, database: Database, checks: 
   t.deepEqual(await readRollups(database, 'daily_rollups'), rollupsOfChecks(checks, DAY_MS));
 }
 
-/** The same pool, whose connections are told of every statement before it is sent. */
+/** The same pool, whose connections are notified of every statement before it is sent. */
 function intercepting(database: Database, before: (sql: string) => Promise<void>): Pick<Database, 'pool'> {
   const connect = async () => {
     const client = await database.pool.connect();
@@ -291,7 +291,7 @@ test("pings count as the service's checks, any that changed something once, miss
       [MIDNIGHT + index, kind, exit, duration],
     );
   }
-  // The first success and the first failure were news; a ping without a start before it took no known time; and then
+  // The first success and the first failure were changes; a ping without a start before it took no known time; and then
   // one was missed.
   const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): SeenCheck => ({
     monitorNo: 7,

@@ -28,7 +28,7 @@ test('the first monitor of a slot occupies it, the last one to leave empties it'
   t.deepEqual(await listOccupiedSlots(runtime.database), []);
 });
 
-test('monitors beyond the number of slots share jobs: the queue hears nothing of them', async (t) => {
+test('monitors beyond the number of slots share jobs: the queue is not notified of them', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   for (let index = 0; index < 6; index += 1) await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });

@@ -107,7 +107,7 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   t.is(await takeMissed(runOn(database.pool), 10), 1);
 });
 
-test('set back, what was heard of a heartbeat and not decided yet is decided', async (t) => {
+test('set back, what was received of a heartbeat and not decided yet is decided', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
   const { monitor, token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { failEnabled: true } });

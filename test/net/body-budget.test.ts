@@ -129,32 +129,35 @@ test.serial(
   },
 );
 
-test.serial('an account whose bodies wait to be judged leaves room for those of others, and is told why', async (t) => {
-  const { port } = await startBodies(t);
-  const probe = createHttpProbe({ allowPrivateNetwork: true });
-  const target = httpTarget({
-    target: `http://127.0.0.1:${port}/whole/${MIB}`,
-    bodyMatch: 'x',
-    timeoutMs: 60_000,
-  });
-  await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
-  const { promise: isJudged, resolve: judge } = Promise.withResolvers<void>();
-  let read = 0;
-  const watch = (account: string) =>
-    holdingBodies(account, async () => {
-      const { outcome } = await probe(target).finally(() => (read += 1));
-      await isJudged;
-      return outcome;
-    }).catch((error: unknown) => error);
-  const greedy = Array.from({ length: 200 }, () => watch('greedy'));
-  await until(() => read === 200, { timeoutMs: 60_000 });
-  t.true(bodyBudget.heldBytes() <= MOST / 4);
-  const others = ['one', 'two', 'three'].map((account) => watch(account));
-  await until(() => read === 203, { timeoutMs: 60_000 });
-  judge();
-  t.deepEqual(await Promise.all(others), ['answered', 'answered', 'answered']);
-  const ends = await Promise.all(greedy);
-  t.true(ends.some((end) => end instanceof OutOfBodyMemory));
-  t.true(ends.filter((end) => end === 'answered').length >= 32);
-  t.is(bodyBudget.heldBytes(), 0);
-});
+test.serial(
+  'an account whose bodies wait to be judged leaves room for those of others, and is reported why',
+  async (t) => {
+    const { port } = await startBodies(t);
+    const probe = createHttpProbe({ allowPrivateNetwork: true });
+    const target = httpTarget({
+      target: `http://127.0.0.1:${port}/whole/${MIB}`,
+      bodyMatch: 'x',
+      timeoutMs: 60_000,
+    });
+    await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
+    const { promise: isJudged, resolve: judge } = Promise.withResolvers<void>();
+    let read = 0;
+    const watch = (account: string) =>
+      holdingBodies(account, async () => {
+        const { outcome } = await probe(target).finally(() => (read += 1));
+        await isJudged;
+        return outcome;
+      }).catch((error: unknown) => error);
+    const greedy = Array.from({ length: 200 }, () => watch('greedy'));
+    await until(() => read === 200, { timeoutMs: 60_000 });
+    t.true(bodyBudget.heldBytes() <= MOST / 4);
+    const others = ['one', 'two', 'three'].map((account) => watch(account));
+    await until(() => read === 203, { timeoutMs: 60_000 });
+    judge();
+    t.deepEqual(await Promise.all(others), ['answered', 'answered', 'answered']);
+    const ends = await Promise.all(greedy);
+    t.true(ends.some((end) => end instanceof OutOfBodyMemory));
+    t.true(ends.filter((end) => end === 'answered').length >= 32);
+    t.is(bodyBudget.heldBytes(), 0);
+  },
+);

@@ -45,13 +45,13 @@ async function startAnswerer(t: ExecutionContext) {
   const marks = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(ANSWERER, { eval: true, workerData: marks });
   t.teardown(() => worker.terminate());
-  const told = async (name: string) =>
+  const awaitMessage = async (name: string) =>
     await new Promise<Record<string, unknown>>(
       (resolve) => void worker.on('message', (message: Record<string, unknown>) => name in message && resolve(message)),
     );
-  const { ports } = (await told('ports')) as { ports: [number, number, number] };
+  const { ports } = (await awaitMessage('ports')) as { ports: [number, number, number] };
   const standStill = async (beganMs: number) => {
-    await told('asked');
+    await awaitMessage('asked');
     Atomics.store(marks, 0, 1);
     Atomics.notify(marks, 0);
     Atomics.wait(marks, 0, 1);
@@ -119,11 +119,11 @@ test.serial('over udp', async (t) => {
 });
 
 test.serial('a deadline that is called off is never told, not even between its timer and the sockets', async (t) => {
-  let told = 0;
-  startDeadline(20, () => (told += 1))();
-  const callOff = startDeadline(20, () => (told += 1));
+  let awaitMessage = 0;
+  startDeadline(20, () => (awaitMessage += 1))();
+  const callOff = startDeadline(20, () => (awaitMessage += 1));
   setTimeout(callOff, 20);
   startDeadline(20, () => t.pass());
   await delay(60);
-  t.is(told, 0);
+  t.is(awaitMessage, 0);
 });

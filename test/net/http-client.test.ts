@@ -63,7 +63,7 @@ test('a closed port is a refused connection', async (t) => {
   });
 });
 
-test('a name without addresses is told from a target that does not answer', async (t) => {
+test('a name without addresses is distinguished from a target that does not answer', async (t) => {
   const exchange = await send(requestTo(0, { href: 'http://no-such-name.invalid/' }));
   t.true(exchange.outcome === 'failed' && exchange.cause.startsWith('dns_'));
 });

@@ -27,7 +27,7 @@ test('a verified certificate is reported with its names and dates, over a name a
   }
 });
 
-test('an expired certificate is told with its age, and the server sees no request', async (t) => {
+test('an expired certificate is reported with its age, and the server sees no request', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS, validFromDays: -30, validForDays: -3 });
   const { port } = await startHttpServer(t, () => t.fail('a request was sent'), keys);
   const exchange = await send(

@@ -26,7 +26,7 @@ async function startOn(t: ExecutionContext, databaseUrl: string, env: Record<str
 }
 
 /** Sees a target go up, down and up again at a signed webhook; `meanwhile` happens while it is up. */
-async function tellStory(
+async function runStory(
   t: ExecutionContext,
   databaseUrl: string,
   meanwhile: (service: Service) => Promise<void> = () => Promise.resolve(),
@@ -53,7 +53,7 @@ if (debianPrograms() === null) {
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);
     const url = urlOf([standby, primary], '?target_session_attrs=read-write');
-    await tellStory(t, url, async (service) => {
+    await runStory(t, url, async (service) => {
       primary.stop();
       await until(async () => (await fetch(`${service.url}/readyz`)).status === 503, { timeoutMs: 30_000 });
       standby.promote();
@@ -104,7 +104,7 @@ if (debianPrograms() === null) {
         t.regex(refused.stderr, why);
         t.is(refused.stderr.trim().split('\n').length, 1, refused.stderr);
       }
-      await tellStory(t, urlOf([server], `?sslmode=verify-full&sslrootcert=${caFile}`));
+      await runStory(t, urlOf([server], `?sslmode=verify-full&sslrootcert=${caFile}`));
     },
   );
 }
@@ -115,7 +115,7 @@ if (debianPrograms() === null || !isPgBouncerInstalled()) {
   test('through PgBouncer with pool_mode = session everything works', async (t) => {
     t.timeout(120_000);
     const bouncer = await startPgBouncer(t, await startPrimary(t), 'session');
-    await tellStory(t, urlOf([bouncer]));
+    await runStory(t, urlOf([bouncer]));
   });
 
   test('through PgBouncer with pool_mode = transaction every start is refused with the remedy', async (t) => {

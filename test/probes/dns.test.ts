@@ -317,7 +317,7 @@ function crossChecked(target: string, record: DnsRecordSpec, timeoutMs = 2_000):
 
 const EXPECTS_1: DnsRecordSpec = { type: 'A', mode: 'equals', expected: ['192.0.2.1'] };
 
-test('a cross check asks the other resolvers and hears who disagrees', async (t) => {
+test('a cross check asks the other resolvers and learns who disagrees', async (t) => {
   const server = await startNameServer(t);
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
   const judgement = await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf);

@@ -93,7 +93,7 @@ test('a body that drips after a bad status neither slows the answer nor holds th
   t.true(tookMs < 4000, `${tookMs} ms, though the body has no end`);
 });
 
-test('a body that never begins is told as not seen', async (t) => {
+test('a body that never begins is reported as not seen', async (t) => {
   const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Length': '10' }).flushHeaders());
   const { judgement, answer } = await check(port);
   t.is(judgement.cause, 'status_500');

@@ -70,7 +70,7 @@ for (const host of LOOPBACK) {
   });
 }
 
-test('the means is told once for each family, a socket where the kernel grants one', async (t) => {
+test('the means is reported once for each family, a socket where the kernel grants one', async (t) => {
   const { probe, notices } = openProbe(t);
   await Promise.all([
     probe(target('127.0.0.1', { count: 1 })),

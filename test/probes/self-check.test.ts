@@ -74,14 +74,14 @@ test('nobody is asked while results are good, nor for one bad among them, nor fo
   t.is(reference.connections(), 5);
 });
 
-test('our outage is told once when it begins and once when it ends; bad results are doubted meanwhile', async (t) => {
+test('our outage is reported once when it begins and once when it ends; bad results are doubted meanwhile', async (t) => {
   const reference = await startListener(t);
   const { see, pass, changes } = openChecked([reference]);
   await reference.close();
   for (let round = 0; round < 5; round += 1) {
     t.is((await see(1, DOWN)).verdict, 'none');
     pass(6);
-    // Places in our own house still answer; most results are good.
+    // Hosts in our own network still answer; most results are good.
     for (const monitor of [2, 3, 4, 5, 6]) t.is(await see(monitor, UP), UP);
     t.is((await see(7, DOWN)).verdict, 'none');
   }

@@ -174,7 +174,7 @@ test('an IPv6 address is written in brackets', async (t) => {
   );
 });
 
-test('a name that does not exist is told from a silent host', async (t) => {
+test('a name that does not exist is distinguished from a silent host', async (t) => {
   const { judgement } = await check(transportTarget('udp', { target: 'no-such-name.invalid:53' }));
   t.is(judgement.verdict, 'down');
   t.regex(String(judgement.cause), /^dns_/);

@@ -22,7 +22,7 @@ test('the observation is what the page says, with the latency of the lookup that
   t.deepEqual(asked, [['github', ['Actions']]]);
 });
 
-test('a page that could not be read is told with its reason', async (t) => {
+test('a page that could not be read is reported with its reason', async (t) => {
   const probe = createVendorProbe(async () => ({
     outcome: 'failed',
     failure: { kind: 'unreachable', reason: 'The status page answers HTTP 503' },
@@ -42,7 +42,7 @@ test('a check waits for a page no longer than its own time-out', async (t) => {
   resolve(READ);
 });
 
-test('a vendor that left the catalogue is told, not asked', async (t) => {
+test('a vendor that left the catalogue is reported, not asked', async (t) => {
   const probe = createVendorProbe(() => Promise.reject(new Error('asked')));
   t.like(await probe(target({ target: 'a-vendor-of-yesterday' })), {
     outcome: 'unread',

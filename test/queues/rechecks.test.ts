@@ -12,7 +12,7 @@ const REGIONS = new Map([
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: rechecks of one agent that are due together are one job, however often they are told of, ` +
+    `${backend.name}: rechecks of one agent that are due together are one job, however often they are requested, ` +
       'and it ' +
       'fires after the last of them',
     async (t) => {

@@ -20,14 +20,14 @@ if (isRedisInstalled) {
   });
 
   const FAULTS: Readonly<
-    Record<string, (cluster: RedisCluster, place: number, t: ExecutionContext) => Promise<unknown>>
+    Record<string, (cluster: RedisCluster, index: number, t: ExecutionContext) => Promise<unknown>>
   > = {
-    'a node is killed and stays away': (cluster, place) => cluster.kill(place),
-    'a node hangs': async (cluster, place, t) => {
-      cluster.signal(place, 'SIGSTOP');
-      t.teardown(() => cluster.signal(place, 'SIGCONT'));
+    'a node is killed and stays away': (cluster, index) => cluster.kill(index),
+    'a node hangs': async (cluster, index, t) => {
+      cluster.signal(index, 'SIGSTOP');
+      t.teardown(() => cluster.signal(index, 'SIGCONT'));
     },
-    'a replica is promoted': (cluster, place) => cluster.promoteReplicaOf(place),
+    'a replica is promoted': (cluster, index) => cluster.promoteReplicaOf(index),
     'a slot moves to another node': (cluster) => cluster.migrateSlotOf(keyOf('evaluate')),
     'all nodes are emptied': (cluster) => cluster.flush(),
   };
@@ -48,22 +48,22 @@ if (isRedisInstalled) {
       const cluster = await startOwnCluster(t, { replicas: 0 });
       const { backend, findIdle } = openQueuesAtWork(t, cluster.urls.join(','));
       t.deepEqual(await findIdle(), []);
-      const place = await cluster.findMasterOf(keyOf('evaluate'));
+      const index = await cluster.findMasterOf(keyOf('evaluate'));
       const held: string[] = [];
-      for (const name of NAMES) if ((await cluster.findMasterOf(keyOf(name))) === place) held.push(name);
+      for (const name of NAMES) if ((await cluster.findMasterOf(keyOf(name))) === index) held.push(name);
       t.true(held.length < NAMES.length);
-      await cluster.kill(place);
+      await cluster.kill(index);
       t.deepEqual((await backend.findAway()).toSorted(), held.toSorted());
       // Then the others close as well: a Cluster that has lost slots takes nothing.
       await until(async () => (await backend.findAway()).length === NAMES.length);
-      await cluster.start(place);
+      await cluster.start(index);
       t.deepEqual(await findIdle(), []);
       t.deepEqual(await backend.findAway(), []);
     },
   );
 
   test.serial(
-    'a Cluster of which one node alone is named takes the queues of the others away, and what to do is told',
+    'a Cluster of which one node alone is named takes the queues of the others away, and what to do is reported',
     async (t) => {
       const cluster = await startOwnCluster(t, { replicas: 0 });
       const { backend, errors } = openQueuesAtWork(t, cluster.urls[0] ?? '');

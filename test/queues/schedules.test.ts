@@ -96,9 +96,9 @@ for (const backend of listQueueBackends()) {
         'what waited is there or comes again',
       async (t) => {
         const { queues, open } = await openTestRuntime(t, backend);
-        const places = [slot(3), slot(4), slot(0, 1)];
+        const entries = [slot(3), slot(4), slot(0, 1)];
         await ahead(byMs, async () => {
-          await queues.applyScheduleChange({ occupied: places, emptied: [], rechecks: [AGENT] }, REGIONS);
+          await queues.applyScheduleChange({ occupied: entries, emptied: [], rechecks: [AGENT] }, REGIONS);
           await queues.enqueueAttempts([
             { deliveryId: 'dlv_1', channelId: 'nch_1', attempt: 2, dueAtMs: Date.now() + 60_000 },
           ]);
@@ -111,18 +111,18 @@ for (const backend of listQueueBackends()) {
 
         await queues.forgetTime(REGIONS);
         t.is(
-          await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }),
-          places.length,
+          await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }),
+          entries.length,
         );
         const schedulers = await queues.checkQueue('local').getJobSchedulers();
         t.deepEqual(
           schedulers.map(({ next, every }) => (next ?? 0) <= Date.now() + Number(every)),
-          places.map(() => true),
+          entries.map(() => true),
         );
-        t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, places.length);
+        t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, entries.length);
         const deliver = queues.all().find((queue) => queue.name === 'deliver');
         t.deepEqual(await deliver?.getJobs(['delayed']), []);
-        t.is(await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+        t.is(await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
       },
     );
   }

@@ -39,7 +39,7 @@ test('tests that never came to run are failures though they have no line', async
   t.is(failed, 3);
 });
 
-test('a skipped test is neither passed nor failed, and is told', async (t) => {
+test('a skipped test is neither passed nor failed, and is reported', async (t) => {
   const { passed, failed, printed } = await report('ok 1 - a # SKIP', 'not ok 2 - b # TODO');
   t.deepEqual({ passed, failed }, { passed: 0, failed: 1 });
   t.is(printed[0], '- a (skipped)');

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { isRunning } from '../../config/processes.ts';
-import { findDataPlace } from '../../tools/data-place.ts';
+import { findDataDirectory } from '../../tools/data-directory.ts';
 import { until } from '../helpers/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,7 +58,7 @@ async function runProject(
   const lines = output.trimEnd().split('\n');
   const left = [
     ...(await readdir(temporary)),
-    ...(await readdir(await findDataPlace())).filter((name) => name.includes(`-${child.pid}-`)),
+    ...(await readdir(await findDataDirectory())).filter((name) => name.includes(`-${child.pid}-`)),
   ];
   return { output, last: lines.at(-1), status, leftBehind: left.filter((name) => name.startsWith('spotcheck-')) };
 }
@@ -82,7 +82,7 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   });
   const told = ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js'];
   for (const line of told) t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
-  // The two files that threw have ended with a status of their own, which is told besides.
+  // The two files that threw have ended with a status of their own, which is reported besides.
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
@@ -103,7 +103,7 @@ test('a test file that does not end when it is told to does not hold the run up'
       't.pass(); });',
   };
   const run = await runProject(t, files, { silenceSeconds: 15 });
-  t.true(run.output.includes('\nNothing was heard for 15 s: the run is ended\n'), run.output);
+  t.true(run.output.includes('\nNothing was printed for 15 s: the run is ended\n'), run.output);
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
@@ -150,7 +150,7 @@ test('a run that is interrupted stops its servers and its tests, and has failed'
   t.like(run, { status: 1, leftBehind: [] });
 });
 
-test('a missing Redis is told and does not pass for tested', async (t) => {
+test('a missing Redis is reported and does not pass for tested', async (t) => {
   const run = await runProject(
     t,
     { 'a.js': `test('one', (t) => t.is(process.env.SPOTCHECK_TEST_REDIS_URL, ''));` },

@@ -6,7 +6,7 @@ test('until returns the first answer that is truthy', async (t) => {
   t.is(await until(() => Promise.resolve(answers.shift())), 'yes');
 });
 
-test('until gives up at its deadline and says what it last heard', async (t) => {
+test('until gives up at its deadline and says what it last got', async (t) => {
   await t.throwsAsync(
     until(() => null, { timeoutMs: 20, intervalMs: 5 }),
     { message: /not true within 20 ms, last answer null/ },

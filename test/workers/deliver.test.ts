@@ -352,7 +352,7 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
   t.regex(seen[1]?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
 });
 
-test('what is told to chats only never reaches a webhook', async (t) => {
+test('what is sent to chats only never reaches a webhook', async (t) => {
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
   const message = buildChannelMessage({
@@ -368,7 +368,7 @@ test('what is told to chats only never reaches a webhook', async (t) => {
   ]);
   t.deepEqual(await deliver(channelId), { delivered: 1, failed: 1 });
   t.is(receiver.requests(), 1);
-  t.is((await attemptsOf(`${id}_chat`))[0]?.error, 'channel.failing is told to chats only');
+  t.is((await attemptsOf(`${id}_chat`))[0]?.error, 'channel.failing is sent to chats only');
 });
 
 type Line = Record<string, unknown> & { text: string };

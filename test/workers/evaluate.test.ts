@@ -107,7 +107,7 @@ test('old failures in a long backlog do not count as recent because its newest r
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('a place that turned while its results were too old to count is counted as soon as newer ones come', async (t) => {
+test('a source that turned while its results were too old to count is counted as soon as newer ones come', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
@@ -274,7 +274,7 @@ test('results of a day without a partition make the partition and are stored', a
   t.is(outcome.stored, 1);
 });
 
-test('evaluators at once on the same monitors from several places lose nothing and decide as one', async (t) => {
+test('evaluators at once on the same monitors from several sources lose nothing and decide as one', async (t) => {
   const runtime = await openTestRuntime(t);
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b'), await runtime.addAgent('c')];
   const monitors = await Promise.all(Array.from({ length: 20 }, () => runtime.addMonitor(agents)));

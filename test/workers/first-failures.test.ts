@@ -16,11 +16,11 @@ function answerOf(body: string): SeenAnswer {
 }
 
 /**
- * A monitor seen from several places, which are told of by their index; each result's answer has its second for a body.
+ * A monitor seen from several sources, which are named by their index; each result's answer has its second for a body.
  */
-async function watched(t: ExecutionContext, { places = 1, quorum = 1 }: { places?: number; quorum?: number } = {}) {
+async function watched(t: ExecutionContext, { sources = 1, quorum = 1 }: { sources?: number; quorum?: number } = {}) {
   const runtime = await openTestRuntime(t);
-  const agents = await Promise.all(Array.from({ length: places }, (_, index) => runtime.addAgent(`place-${index}`)));
+  const agents = await Promise.all(Array.from({ length: sources }, (_, index) => runtime.addAgent(`source-${index}`)));
   const monitor = await runtime.addMonitor(agents, { downMinSources: quorum });
   const nowMs = Date.now();
   // Each batch is decided as soon as its newest result is there.
@@ -35,9 +35,9 @@ async function watched(t: ExecutionContext, { places = 1, quorum = 1 }: { places
     clockMs = Math.max(...results.map(({ dueAtMs }) => dueAtMs));
     return decide(results);
   };
-  const at = (second: number, verdict: MeasuredResult['verdict'], place = 0): MeasuredResult => {
+  const at = (second: number, verdict: MeasuredResult['verdict'], index = 0): MeasuredResult => {
     const isBad = verdict === 'down' || verdict === 'degraded';
-    return resultOf(monitor, agents[place]!, {
+    return resultOf(monitor, agents[index]!, {
       dueAtMs: nowMs + second * SECOND,
       verdict,
       phases: isBad ? TIMINGS : null,
@@ -71,7 +71,7 @@ test('an incident keeps what its source saw at the first failure, even from a ba
   t.like(evidence, {
     agentNo: agents[0]?.no,
     sourceId: agents[0]?.id,
-    sourceName: 'place-0',
+    sourceName: 'source-0',
     verdict: 'down',
     cause: 'status_503',
     reason: 'HTTP 503 instead of 2xx',
@@ -120,10 +120,10 @@ test('a failure that came to nothing is forgotten, and the next streak has a fir
 });
 
 test('every source failing or on its way to it when the incident opens has a row, a working one none', async (t) => {
-  const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 4, quorum: 2 });
-  await evaluate([0, 1, 2, 3].map((place) => at(-170, 'up', place)));
+  const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 4, quorum: 2 });
+  await evaluate([0, 1, 2, 3].map((index) => at(-170, 'up', index)));
   await evaluate([at(-110, 'down', 0), at(-109, 'down', 1), at(-108, 'up', 2), at(-107, 'up', 3)]);
-  // The quorum is complete with the second failure of the second place; the third place has failed once by then.
+  // The quorum is complete with the second failure of the second source; the third source has failed once by then.
   await evaluate([at(-60, 'down', 0), at(-59, 'down', 2), at(-58, 'down', 1), at(-57, 'up', 3)]);
   const [rows = []] = await evidenceOf(runtime);
   t.deepEqual(
@@ -137,7 +137,7 @@ test('every source failing or on its way to it when the incident opens has a row
 });
 
 test('a source that turns bad during the incident gets its row then, and keeps it when it fails anew', async (t) => {
-  const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 2 });
+  const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'down', 0), at(-480, 'down', 0)]);
   t.deepEqual(
@@ -180,7 +180,7 @@ test('degraded that becomes down is one incident with the first failure of each'
 });
 
 test('a place long degraded shows what it saw when it went down, where only that opened the incident', async (t) => {
-  const { runtime, agents, evaluate, at, secondOf } = await watched(t, { places: 2, quorum: 2 });
+  const { runtime, agents, evaluate, at, secondOf } = await watched(t, { sources: 2, quorum: 2 });
   await evaluate([at(-600, 'up', 0), at(-600, 'up', 1)]);
   await evaluate([at(-540, 'degraded', 0), at(-480, 'degraded', 0), at(-480, 'up', 1)]);
   await evaluate([at(-130, 'down', 0), at(-130, 'up', 1)]);
@@ -197,8 +197,8 @@ test('a place long degraded shows what it saw when it went down, where only that
 });
 
 test('an incident that a sweep opens has the evidence that the sources kept', async (t) => {
-  const { runtime, agents, monitor, evaluate, at } = await watched(t, { places: 3, quorum: 2 });
-  await evaluate([0, 1, 2].map((place) => at(-200, 'up', place)));
+  const { runtime, agents, monitor, evaluate, at } = await watched(t, { sources: 3, quorum: 2 });
+  await evaluate([0, 1, 2].map((index) => at(-200, 'up', index)));
   await evaluate([at(-150, 'down', 0), at(-90, 'down', 0), at(-60, 'up', 1), at(-60, 'up', 2)]);
   t.deepEqual(await evidenceOf(runtime), []);
   await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 1, updated_at = $2 WHERE no = $1', [

@@ -78,12 +78,12 @@ test(
     t.deepEqual(queued.toSorted(), rows.map(({ id }) => id).toSorted());
     // Nothing is dropped silently: what is not there by itself is counted in what took its place.
     t.is(rows.length + rows.reduce((sum, { changes }) => sum + (changes ?? 0), 0), 20 * CHANNELS);
-    // However long it goes on flapping, what waits keeps its turn: each channel hears within a few minutes.
+    // However long it goes on flapping, what waits keeps its turn: each channel is notified within a few minutes.
     t.true(Math.max(...waiting.map((row) => row.next_attempt_at)) <= endMs + 3 * 60_000);
   },
 );
 
-test('what waited is sent in its turn, with the newest change, and what comes after is told by itself', async (t) => {
+test('what waited is sent in its turn, with the newest change, and what comes after is reported by itself', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await addWebhooks(runtime);

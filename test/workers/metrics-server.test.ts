@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { serveMetrics } from '../../workers/metrics-server.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
-test('a worker process is ready until it is told to stop, and healthy to its end', async (t) => {
+test('a worker process is ready until it is stopped, and healthy to its end', async (t) => {
   const runtime = await openTestRuntime(t);
   const stopping = new AbortController();
   const server = await serveMetrics(runtime, {

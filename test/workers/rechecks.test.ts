@@ -12,12 +12,12 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
-type Place = { no: number };
+type AgentRow = { no: number };
 
 /** The tick of a source that is the newest one before a moment, and where it stands in the schedule. */
 async function lastTick(
   runtime: TestRuntime,
-  { monitor, agent, beforeMs }: { monitor: Monitor; agent: Place; beforeMs: number },
+  { monitor, agent, beforeMs }: { monitor: Monitor; agent: AgentRow; beforeMs: number },
 ): Promise<number> {
   const { rows } = await runtime.database.pool.query<{ slot: number }>(
     'SELECT phase FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2',
@@ -27,7 +27,11 @@ async function lastTick(
   return beforeMs + msUntilTick(tick, beforeMs) - monitor.intervalSeconds * 1000;
 }
 
-async function recheckAtOf(runtime: TestRuntime, monitor: Monitor, agent: Place): Promise<number | null | undefined> {
+async function recheckAtOf(
+  runtime: TestRuntime,
+  monitor: Monitor,
+  agent: AgentRow,
+): Promise<number | null | undefined> {
   const { rows } = await runtime.database.pool.query<{ look_at: number | null }>(
     'SELECT look_at FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2',
     [monitor.no, agent.no],
@@ -35,8 +39,8 @@ async function recheckAtOf(runtime: TestRuntime, monitor: Monitor, agent: Place)
   return rows[0]?.look_at;
 }
 
-async function serviceOf(runtime: TestRuntime): Promise<Place> {
-  const { rows } = await runtime.database.pool.query<Place>(`SELECT no FROM agents WHERE kind = 'service'`);
+async function serviceOf(runtime: TestRuntime): Promise<AgentRow> {
+  const { rows } = await runtime.database.pool.query<AgentRow>(`SELECT no FROM agents WHERE kind = 'service'`);
   return rows[0] ?? { no: 0 };
 }
 
@@ -99,7 +103,7 @@ test('a batch in which a source recovers asks for no recheck of it, and a repeat
   t.is((await judge(batch)).stored, 0);
 });
 
-test('dns is rechecked by the service; registries, status pages and places of a customer are not', async (t) => {
+test('dns is rechecked by the service; registries, status pages and sources of a customer are not', async (t) => {
   const { runtime, judge, settle } = await openJudged(t);
   const service = await serviceOf(runtime);
   const { rows } = await runtime.database.pool.query<{ id: string; no: number }>(

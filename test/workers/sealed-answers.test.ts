@@ -49,21 +49,21 @@ for (const backend of listQueueBackends()) {
 }
 
 test(
-  'a sealed answer opens with its own result alone; one that does not is told of and left out, and the result ' +
+  'a sealed answer opens with its own result alone; one that does not is reported and left out, and the result ' +
     'counts',
   async (t) => {
     const { database } = await openTestRuntime(t);
     const [sealed, empty] = sealAnswers(database, [RESULT, { ...RESULT, answer: null }]);
     t.deepEqual(empty, { ...RESULT, answer: null });
-    const untold: number[] = [];
+    const unopened: number[] = [];
     const open = (results: Parameters<typeof openAnswers<typeof RESULT>>[1]) =>
-      openAnswers(database, results, (_error, { monitorNo }) => void untold.push(monitorNo));
+      openAnswers(database, results, (_error, { monitorNo }) => void unopened.push(monitorNo));
     const queued = sealed as unknown as typeof RESULT & { sealedAnswer: string };
     t.deepEqual(open([queued]), [RESULT]);
     t.deepEqual(open([RESULT]), [RESULT], 'a job of an older version has it open');
-    t.deepEqual(untold, []);
+    t.deepEqual(unopened, []);
     const moved = { ...queued, monitorNo: 8 };
     t.like(open([moved])[0], { monitorNo: 8, answer: null });
-    t.deepEqual(untold, [8]);
+    t.deepEqual(unopened, [8]);
   },
 );

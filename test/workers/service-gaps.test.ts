@@ -76,9 +76,9 @@ test('an hour with the whole service stopped is one gap, told and counted once, 
     ],
     [1, 3600],
   );
-  const told = runtime.logLines.filter(({ msg }) => msg === 'service.gap_ended');
-  t.is(told.length, 1);
-  t.like(told[0], {
+  const endings = runtime.logLines.filter(({ msg }) => msg === 'service.gap_ended');
+  t.is(endings.length, 1);
+  t.like(endings[0], {
     kind: 'clock',
     started_at: startMs + 100 * SECOND,
     ended_at: startMs + 3700 * SECOND,

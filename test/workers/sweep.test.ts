@@ -27,11 +27,11 @@ async function sweepThrough(runtime: TestRuntime, fromMs: number, seconds: numbe
   return transitions;
 }
 
-type Watched = { places?: readonly string[]; verdicts: readonly MeasuredResult['verdict'][]; backend?: QueueBackend };
+type Watched = { sources?: readonly string[]; verdicts: readonly MeasuredResult['verdict'][]; backend?: QueueBackend };
 
-async function watched(t: Parameters<typeof openTestRuntime>[0], { places = ['local'], verdicts, backend }: Watched) {
+async function watched(t: Parameters<typeof openTestRuntime>[0], { sources = ['local'], verdicts, backend }: Watched) {
   const runtime = await openTestRuntime(t, backend);
-  const agents = await Promise.all(places.map((place) => runtime.addAgent(place)));
+  const agents = await Promise.all(sources.map((name) => runtime.addAgent(name)));
   const monitor = await runtime.addMonitor(agents);
   const nowMs = Date.now();
   const evaluate = createEvaluator({ ...runtime, now: () => nowMs });
@@ -55,7 +55,7 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-test('after our own stand-still nobody is told unknown until we have watched for as long as the silence', async (t) => {
+test('after our own stand-still nobody is notified of unknown until we have watched for as long as the silence', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweep({ ...runtime, now: () => nowMs });
 
@@ -80,7 +80,7 @@ test(
       runtime.database.pool.query('UPDATE agents SET offline_at = $2 WHERE no = $1', [agent?.no, nowMs]);
 
     await goOffline(agents[0]);
-    t.is((await sweep({ ...runtime, now: () => nowMs + SECOND })).transitions, 0, 'of two places one may fail');
+    t.is((await sweep({ ...runtime, now: () => nowMs + SECOND })).transitions, 0, 'of two sources one may fail');
     await goOffline(agents[1]);
     t.is((await sweep({ ...runtime, now: () => nowMs + 2 * SECOND })).transitions, 1);
     t.is(await stateOf(runtime, monitor.id), 'unknown');
@@ -109,7 +109,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-/** A webhook and a chat that hear of every monitor. */
+/** A webhook and a chat that are notified of every monitor. */
 async function addChannels(runtime: TestRuntime): Promise<void> {
   const webhook = { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' };
   for (const type of ['webhook', 'slack'] as const) {
@@ -146,7 +146,7 @@ async function transitionsOf(runtime: TestRuntime, id: string) {
 }
 
 /**
- * Sweeps every ten seconds of a time in which a place has more checks than it can run, and returns how many monitors
+ * Sweeps every ten seconds of a time in which a source has more checks than it can run, and returns how many monitors
  * were looked at and changed.
  */
 async function sweepOverloaded(
@@ -165,8 +165,8 @@ async function sweepOverloaded(
 }
 
 test(
-  'a place that has more checks than it can run makes its monitors unknown, which nobody is alerted of, and once ' +
-    'the silence is its own it is told',
+  'a source that has more checks than it can run makes its monitors unknown, which nobody is alerted of, and once ' +
+    'the silence is its own it is reported',
   async (t) => {
     const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
     const agentNo = agents[0]?.no ?? 0;
@@ -242,12 +242,12 @@ for (const [before, after, alerts] of [
         ]);
       for (const second of [-120, -60, 0]) await hand(second, before);
       t.is(await stateOf(runtime, monitor.id), before);
-      const told = await alertsOf(runtime);
+      const alertsBefore = await alertsOf(runtime);
       await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 300 });
       t.is(await stateOf(runtime, monitor.id), 'unknown');
       for (const second of [310, 370]) await hand(second, after);
       t.is(await stateOf(runtime, monitor.id), after);
-      t.deepEqual((await alertsOf(runtime)).slice(told.length), alerts as unknown as [string, string][]);
+      t.deepEqual((await alertsOf(runtime)).slice(alertsBefore.length), alerts as unknown as [string, string][]);
       t.is(
         (await transitionsOf(runtime, monitor.id)).at(-1)?.at,
         nowMs + 310 * SECOND,
@@ -268,7 +268,7 @@ for (const [before, after, alerts] of [
 }
 
 test(
-  'what nobody was told of because of our overload is no storm, and is not told by a later change of another ' +
+  'what nobody was notified of because of our overload is no storm, and is not reported by a later change of another ' +
     'monitor',
   async (t) => {
     const { runtime, agents, nowMs } = await watched(t, { verdicts: ['up'] });
@@ -323,10 +323,10 @@ async function gapsOf({ database }: TestRuntime) {
 }
 
 test(
-  'a place that falls silent makes a monitor unknown though another one, which is heard, has more to check than ' +
+  'a source that falls silent makes a monitor unknown though another one, which reports, has more to check than ' +
     'time',
   async (t) => {
-    const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
+    const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
     await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
     await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 3');
     const [busy] = agents as [Agent];
@@ -372,7 +372,7 @@ test('an edited quorum decides anew without waiting for a result', async (t) => 
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('a new monitor that no result ever reaches is told unknown after three intervals and a minute', async (t) => {
+test('a new monitor that no result ever reaches is reported unknown after three intervals and a minute', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent]);
@@ -452,10 +452,10 @@ for (const { why, isBehind } of [
   { why: 'more than it had time for', isBehind: true },
 ]) {
   test(
-    `a place that comes back from ${why} and still says down completes the quorum, though that is nothing new from ` +
+    `a source that comes back from ${why} and still says down completes the quorum, though that is nothing new from ` +
       'it',
     async (t) => {
-      const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
+      const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
       const [a, b, c] = agents as [Agent, Agent, Agent];
       const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
         createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([
@@ -487,7 +487,7 @@ for (const { why, isBehind } of [
 }
 
 test('what an agent said while it was offline for a moment between two sweeps is decided by the next', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
+  const { runtime, agents, monitor, nowMs } = await watched(t, { sources: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
     createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([

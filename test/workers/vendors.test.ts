@@ -160,12 +160,12 @@ test('a monitor that goes down beside an unwell vendor says so, in its transitio
   const { rows } = await runtime.database.pool.query<{ monitor_id: string; message: MonitorMessage }>(
     'SELECT monitor_id, message FROM deliveries',
   );
-  const told = new Map(rows.map(({ monitor_id: id, message }) => [id, message]));
-  t.deepEqual(told.get(dependent.id)?.detail.dependencies, [
+  const messageOf = new Map(rows.map(({ monitor_id: id, message }) => [id, message]));
+  t.deepEqual(messageOf.get(dependent.id)?.detail.dependencies, [
     { id: degraded.id, name: 'Shop Cloud', state: 'degraded' },
   ]);
-  t.is(told.get(dependent.id)?.reason, explained);
-  t.false('dependencies' in (told.get(independent.id)?.detail ?? {}));
+  t.is(messageOf.get(dependent.id)?.reason, explained);
+  t.false('dependencies' in (messageOf.get(independent.id)?.detail ?? {}));
   t.is((await findMonitor(runtime.database, { tenantId: runtime.tenantId, id: dependent.id }))?.monitor.state, 'down');
 });
 

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
  * What a monitor of the pictures is, and what happened to it: each trouble as how long ago it began and how long it
  * lasted, in minutes.
  */
-export type Told = {
+export type StoryMonitor = {
   settings: {
     name: string;
     type?: string;
@@ -22,7 +22,7 @@ export type Told = {
 
 export type Trouble = 'refused' | 'unavailable' | 'slow' | 'missed';
 
-/** What places see of each trouble. */
+/** What locations see of each trouble. */
 export const SEEN: Record<
   Trouble,
   { verdict: 'down' | 'degraded'; cause: string; reason: string; httpStatus: number | null; latencyMs: number | null }
@@ -58,10 +58,10 @@ export const SEEN: Record<
 };
 
 /** Where monitors are checked from. */
-export const PLACES = ['frankfurt', 'singapore', 'virginia'] as const;
+export const LOCATIONS = ['frankfurt', 'singapore', 'virginia'] as const;
 
-/** How far each place is from the targets, as a factor of an answer's time. */
-export const DISTANCE: Readonly<Record<(typeof PLACES)[number], number>> = {
+/** How far each location is from the targets, as a factor of an answer's time. */
+export const DISTANCE: Readonly<Record<(typeof LOCATIONS)[number], number>> = {
   frankfurt: 0.8,
   singapore: 1.9,
   virginia: 1.3,
@@ -72,7 +72,7 @@ const hour = (hours: number) => hours * 60;
 const http = (name: string, target: string) => ({ name, target, sla_target: 99.9 });
 
 /** The account of a shop, on an ordinary bad evening. */
-export const MONITORS: readonly Told[] = [
+export const MONITORS: readonly StoryMonitor[] = [
   {
     settings: http('Checkout', 'https://shop.northwind.example/checkout/health'),
     levelMs: 140,
@@ -147,10 +147,10 @@ export function createNoise(): Random {
 /** Milliseconds of one answer: busier by day, and now and then late. */
 export function answerMs(
   random: Random,
-  { levelMs, atMs, place }: { levelMs: number; atMs: number; place: keyof typeof DISTANCE },
+  { levelMs, atMs, location }: { levelMs: number; atMs: number; location: keyof typeof DISTANCE },
 ): number {
   const byDay =
     1 + 0.25 * Math.sin(((atMs % DAY_MS) / DAY_MS - 0.3) * 2 * Math.PI) + 0.08 * Math.sin(atMs / (7 * HOUR_MS));
   const luck = random.uniform() < 0.03 ? 1.6 + random.uniform() : 0.92 + 0.2 * random.uniform();
-  return Math.max(1, Math.round(levelMs * DISTANCE[place] * byDay * luck));
+  return Math.max(1, Math.round(levelMs * DISTANCE[location] * byDay * luck));
 }

@@ -13,14 +13,24 @@ import { runOn, runWith } from '../../models/sql.ts';
 import { claimNextDelivery, recordAttempt } from '../../test/helpers/deliveries.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { makeReport } from '../../workers/maintain/reports.ts';
-import { AGE_MS, answerMs, CHECKED_MS, createNoise, MONITORS, PLACES, SEEN, type Told, type Trouble } from './story.ts';
+import {
+  AGE_MS,
+  answerMs,
+  CHECKED_MS,
+  createNoise,
+  MONITORS,
+  LOCATIONS,
+  SEEN,
+  type StoryMonitor,
+  type Trouble,
+} from './story.ts';
 
 /** What pictures are taken of, by id. */
 export type Written = { monitorId: string; incidentId: string; channelId: string; reportId: string };
 
 type Tools = { installation: Installation; url: string; newId: (prefix: IdPrefix) => string };
-type Made = { told: Told; id: string; no: number };
-type Agent = { no: number; place: (typeof PLACES)[number] };
+type Made = { story: StoryMonitor; id: string; no: number };
+type Agent = { no: number; location: (typeof LOCATIONS)[number] };
 
 const INTERVAL_MS = 300_000;
 /** The last hours go the way of all results, through the evaluator, which decides and alerts. */
@@ -28,8 +38,8 @@ const DECIDED_MS = 26 * 3_600_000;
 const ROWS_AT_ONCE = 5000;
 
 /**
- * Tells the story into an empty installation whose API answers at `url`: the account's monitors with their past, who
- * was told, and what reports say.
+ * Writes the story into an empty installation whose API answers at `url`: the account's monitors with their past, who
+ * was reported, and what reports say.
  */
 export async function writeStory({ installation, url, newId }: Tools): Promise<Written> {
   const { database, tenantId } = installation;
@@ -44,13 +54,13 @@ export async function writeStory({ installation, url, newId }: Tools): Promise<W
     Math.floor((nowMs - AGE_MS) / 1000),
   ]);
   const agents: Agent[] = [];
-  for (const place of PLACES)
+  for (const location of LOCATIONS)
     agents.push({
-      place,
+      location,
       no: (
         await registerSharedAgent(database, {
           newId: newId('agt'),
-          region: place,
+          region: location,
           version: '0.1.0',
           arch: 'x64',
           nowMs: nowMs - AGE_MS,
@@ -59,15 +69,15 @@ export async function writeStory({ installation, url, newId }: Tools): Promise<W
     });
   const monitors = await makeMonitors({ installation, url, newId }, nowMs);
   const { webhook: channelId, chat } = await makeChannels({ installation, url, newId }, nowMs - AGE_MS);
-  await tellPast(installation, monitors, nowMs);
+  await writePast(installation, monitors, nowMs);
   await beginRollups(run, nowMs - CHECKED_MS);
   await check({ installation, url, newId }, { monitors, agents, nowMs });
   for (const id of [channelId, chat]) await deliver(installation, id);
-  const paused = monitors.find(({ told }) => told.isPaused);
+  const paused = monitors.find(({ story }) => story.isPaused);
   if (paused !== undefined) await ask({ installation, url }, `/monitors/${paused.id}/pause`);
   while ((await rollNextHour(database, nowMs + 600_000)).outcome === 'rolled');
   for (const window of endedPeriods(nowMs))
-    await makeReport({ database, newId, publicUrl: url }, { tenantId, window, nowMs, isTold: false });
+    await makeReport({ database, newId, publicUrl: url }, { tenantId, window, nowMs, isNotified: false });
   for (const { no } of agents) await touchAgent(database, no, Date.now());
   return await findWritten({ installation, url, newId }, { monitors, channelId });
 }
@@ -88,13 +98,13 @@ async function ask(
 
 async function makeMonitors(tools: Tools, nowMs: number): Promise<Made[]> {
   const made: Made[] = [];
-  for (const told of MONITORS) {
-    const { id } = await ask(tools, '/monitors', { interval_seconds: INTERVAL_MS / 1000, ...told.settings });
+  for (const story of MONITORS) {
+    const { id } = await ask(tools, '/monitors', { interval_seconds: INTERVAL_MS / 1000, ...story.settings });
     const [row] = await runWith(tools.installation.database)<{ no: number }>(
       'UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1 RETURNING no',
       [id, Math.floor((nowMs - AGE_MS) / 1000)],
     );
-    made.push({ told, id: String(id), no: row?.no ?? 0 });
+    made.push({ story, id: String(id), no: row?.no ?? 0 });
   }
   return made;
 }
@@ -121,16 +131,20 @@ async function makeChannels(
 }
 
 /** What was before single checks are kept: transitions, and the incidents that they opened. */
-async function tellPast({ database, tenantId }: Installation, monitors: readonly Made[], nowMs: number): Promise<void> {
+async function writePast(
+  { database, tenantId }: Installation,
+  monitors: readonly Made[],
+  nowMs: number,
+): Promise<void> {
   const transitions: NewTransition[] = [];
-  for (const { told, id } of monitors) {
+  for (const { story, id } of monitors) {
     const ends = { monitorId: id, tenantId, cause: null, reason: null, evidence: {} };
     const steps: NewTransition[] = [
       { ...ends, sequence: 1, from: 'pending', to: 'up', atMs: nowMs - AGE_MS, detectedAtMs: nowMs - AGE_MS },
     ];
-    for (const { agoMinutes, lastsMinutes, kind } of told.troubles.toSorted((a, b) => b.agoMinutes - a.agoMinutes)) {
+    for (const { agoMinutes, lastsMinutes, kind } of story.troubles.toSorted((a, b) => b.agoMinutes - a.agoMinutes)) {
       const fromMs = nowMs - agoMinutes * 60_000;
-      if (told.levelMs !== null && fromMs > nowMs - DECIDED_MS) continue;
+      if (story.levelMs !== null && fromMs > nowMs - DECIDED_MS) continue;
       const { verdict, cause, reason } = SEEN[kind];
       const toMs = fromMs + lastsMinutes * 60_000;
       steps.push({
@@ -189,7 +203,7 @@ async function check(
 }
 
 function checksOf(
-  { told, no }: Made,
+  { story, no }: Made,
   {
     agents,
     atMs,
@@ -197,16 +211,16 @@ function checksOf(
     random,
   }: { agents: readonly Agent[]; atMs: number; nowMs: number; random: ReturnType<typeof createNoise> },
 ): MeasuredResult[] {
-  const { levelMs, troubles, settings } = told;
+  const { levelMs, troubles, settings } = story;
   if (levelMs === null || settings.type === 'dns') return [];
   const minutes = (nowMs - atMs) / 60_000;
   const trouble =
     troubles.find(({ agoMinutes, lastsMinutes }) => minutes <= agoMinutes && minutes > agoMinutes - lastsMinutes) ??
     (minutes === 0 ? troubles.find(({ agoMinutes, lastsMinutes }) => agoMinutes === lastsMinutes) : undefined);
-  return agents.map(({ no: agentNo, place }) => {
-    const took = answerMs(random, { levelMs, atMs, place });
-    // One place does not see it: that is what several are for.
-    const seen = trouble !== undefined && place !== 'singapore' ? SEEN[trouble.kind] : null;
+  return agents.map(({ no: agentNo, location }) => {
+    const took = answerMs(random, { levelMs, atMs, location });
+    // One location does not see it: that is what several are for.
+    const seen = trouble !== undefined && location !== 'singapore' ? SEEN[trouble.kind] : null;
     const latencyMs = seen === null ? took : seen.latencyMs;
     const phases =
       latencyMs !== null && settings.type === undefined && atMs % 600_000 === 0 ? timingsOf(latencyMs) : null;

@@ -22,16 +22,16 @@ export type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' 
   announce: (deliveries: readonly DueAttempt[]) => void;
 };
 
-/** What a round did; `hasOwn`: there are customers' agents, whose silence is told. */
+/** What a round did; `hasOwn`: there are customers' agents, whose silence is reported. */
 export type AgentRound = { offline: number; online: number; held: number; hasOwn: boolean };
 
 /** Agents changed in one transaction. */
 const CHUNK = 500;
 
 /**
- * Polls once for agents that fell silent or are back (D-56) and tells their owners, straight on PostgreSQL: it works
+ * Polls once for agents that fell silent or are back (D-56) and notifies their owners, straight on PostgreSQL: it works
  * while the queues are away. A round that another process makes at the same time changes nothing, for whoever changes
- * an agent's row tells of it.
+ * an agent's row reports it.
  */
 export async function watchAgents(dependencies: AgentWatchDependencies): Promise<AgentRound> {
   const { database } = dependencies;

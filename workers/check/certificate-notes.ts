@@ -20,7 +20,7 @@ export type CertificateNotesOptions = {
   store: (seen: readonly SeenCertificate[]) => Promise<void>;
   /** A new certificate waits this long for others to be stored with it, in milliseconds. */
   waitMs: number;
-  /** Told that certificates could not be stored; they are tried again with their next checks. */
+  /** Called when certificates could not be stored; they are tried again with their next checks. */
   onFailure: (error: unknown) => void;
   now: () => number;
 };

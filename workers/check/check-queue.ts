@@ -87,7 +87,7 @@ export function workOnChecks(
     onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
   });
   const dependencies = {
-    listDueChecks: (place: ScheduleSlot) => listDueChecks(database, place),
+    listDueChecks: (entry: ScheduleSlot) => listDueChecks(database, entry),
     probe,
     judge,
     watchStalls: createStallWatch(),

@@ -81,7 +81,7 @@ export function createGate({ width, perTurn }: GateSize): Gate {
       take(next);
     }
     if (isFull()) return;
-    for (const tell of onRoom.splice(0)) tell();
+    for (const notify of onRoom.splice(0)) notify();
   };
   const beginTurn = () => {
     begun = 0;

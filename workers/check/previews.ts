@@ -11,7 +11,7 @@ import type { CheckerDependencies } from './run-checks.ts';
 
 export type PreviewDependencies = Pick<CheckerDependencies, 'probe' | 'judge' | 'watchStalls' | 'gate' | 'now'> & {
   database: Pick<Database, 'secrets'>;
-  /** Told of a probe that crashed: our bug. */
+  /** Called when a probe crashed: our bug. */
   onCrash: (error: unknown) => void;
 };
 

@@ -4,11 +4,11 @@ export type BatcherOptions = {
   /** Puts a batch into the evaluator's queue. */
   submit: (results: ResultPayload[]) => Promise<void>;
   /**
-   * A batch that is no news waits for company this long at the most, in milliseconds: on PostgreSQL each job costs as
-   * much as twenty checks.
+   * A batch that changes nothing waits for company this long at the most, in milliseconds: on PostgreSQL each job costs
+   * as much as twenty checks.
    */
   maxDelayMs: number;
-  /** A batch with a result that may be news waits no longer than this after it, in milliseconds. */
+  /** A batch with a result that may be a change waits no longer than this after it, in milliseconds. */
   urgentDelayMs: number;
   /**
    * Such batches follow one another no closer than this, in milliseconds: when everything fails at once, the evaluator
@@ -25,9 +25,9 @@ export type BatcherOptions = {
 export type ResultBatcher = {
   /**
    * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result
-   * `mayBeNews` unless it is up, as its monitor was: it may lead to an alert or end one.
+   * `mayChangeState` unless it is up, as its monitor was: it may lead to an alert or end one.
    */
-  add(result: ResultPayload, mayBeNews: boolean): Promise<void>;
+  add(result: ResultPayload, mayChangeState: boolean): Promise<void>;
 };
 
 type Batch = { results: ResultPayload[]; sent: Promise<void>; hasten: () => void; send: () => void };
@@ -64,11 +64,11 @@ export function createResultBatcher(options: BatcherOptions): ResultBatcher {
   };
 
   return {
-    add(result, mayBeNews) {
+    add(result, mayChangeState) {
       open ??= openBatch();
       const batch = open;
       batch.results.push(result);
-      if (mayBeNews) batch.hasten();
+      if (mayChangeState) batch.hasten();
       if (batch.results.length >= options.maxResults) {
         open = null;
         batch.send();

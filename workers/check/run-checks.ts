@@ -30,7 +30,7 @@ export type CompletedCheck = {
 };
 
 export type CheckerDependencies = {
-  listDueChecks: (place: ScheduleSlot) => Promise<DueCheck[]>;
+  listDueChecks: (entry: ScheduleSlot) => Promise<DueCheck[]>;
   probe: Probe;
   judge: Judge;
   watchStalls: StallWatch;
@@ -42,7 +42,7 @@ export type CheckerDependencies = {
   /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
   waitUntil: (atMs: number) => Promise<void>;
   onCheck: (completed: CompletedCheck) => void;
-  /** Told of a probe that crashed: our bug, and no vote. */
+  /** Called when a probe crashed: our bug, and no vote. */
   onCrash: (check: DueCheck, error: unknown) => void;
   /**
    * Called, as soon as that is known, where a tick of an agent was left out or comes when the next one is due: its
@@ -67,25 +67,25 @@ const UNREADABLE: Judgement = {
  */
 export function createChecker(
   dependencies: CheckerDependencies,
-): (place: ScheduleSlot, slotBeginsAtMs: number) => Promise<CheckOutcome> {
+): (entry: ScheduleSlot, slotBeginsAtMs: number) => Promise<CheckOutcome> {
   const { gate, listDueChecks, now, onBehind } = dependencies;
   const line = createTickLine(gate);
   const waiting: WaitingChecks = new Map();
-  return async (place, slotBeginsAtMs) => {
+  return async (entry, slotBeginsAtMs) => {
     const reportLateness = (beganAtMs: number) => {
-      if (now() - beganAtMs >= place.intervalSeconds * 1000) onBehind?.(place.agentNo);
+      if (now() - beganAtMs >= entry.intervalSeconds * 1000) onBehind?.(entry.agentNo);
     };
     reportLateness(slotBeginsAtMs);
-    const begun = await line(slotKey(place), slotBeginsAtMs, async (tick) => {
+    const begun = await line(slotKey(entry), slotBeginsAtMs, async (tick) => {
       reportLateness(tick.slotBeginsAtMs);
-      const due = await listDueChecks(place);
+      const due = await listDueChecks(entry);
       return {
         passedOver: tick.passedOver * due.length,
-        outcomes: due.map((check) => keepTick(check, { place, tick, waiting }, dependencies)),
+        outcomes: due.map((check) => keepTick(check, { entry, tick, waiting }, dependencies)),
       };
     });
     if (begun === null) {
-      onBehind?.(place.agentNo);
+      onBehind?.(entry.agentNo);
       return summarise([]);
     }
     const outcomes = await Promise.all(begun.outcomes);
@@ -133,10 +133,10 @@ type CheckedOutcome = { name: string; result: ResultPayload } | null;
  */
 async function keepTick(
   check: DueCheck,
-  { place, tick, waiting }: { place: ScheduleSlot; tick: Tick; waiting: WaitingChecks },
+  { entry, tick, waiting }: { entry: ScheduleSlot; tick: Tick; waiting: WaitingChecks },
   dependencies: CheckerDependencies,
 ): Promise<CheckedOutcome> {
-  const { intervalSeconds, agentNo } = place;
+  const { intervalSeconds, agentNo } = entry;
   const dueAtMs = tick.slotBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
   const startAtMs = tick.hasWaited
     ? dueAtMs
@@ -231,7 +231,7 @@ function slotKey({ agentNo, intervalSeconds, slot }: ScheduleSlot): string {
   return `${agentNo} ${intervalSeconds} ${slot}`;
 }
 
-/** `passedOver` checks are of ticks that waited so long that newer ones took their places. */
+/** `passedOver` checks are of ticks that waited so long that newer ones superseded them. */
 function summarise(outcomes: readonly CheckedOutcome[], passedOver = 0): CheckOutcome {
   const done = outcomes.filter((outcome) => outcome !== null);
   const count = (verdict: ResultPayload['verdict']) => done.filter(({ result }) => result.verdict === verdict).length;

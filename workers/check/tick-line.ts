@@ -56,7 +56,7 @@ export function createTickLine(hall: Hall): TickLine {
         begin(tick) {
           const begun = begin(tick);
           resolve(begun);
-          // Whoever waits for the tick hears of a failure; those behind it are let in all the same.
+          // Whoever waits for the tick gets a failure; those behind it are let in all the same.
           return begun.then(
             () => undefined,
             () => undefined,

@@ -1,6 +1,6 @@
 import { isFailing } from '../../core/channel-health.ts';
 import { buildChannelMessage } from '../../core/channel-message.ts';
-import { claimTelling, recordFailure, type FailingChannel } from '../../models/channel-health.ts';
+import { claimNotification, recordFailure, type FailingChannel } from '../../models/channel-health.ts';
 import { disconnectChannel, type LostConnection } from '../../models/chat-connections.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
@@ -17,7 +17,7 @@ export type HealthNoteDependencies = Pick<Runtime, 'database' | 'newId' | 'now' 
 };
 
 /**
- * Makes what notes at a channel that a delivery came to nothing there, and tells the owner's other chats once of a
+ * Makes what notes at a channel that a delivery came to nothing there, and notifies the owner's other chats once of a
  * channel that keeps failing. Nothing is switched off. Rejects only when the database is away: at worst one failure is
  * not counted.
  */
@@ -25,33 +25,41 @@ export function createFailureNote(dependencies: HealthNoteDependencies): (failed
   const { database, now, log } = dependencies;
   return async (failed) => {
     const channel = await recordFailure(database, failed);
-    if (channel === null || channel.isTold || !isFailing(channel, now())) return;
-    const told = await tell(dependencies, { ...channel, lastError: failed.error });
-    if (told.length === 0) return;
+    if (channel === null || channel.isNotified || !isFailing(channel, now())) return;
+    const deliveries = await insertNotifications(dependencies, { ...channel, lastError: failed.error });
+    if (deliveries.length === 0) return;
     log.warn(
-      { channel_id: channel.id, tenant_id: channel.tenantId, failures: channel.failures, told: told.length },
+      {
+        channel_id: channel.id,
+        tenant_id: channel.tenantId,
+        failures: channel.failures,
+        deliveries: deliveries.length,
+      },
       'channel.failing',
     );
-    await enqueueTellings(dependencies, told);
+    await enqueueFirstAttempts(dependencies, deliveries);
   };
 }
 
 /**
- * Makes what marks a chat channel as lost and tells the owner's other chats in the same transaction: of several that
+ * Makes what marks a chat channel as lost and notifies the owner's other chats in the same transaction: of several that
  * find the same one does. Rejects only when the database is away: the next alert then finds it again.
  */
 export function createLossNote(dependencies: HealthNoteDependencies): (lost: LostConnection) => Promise<void> {
   const { database, newId, publicUrl, now, log } = dependencies;
   return async (lost) => {
-    const told = await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() });
-    if (told === null) return;
-    log.warn({ channel_id: lost.channelId, error: lost.problem, told: told.length }, 'channel.disconnected');
-    await enqueueTellings(dependencies, told);
+    const deliveries = await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() });
+    if (deliveries === null) return;
+    log.warn(
+      { channel_id: lost.channelId, error: lost.problem, deliveries: deliveries.length },
+      'channel.disconnected',
+    );
+    await enqueueFirstAttempts(dependencies, deliveries);
   };
 }
 
-/** Of several processes that find the same, the one whose mark is first tells. */
-async function tell(
+/** Of several processes that find the same, the one whose mark is first notifies. */
+async function insertNotifications(
   { database, now, newId, publicUrl }: HealthNoteDependencies,
   channel: FailingChannel & { lastError: string },
 ): Promise<NewDelivery[]> {
@@ -66,7 +74,7 @@ async function tell(
     publicUrl,
   });
   return await inPoolTransaction(database, async (run) => {
-    const channelIds = await claimTelling(run, { channelId: id, nowMs });
+    const channelIds = await claimNotification(run, { channelId: id, nowMs });
     const deliveries = channelIds.map((channelId) => ({
       id: newId('dlv'),
       tenantId,
@@ -81,10 +89,10 @@ async function tell(
 }
 
 /**
- * Adds the jobs of deliveries that tell of channels and are committed. The rows are there: a queue that is away costs
+ * Adds the jobs of deliveries about channels and are committed. The rows are there: a queue that is away costs
  * only time.
  */
-export async function enqueueTellings(
+export async function enqueueFirstAttempts(
   { queues, log }: Pick<HealthNoteDependencies, 'queues' | 'log'>,
   deliveries: readonly NewDelivery[],
 ): Promise<void> {

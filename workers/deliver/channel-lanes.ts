@@ -45,8 +45,8 @@ type Channel = {
   arrivals: number;
   servedArrivals: number;
   /** Calls of `run` and attempts that ended: whatever may let something through that had to wait. */
-  news: number;
-  /** Wakes the lane that waits for news; null where none does. */
+  changes: number;
+  /** Wakes the lane that waits for a change; null where none does. */
   wake: (() => void) | null;
   result: LanesResult;
   failures: unknown[];
@@ -78,12 +78,12 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
           channel.result.isCutShort = true;
           return;
         }
-        const { news } = channel;
+        const { changes } = channel;
         if (await advance(channel)) pollMs = FIRST_POLL_MS;
-        else if (mayHaveMore(channel) && channel.news === news) {
+        else if (mayHaveMore(channel) && channel.changes === changes) {
           // One stays for all: whatever it waits for, it is woken.
           if (channel.wake !== null) return;
-          await waitForNews(channel, pollMs);
+          await waitForChange(channel, pollMs);
           pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS);
         }
       }
@@ -105,12 +105,12 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
     try {
       addOutcome(channel.result, await attempt(claimed), 1);
     } finally {
-      tellNews(channel);
+      signalChange(channel);
     }
     return true;
   };
 
-  const waitForNews = async (channel: Channel, pollMs: number): Promise<void> => {
+  const waitForChange = async (channel: Channel, pollMs: number): Promise<void> => {
     if (isStopped) return;
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
     const timer = setTimeout(wake, pollMs);
@@ -134,7 +134,7 @@ export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed
       const channel = atWork ?? newChannel(channelId);
       channels.set(channelId, channel);
       channel.arrivals += 1;
-      tellNews(channel);
+      signalChange(channel);
       openLane(channel);
       return atWork === undefined ? await channel.ended.promise : noResult();
     },
@@ -164,8 +164,8 @@ function addOutcome({ outcomes }: LanesResult, outcome: string, count: number): 
   outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
 }
 
-function tellNews(channel: Channel): void {
-  channel.news += 1;
+function signalChange(channel: Channel): void {
+  channel.changes += 1;
   channel.wake?.();
 }
 
@@ -179,7 +179,7 @@ function newChannel(id: string): Channel {
     lanesAtWork: 0,
     arrivals: 0,
     servedArrivals: 0,
-    news: 0,
+    changes: 0,
     wake: null,
     result: noResult(),
     failures: [],

@@ -122,15 +122,15 @@ async function advise(runtime: Runtime, { monitors, expiries }: Page): Promise<n
   if (wanted.length === 0) return 0;
   const { said, deliveries } = await inPoolTransaction(runtime.database, async (run) => {
     const fresh = await recordAdvisories(run, wanted, nowMs);
-    const told = fresh.flatMap((advisory) => {
+    const pairs = fresh.flatMap((advisory) => {
       const monitor = byNo.get(advisory.monitorNo);
       return monitor === undefined ? [] : [{ monitor, advisory }];
     });
     const routes = Map.groupBy(
-      await listRoutes(run, [...new Set(told.map(({ monitor }) => monitor.id))]),
+      await listRoutes(run, [...new Set(pairs.map(({ monitor }) => monitor.id))]),
       (route) => route.monitorId,
     );
-    const made = told.flatMap(({ monitor, advisory }) =>
+    const made = pairs.flatMap(({ monitor, advisory }) =>
       deliveriesOf(monitor, advisory, {
         runtime,
         nowMs,
@@ -138,7 +138,7 @@ async function advise(runtime: Runtime, { monitors, expiries }: Page): Promise<n
       }),
     );
     await insertDeliveries(run, made);
-    return { said: told, deliveries: made.map(firstAttempt) };
+    return { said: pairs, deliveries: made.map(firstAttempt) };
   });
   for (const { monitor, advisory } of said) {
     const { subject, name, threshold, expiresAt } = advisory;

@@ -35,8 +35,8 @@ export type ReportsOptions = {
 export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
- * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and tells chats
- * that want it of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
+ * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and notifies
+ * chats that want it of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
  * standstill, once the sweep has found that. Where nothing is to be made this is one query.
  */
 export async function makeReports(
@@ -81,7 +81,12 @@ async function isWatched({ database, now }: Runtime): Promise<boolean> {
  */
 export async function makeReport(
   { database, newId, publicUrl }: ReportTools,
-  { tenantId, window, nowMs, isTold }: { tenantId: string; window: ReportWindow; nowMs: number; isTold: boolean },
+  {
+    tenantId,
+    window,
+    nowMs,
+    isNotified,
+  }: { tenantId: string; window: ReportWindow; nowMs: number; isNotified: boolean },
 ): Promise<{ isMade: boolean; deliveries: NewDelivery[] }> {
   const report = await composeReport(database, { tenantId, window, nowMs });
   if (report === null) return { isMade: false, deliveries: [] };
@@ -89,7 +94,7 @@ export async function makeReport(
   return await inPoolTransaction(database, async (run) => {
     if (!(await insertReport(run, { id, tenantId, window, ...report, nowMs })))
       return { isMade: false, deliveries: [] };
-    const channelIds = isTold ? await listReportChannels(run, tenantId) : [];
+    const channelIds = isNotified ? await listReportChannels(run, tenantId) : [];
     const message = buildReportMessage({ id, window, summary: report.content.summary, publicUrl });
     const deliveries = channelIds.map((channelId) => ({
       id: newId('dlv'),
@@ -118,7 +123,7 @@ async function makeAll(
     try {
       for (const window of await listMissingReports(runtime.database, tenant, round.ready)) {
         if (now() >= round.endMs || round.signal?.aborted === true) return { reports, isUnfinished: true };
-        if (await makeOne(runtime, { tenantId: tenant.id, window, isTold: round.newest.has(nameOf(window)) }))
+        if (await makeOne(runtime, { tenantId: tenant.id, window, isNotified: round.newest.has(nameOf(window)) }))
           reports += 1;
       }
     } catch (error) {
@@ -134,10 +139,10 @@ async function makeAll(
 
 async function makeOne(
   runtime: Runtime,
-  { tenantId, window, isTold }: { tenantId: string; window: ReportWindow; isTold: boolean },
+  { tenantId, window, isNotified }: { tenantId: string; window: ReportWindow; isNotified: boolean },
 ): Promise<boolean> {
   const startMs = runtime.now();
-  const { isMade, deliveries } = await makeReport(runtime, { tenantId, window, nowMs: startMs, isTold });
+  const { isMade, deliveries } = await makeReport(runtime, { tenantId, window, nowMs: startMs, isNotified });
   if (!isMade) return false;
   const { period, startSeconds } = window;
   runtime.log.info(

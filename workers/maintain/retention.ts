@@ -7,7 +7,7 @@ import { deleteOrphanedPings } from '../../models/ping-record.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
 import { isTimeDoubtful } from '../../models/service-time.ts';
 import { deleteOverSessions } from '../../models/sessions.ts';
-import { deleteOldSignInPlaces } from '../../models/sign-in-places.ts';
+import { deleteOldSignInClients } from '../../models/sign-in-clients.ts';
 import { deleteOldUpdates } from '../../models/telegram-updates.ts';
 import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
 import type { Runtime } from '../runtime.ts';
@@ -47,7 +47,7 @@ type Deleted = {
   telegramUpdates: number;
   vendorPages: number;
   sessions: number;
-  signInPlaces: number;
+  signInClients: number;
   invitations: number;
   auditEntries: number;
   pings: number;
@@ -68,7 +68,7 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
       now() - KEEP_UNWATCHED_MS,
     ),
     sessions: await deleteOverSessions(database, now()),
-    signInPlaces: await deleteOldSignInPlaces(database, now()),
+    signInClients: await deleteOldSignInClients(database, now()),
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),
     pings: await deleteOrphanedPings(database, MOST_PINGS),

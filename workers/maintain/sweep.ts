@@ -97,7 +97,7 @@ async function findOldestResults({ queues, log }: Runtime): Promise<number | nul
   }
 }
 
-/** Tells and counts the gaps that this poll found, and returns since when we have been watching without one. */
+/** Reports and counts the gaps that this poll found, and returns since when we have been watching without one. */
 async function watchOurselves(
   { database, metrics, log }: Runtime,
   seen: Parameters<typeof watchService>[1],

@@ -5,8 +5,8 @@ import { announce } from '../announce.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * How often agents are polled, in milliseconds: part of how soon their silence is told. Where no customer has one
- * nobody is told.
+ * How often agents are polled, in milliseconds: part of how soon their silence is reported. Where no customer has one
+ * nobody is notified.
  */
 const ROUND_EVERY_MS = { own: 3000, shared: 5000 } as const;
 

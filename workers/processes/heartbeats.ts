@@ -5,7 +5,7 @@ import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * How often heartbeats are polled, in milliseconds: part of how soon a missed ping is told. Where none waits for a
+ * How often heartbeats are polled, in milliseconds: part of how soon a missed ping is reported. Where none waits for a
  * ping, less often will do.
  */
 const ROUND_EVERY_MS = { awake: 500, asleep: 2000 } as const;

@@ -58,7 +58,7 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
         throw error;
       }
     },
-    // Told above: a failed chore throws after it was logged.
+    // Logged above: a failed chore throws after it was logged.
     { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: () => undefined },
   );
   // The process that set the service's time mends at once what that leaves behind, and again once every process knows

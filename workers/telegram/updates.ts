@@ -6,7 +6,7 @@ import { takeUpdate, type BotUpdate } from '../../models/telegram-updates.ts';
 import { callBot, nameBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { ALLOWED_UPDATES, readUpdate } from '../../notifications/telegram/update.ts';
-import { enqueueTellings } from '../deliver/channel-health.ts';
+import { enqueueFirstAttempts } from '../deliver/channel-health.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** How the installation's bot is listened to. */
@@ -73,11 +73,11 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
       : null,
   );
   if (applied === null) return false;
-  const { outcome, told } = applied;
+  const { outcome, deliveries } = applied;
   log.info({ update_id: id, kind: update.kind, outcome: outcome.outcome }, 'telegram.update_taken');
   if (outcome.outcome === 'connected')
     log.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
-  await enqueueTellings(runtime, told);
+  await enqueueFirstAttempts(runtime, deliveries);
   const reply = replyTo(outcome, publicUrl);
   if (reply === null) return true;
   const answer = await callBot(bot, { method: 'sendMessage', parameters: reply, deadlineMs: REPLY_MS });

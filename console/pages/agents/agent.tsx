@@ -53,7 +53,7 @@ export function AgentPage({ params }: PageProps) {
       <Watched agent={agent} />
       {isOwn && canWrite() && (
         <div class="mt-8">
-          <Section title="Delete" lead="It leaves its monitors, whose quorum drops to the places that are left.">
+          <Section title="Delete" lead="It leaves its monitors, whose quorum drops to the locations that are left.">
             <DeleteAgent agent={agent} />
           </Section>
         </div>
@@ -67,13 +67,15 @@ function Facts({ agent }: { agent: Agent }) {
   return (
     <dl class="grid grid-cols-2 gap-x-6 gap-y-4 text-sm md:grid-cols-3">
       <Fact name="Kind">{kind === 'tenant' ? 'Yours' : 'Shared, run by this service'}</Fact>
-      <Fact name="Region">{region ?? 'not told'}</Fact>
+      <Fact name="Region">{region ?? 'not reported'}</Fact>
       <Fact name="Last seen">{seenAt === null ? 'never' : <Moment at={seenAt} />}</Fact>
-      <Fact name="Version">{version ?? 'not told'}</Fact>
-      <Fact name="Machine">{arch ?? 'not told'}</Fact>
+      <Fact name="Version">{version ?? 'not reported'}</Fact>
+      <Fact name="Machine">{arch ?? 'not reported'}</Fact>
       <Fact name="Made">{formatDateTime(createdAt)}</Fact>
       <Fact name="Checks">
-        {kind === 'first_party' ? 'everything that agents check' : (capabilitiesOf(agent)?.join(', ') ?? 'not told')}
+        {kind === 'first_party'
+          ? 'everything that agents check'
+          : (capabilitiesOf(agent)?.join(', ') ?? 'not reported')}
       </Fact>
       <Fact name="Id">
         <code class="font-mono text-xs">{agent.id}</code>

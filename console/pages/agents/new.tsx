@@ -17,7 +17,7 @@ import { AgentCommand } from './token.tsx';
 type Created = Schemas['CreatedAgent'];
 
 const BACK = { label: 'Agents', href: PATHS.agents };
-/** The stream tells at once; this is for who has none. */
+/** The stream reports it at once; this is for who has none. */
 const POLL_MS = 5000;
 
 /** Makes an agent, shows once what starts it, and waits for its first check-in. */
@@ -26,7 +26,7 @@ export function AgentNewPage() {
   if (!canWrite()) return <ViewOnly title="New agent" back={BACK} icon="agents" who="make agents" />;
   if (created.value !== null) return <Made agent={created.value} />;
   return (
-    <Page title="New agent" back={BACK} lead="A place of your own that checks what only it can reach.">
+    <Page title="New agent" back={BACK} lead="An agent of your own that checks what only it can reach.">
       <Form onCreated={(agent) => (created.value = agent)} />
     </Page>
   );
@@ -70,7 +70,7 @@ function Form({ onCreated }: { onCreated: (agent: Created) => void }) {
             value={name.value}
             onValue={(value) => (name.value = value)}
             error={byField['name']}
-            hint="Alerts name it as the place that saw a failure."
+            hint="Alerts name it as the location that saw a failure."
           />
           <TextField
             label="Region"

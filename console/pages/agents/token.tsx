@@ -7,7 +7,7 @@ export function AgentCommand({ command, token }: { command: string; token: strin
     <div class="flex flex-col gap-5">
       <p class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
         <Icon name="key" class="mt-0.5 size-4" />
-        <span>The token is shown now and never again. One token is for one place.</span>
+        <span>The token is shown now and never again. One token is for one agent.</span>
       </p>
       <div>
         <h3 class="heading mb-1 text-sm">Start it</h3>

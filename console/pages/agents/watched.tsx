@@ -22,7 +22,7 @@ export function Watched({ agent }: { agent: Agent }) {
     async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors,
     [agent.id],
   );
-  // Who watches what changes with what the monitors are set to, which their rows tell of, and with their number.
+  // Who watches what changes with what the monitors are set to, which their rows report, and with their number.
   const version = useComputed(
     () =>
       monitors.value &&
@@ -43,7 +43,7 @@ export function Watched({ agent }: { agent: Agent }) {
                 title="Nothing yet"
                 action={<ButtonLink href={PATHS.monitors}>Monitors</ButtonLink>}
               >
-                It watches what chooses it: edit a monitor, and tick {agent.name} among its places.
+                It watches what chooses it: edit a monitor, and tick {agent.name} among its locations.
               </Empty>
             ) : (
               <Card class="p-0">

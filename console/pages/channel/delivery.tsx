@@ -57,7 +57,7 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
       <Loaded load={load} height="h-40">
         {(loaded) => <Shown delivery={loaded} />}
       </Loaded>
-      {/* A dialog covers what is told at the edge of the page. */}
+      {/* A dialog covers what is reported at the edge of the page. */}
       {task.error.value !== null && (
         <div class="mt-4">
           <FormError text={sentenceOf(task.error.value)} />

@@ -121,7 +121,7 @@ function Facts({ channel }: { channel: Channel }) {
     <Card>
       <p class="text-sm">
         {channel.all_monitors ? 'Alerts of all monitors go there.' : `Alerts of ${chosen} go there.`}
-        {channel.reports === true && ' It is told of reports, too.'} Made {formatDateTime(channel.created_at)}.
+        {channel.reports === true && ' It gets reports, too.'} Made {formatDateTime(channel.created_at)}.
       </p>
     </Card>
   );

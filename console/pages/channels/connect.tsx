@@ -10,7 +10,7 @@ import type { ChannelType } from './types.tsx';
 
 type Links = Pick<Schemas['ChannelCreateResult'], 'deep_link' | 'group_deep_link' | 'authorize_url'>;
 
-/** The stream tells at once; this is for who has none. */
+/** The stream reports it at once; this is for who has none. */
 const POLL_MS = 5000;
 
 /** The links that connect a chat, and the wait until it is: then the channel's page is shown. */

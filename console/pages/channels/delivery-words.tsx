@@ -5,7 +5,7 @@ import { Moment } from '../../parts/time.tsx';
 export type DeliveryOutcome = Schemas['DeliveryOutcome'];
 export type DeliveryEvent = Schemas['DeliveryEvent'];
 
-/** What an event tells, in a few words. */
+/** What an event says, in a few words. */
 export const EVENTS: Record<DeliveryEvent, string> = {
   'monitor.down': 'Down',
   'monitor.degraded': 'Degraded',
@@ -28,7 +28,7 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   superseded: { label: 'Superseded', tone: 'plain' },
 };
 
-/** What a delivery tells; where there is no room for a column of its own, with when it was made. */
+/** What a delivery says; where there is no room for a column of its own, with when it was made. */
 export function EventOf({ event, at }: { event: DeliveryEvent; at: number }) {
   return (
     <>

@@ -16,7 +16,7 @@ const SAMPLES = {
 type Language = keyof typeof SAMPLES;
 const CHOICES = (Object.keys(SAMPLES) as Language[]).map((value) => ({ value, label: SAMPLES[value].label }));
 
-/** Code that tells whether a delivery is ours, in the reader's language. */
+/** Code that says whether a delivery is ours, in the reader's language. */
 export function SampleCode() {
   const language = useSignal<Language>('node');
   const { label, code } = SAMPLES[language.value];

@@ -5,13 +5,15 @@ import { Badge } from '../../parts/badge.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { follow, type Description, type Schema } from './description.ts';
 import { Prose } from './prose.tsx';
-import { listObjects, tellLimits, tellType } from './schema-words.ts';
+import { listObjects, describeLimits, describeType } from './schema-words.ts';
 
 /** The fields of what is sent or answered; those of objects within unfold. */
 export function SchemaFields({ description, schema }: { description: Description; schema: Schema }) {
   const objects = listObjects(description, schema);
   if (objects.length === 0)
-    return <p class="text-sm text-soft">{follow(description, schema).description ?? tellType(description, schema)}</p>;
+    return (
+      <p class="text-sm text-soft">{follow(description, schema).description ?? describeType(description, schema)}</p>
+    );
   return (
     <>
       {objects.map((object, index) => (
@@ -49,14 +51,14 @@ export function FieldLine({
   text?: string | undefined;
 }) {
   const whole = follow(description, schema);
-  const limits = tellLimits(description, schema);
+  const limits = describeLimits(description, schema);
   const said = text ?? whole.description;
   return (
     <li class="px-3 py-2 text-sm">
       <div class="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
         <code class="break-all font-mono text-[0.8125rem] font-medium">{name}</code>
         <span class="min-w-0 break-words text-xs text-soft">
-          {tellType(description, schema)}
+          {describeType(description, schema)}
           {limits !== '' && `, ${limits}`}
         </span>
         {isRequired && <Badge>required</Badge>}

@@ -27,7 +27,11 @@ const CALLERS: Record<Credential, string> = {
 };
 
 /** Where a parameter stands, in words. */
-const PLACES: Readonly<Record<string, string>> = { path: 'In the path', query: 'In the query', header: 'Headers' };
+const PARAMETER_LOCATIONS: Readonly<Record<string, string>> = {
+  path: 'In the path',
+  query: 'In the query',
+  header: 'Headers',
+};
 
 /** One operation in a line, which unfolds. */
 export function OperationPart({ description, operation, isOpen, onToggle }: OperationProps) {
@@ -82,12 +86,12 @@ function Details({ description, operation }: { description: Description; operati
           text={curlOf(operation, examples[0]?.value)}
         />
       )}
-      {Object.entries(PLACES).map(([place, title]) => (
+      {Object.entries(PARAMETER_LOCATIONS).map(([location, title]) => (
         <Parameters
-          key={place}
+          key={location}
           title={title}
           description={description}
-          parameters={parameters.filter((each) => each.in === place)}
+          parameters={parameters.filter((each) => each.in === location)}
         />
       ))}
       {bodySchema !== undefined && (

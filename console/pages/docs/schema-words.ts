@@ -11,25 +11,25 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What a value is, in a few words: `text or null`, `list of whole number`. */
-export function tellType(description: Description, schema: Schema): string {
+export function describeType(description: Description, schema: Schema): string {
   const whole = follow(description, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
   if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(', ');
   const options = whole.oneOf ?? (whole.type === undefined ? whole.anyOf : undefined);
-  if (options !== undefined) return unique(options.map((option) => tellType(description, option))).join(' or ');
+  if (options !== undefined) return unique(options.map((option) => describeType(description, option))).join(' or ');
   if (whole.type === undefined) return 'anything';
   const types = typeof whole.type === 'string' ? [whole.type] : whole.type;
   return types
     .map((type) =>
       type === 'array' && whole.items !== undefined
-        ? `list of ${tellType(description, whole.items)}`
+        ? `list of ${describeType(description, whole.items)}`
         : (WORDS[type] ?? type),
     )
     .join(' or ');
 }
 
 /** What a value has to keep to: `1 to 255 characters`; empty where there is nothing. */
-export function tellLimits(description: Description, schema: Schema): string {
+export function describeLimits(description: Description, schema: Schema): string {
   const { minLength, maxLength, minimum, exclusiveMinimum, maximum, minItems, maxItems, pattern } = follow(
     description,
     schema,

@@ -36,7 +36,7 @@ export function IncidentDeliveries({
       hrefOf={({ channel_id: channel, id }) => `/channels/${channel}?delivery=${id}`}
       columns={[
         { head: 'Channel', cell: ({ channel_name: name }) => <span class="break-words">{name}</span> },
-        { head: 'Told', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
+        { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
         {
           head: 'Outcome',
           cell: ({ outcome, attempt_count: attempts }) => <OutcomeBadge outcome={outcome} attempts={attempts} />,

@@ -7,19 +7,19 @@ import { SeenAnswer } from '../monitor/seen-answer.tsx';
 
 type Seen = Schemas['IncidentEvidence'];
 
-/** What each place saw at its first failure. */
+/** What each location saw at its first failure. */
 export function Evidence({ evidence }: { evidence: readonly Seen[] }) {
   if (evidence.length === 0) return <p class="text-sm text-soft">Nothing was kept of what checks saw.</p>;
   return (
     <div class="flex flex-col gap-3">
       {evidence.map((seen) => (
-        <Place key={`${seen.source.id} ${seen.at} ${seen.verdict}`} seen={seen} />
+        <SourceEvidence key={`${seen.source.id} ${seen.at} ${seen.verdict}`} seen={seen} />
       ))}
     </div>
   );
 }
 
-function Place({ seen }: { seen: Seen }) {
+function SourceEvidence({ seen }: { seen: Seen }) {
   const { source, verdict, reason, cause, at, latency_ms: latency, phases, answer } = seen;
   const status = answer?.status ?? seen.http_status;
   return (

@@ -57,7 +57,7 @@ export function Standing({ incident }: { incident: Incident }) {
           </Fact>
         )}
         <Fact name="Seen from">
-          {incident.sources_down.length === 0 ? 'No place' : incident.sources_down.join(', ')}
+          {incident.sources_down.length === 0 ? 'No location' : incident.sources_down.join(', ')}
         </Fact>
         <Fact name="Looked after">
           {incident.acknowledged_at === null ? (

@@ -19,7 +19,7 @@ const STATES: Record<Schemas['TransitionState'], { label: string; status: Status
 };
 
 const VERDICTS: Record<NonNullable<Statement['verdict']>, string> = { up: 'up', degraded: 'degraded', down: 'down' };
-/** Why what a place says did not count. */
+/** Why what a location says did not count. */
 const STANDINGS: Record<Statement['standing'], string | null> = {
   votes: null,
   offline: 'its agent is offline',
@@ -30,7 +30,7 @@ const STANDINGS: Record<Statement['standing'], string | null> = {
 
 type Step = { key: string; at: number; mark: ComponentChildren; body: ComponentChildren };
 
-/** The changes of the monitor's state, the newest last, with what each place said, and when somebody took it on. */
+/** The changes of the monitor's state, the newest last, with what each location said, and when somebody took it on. */
 export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) {
   const steps: Step[] = incident.timeline.map((transition) => ({
     key: String(transition.sequence),
@@ -81,7 +81,7 @@ function Change({ transition }: { transition: Transition }) {
         {detectedAt > at && <span class="text-soft"> · decided {formatDuration(detectedAt - at)} later</span>}
       </p>
       {sources.length > 0 && (
-        <ul class="mt-1 flex flex-wrap gap-1.5" aria-label="What each place said">
+        <ul class="mt-1 flex flex-wrap gap-1.5" aria-label="What each location said">
           {sources.map((source) => (
             <SaidBy key={source.name} source={source} />
           ))}

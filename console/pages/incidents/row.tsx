@@ -30,7 +30,7 @@ export function IncidentRow({ incident }: { incident: Incident }) {
         </span>
         <span class="clipped block text-xs text-soft">
           {incident.reason}
-          {incident.sources_down.length > 0 && ` · ${placesOf(incident.sources_down)}`}
+          {incident.sources_down.length > 0 && ` · ${formatLocations(incident.sources_down)}`}
         </span>
       </span>
       <span class="whitespace-nowrap text-right text-xs">
@@ -50,7 +50,7 @@ export function IncidentRow({ incident }: { incident: Incident }) {
   );
 }
 
-/** Names of places while they are few, otherwise how many. */
-function placesOf(names: readonly string[]): string {
-  return names.length <= 3 ? names.join(', ') : `${names.length} places`;
+/** Names of locations while they are few, otherwise how many. */
+function formatLocations(names: readonly string[]): string {
+  return names.length <= 3 ? names.join(', ') : `${names.length} locations`;
 }

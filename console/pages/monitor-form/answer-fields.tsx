@@ -112,7 +112,7 @@ function AssertionRow({
 }) {
   const at = `of condition ${index + 1}`;
   const { unit } = SOURCES[source];
-  const hasPlace = source === 'json_body' || source === 'header';
+  const hasSelector = source === 'json_body' || source === 'header';
   const choose = (chosen: string) => {
     const next = chosen as AssertionDraft['source'];
     const ops: readonly string[] = OPS[next];
@@ -127,7 +127,7 @@ function AssertionRow({
           hideLabel
           value={source}
           options={SOURCE_OPTIONS}
-          class={hasPlace ? 'md:col-span-3' : 'md:col-span-4'}
+          class={hasSelector ? 'md:col-span-3' : 'md:col-span-4'}
           onValue={choose}
         />
         {source === 'json_body' && (
@@ -164,7 +164,7 @@ function AssertionRow({
             label={`Value ${at}${unit === null ? '' : ` in ${unit}`}`}
             value={value}
             placeholder={unit ?? 'value'}
-            class={hasPlace ? 'md:col-span-3' : 'md:col-span-5'}
+            class={hasSelector ? 'md:col-span-3' : 'md:col-span-5'}
             onValue={(written) => onChange({ value: written })}
           />
         )}

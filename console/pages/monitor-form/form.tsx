@@ -18,9 +18,9 @@ import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { Basics } from './basics.tsx';
 import { Dependencies, Judgement } from './judgement.tsx';
+import { Locations } from './locations.tsx';
 import { Meaning } from './meaning.tsx';
 import { PingAddress } from './ping-address.tsx';
-import { Places } from './places.tsx';
 import { PreviewCard } from './preview-card.tsx';
 import { TypeChooser } from './type-chooser.tsx';
 import { TypeFields } from './type-fields.tsx';
@@ -117,7 +117,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
         <Basics form={form} />
         <div>
           <TypeFields form={form} />
-          {type === 'http' || type === 'tcp' || type === 'icmp' || type === 'udp' ? <Places form={form} /> : null}
+          {type === 'http' || type === 'tcp' || type === 'icmp' || type === 'udp' ? <Locations form={form} /> : null}
           <Judgement form={form} />
           <Dependencies form={form} />
         </div>
@@ -189,7 +189,7 @@ function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
     <Card>
       <h2 class="heading text-base">{monitor.name} waits for its first ping</h2>
       <p class="mb-4 mt-1 text-sm text-soft">
-        Let the job call this address when it is done. If it never does, you will hear of that, too.
+        Let the job call this address when it is done. If it never does, you will be notified of that, too.
       </p>
       {token !== undefined && <PingAddress token={token} />}
       <ButtonLink href={`/monitors/${monitor.id}`} tone="primary" class="mt-5">

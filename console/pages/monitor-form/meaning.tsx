@@ -1,5 +1,5 @@
 import type { FormState } from '../../forms/form-state.ts';
-import { countPlaces } from '../../forms/monitor-defaults.ts';
+import { countLocations } from '../../forms/monitor-defaults.ts';
 import { AGENT_CHECKED } from '../../forms/monitor-draft.ts';
 import { describeDown, latestNotice, sayDuration } from '../../forms/sentences.ts';
 
@@ -12,11 +12,11 @@ export function Meaning({ form: { draft, surroundings } }: { form: FormState }) 
         ? 'Degraded once the days of warning begin, down when it has expired.'
         : describeDown(draft, surroundings);
   const seconds = latestNotice(draft, surroundings);
-  const places = AGENT_CHECKED.includes(draft.type) ? countPlaces(draft, surroundings.sharedPlaces) : 1;
+  const locations = AGENT_CHECKED.includes(draft.type) ? countLocations(draft, surroundings.sharedLocations) : 1;
   return (
     <div aria-live="polite" class="rounded-xl border border-line bg-surface p-4 text-sm">
       <h2 class="heading text-sm">What this means</h2>
-      <p class="mt-1.5 text-soft">{down ?? 'That many places do not check it.'}</p>
+      <p class="mt-1.5 text-soft">{down ?? 'That many locations do not check it.'}</p>
       {seconds !== null && (
         <p class="mt-1.5 text-soft">
           {draft.type === 'heartbeat' ? 'A job that does not run is known ' : 'An outage is known '}
@@ -28,7 +28,7 @@ export function Meaning({ form: { draft, surroundings } }: { form: FormState }) 
           .
         </p>
       )}
-      {places === 0 && (
+      {locations === 0 && (
         <p class="mt-1.5 text-degraded">
           No place checks it yet: there is no shared agent, and none of yours is ticked.
         </p>

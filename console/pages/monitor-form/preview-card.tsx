@@ -12,7 +12,7 @@ import { PreviewResult } from './preview-result.tsx';
 
 type Props = { form: FormState; original: Draft; onProblems: (problems: Problems) => void };
 
-/** Checks what is filled in once, from a shared place, and shows the result; nothing is stored. */
+/** Checks what is filled in once, from a shared location, and shows the result; nothing is stored. */
 export function PreviewCard({ form, original, onProblems }: Props) {
   const { draft, agents, surroundings, monitor } = form;
   const region = useSignal('');
@@ -61,7 +61,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
             hideLabel
             value={region.value}
             options={[
-              { value: '', label: 'From any place' },
+              { value: '', label: 'From any location' },
               ...regions.map((value) => ({ value, label: `From ${value}` })),
             ]}
             class="min-w-40"

@@ -75,7 +75,7 @@ function HeartbeatFields({ form: { draft, change, problem } }: Props) {
         seconds={heartbeat.maxDuration}
         onSeconds={(maxDuration) => set({ maxDuration })}
         standard={null}
-        hint="For jobs that tell their start as well. Empty: as long as it likes."
+        hint="For jobs that report their start as well. Empty: as long as it likes."
         error={problem('check_spec.heartbeat.maxDurationSeconds')}
       />
       <CheckField

@@ -14,7 +14,7 @@ import { count } from './figures.ts';
 type Monitor = Schemas['Monitor'];
 
 type Action = 'check' | 'toggle' | 'delete';
-/** `onAsked` hears that results are on their way. */
+/** `onAsked` is called when results are on their way. */
 type ActionsProps = { monitor: Monitor; onAsked: () => void };
 
 /** What can be done with a monitor, for those who may. */
@@ -88,14 +88,14 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
   );
 }
 
-/** Which places check at once, and which later; none are named where the service checks by itself. */
+/** Which locations check at once, and which later; none are named where the service checks by itself. */
 function describeAsked(states: readonly ('asked' | 'waits' | 'unable')[]): string {
   const asked = states.filter((state) => state === 'asked').length;
   const waiting = states.filter((state) => state === 'waits').length;
   if (states.length === 0 || (asked === states.length && asked === 1)) return 'It is being checked';
   const parts = [
-    asked > 0 ? `${count(asked, 'place')} ${asked === 1 ? 'checks' : 'check'} it now` : '',
+    asked > 0 ? `${count(asked, 'location')} ${asked === 1 ? 'checks' : 'check'} it now` : '',
     waiting > 0 ? `${count(waiting, 'agent')} at the next check-in` : '',
   ].filter((part) => part !== '');
-  return parts.length === 0 ? 'No place can check it' : parts.join(', ');
+  return parts.length === 0 ? 'No location can check it' : parts.join(', ');
 }

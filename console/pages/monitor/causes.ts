@@ -18,19 +18,19 @@ const CAUSES: Readonly<Record<string, string>> = {
   udp_no_reply: 'No reply',
   udp_mismatch: 'The reply is not the expected one',
   icmp_timeout: 'No echo came back',
-  icmp_unavailable: 'The place cannot send echo requests',
+  icmp_unavailable: 'The location cannot send echo requests',
   dns_mismatch: 'The records are not the expected ones',
   dns_disagree: 'Resolvers disagree',
   domain_expiring: 'The domain expires soon',
   domain_expired: 'The domain has expired',
-  domain_unknown: 'The registry does not tell when the domain expires',
+  domain_unknown: 'The registry does not say when the domain expires',
   vendor_degraded: 'The vendor reports trouble',
   vendor_down: 'The vendor reports a major outage',
   vendor_unreachable: 'The status page could not be read',
   heartbeat_missed: 'No ping came in time',
   heartbeat_failed: 'The job reported a failure',
   heartbeat_overrun: 'The job ran longer than allowed',
-  unsupported: 'The place cannot run this kind of check',
+  unsupported: 'The location cannot run this kind of check',
 };
 
 const SOURCES: Readonly<Record<string, string>> = {

@@ -55,19 +55,19 @@ const DNS_FAILURES: Readonly<Record<string, string>> = {
   invalid: 'no valid answer',
 };
 
-/** Answers are kept of the first failures of an incident: this one's own, or the one that its place began with. */
+/** Answers are kept of the first failures of an incident: this one's own, or the one that its location began with. */
 function Evidence({ check, incident }: { check: Check; incident: Incident }) {
   const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id: incident.id }, signal }), [incident.id]);
   return (
     <Loaded load={load} height="h-16">
       {({ evidence }) => {
-        const ofPlace = evidence.filter(({ source, answer }) => source.id === check.source.id && answer !== null);
-        const own = ofPlace.find(({ at }) => at === Math.floor(check.at));
-        const kept = own ?? ofPlace.find(({ verdict }) => verdict === check.verdict) ?? ofPlace[0];
+        const ofSource = evidence.filter(({ source, answer }) => source.id === check.source.id && answer !== null);
+        const own = ofSource.find(({ at }) => at === Math.floor(check.at));
+        const kept = own ?? ofSource.find(({ verdict }) => verdict === check.verdict) ?? ofSource[0];
         if (kept === undefined || kept.answer === null)
           return (
             <p class="text-xs text-soft">
-              No answer came, or none was kept: of an incident it is the first one from each place.
+              No answer came, or none was kept: of an incident it is the first one from each location.
             </p>
           );
         return (

@@ -5,7 +5,7 @@ import { formatMs } from '../../plots/milliseconds.ts';
 import { labelMoment } from '../../plots/time-labels.ts';
 import { CheckDetails } from './check-details.tsx';
 import { nameOf } from './lines.ts';
-import { hasPlaces, sentence } from './standing-words.ts';
+import { hasLocations, sentence } from './standing-words.ts';
 import { VerdictMark, VERDICTS } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];
@@ -43,7 +43,7 @@ export function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowPro
         <span class="flex min-w-0 flex-1 flex-col-reverse md:flex-row md:gap-4">
           <span class="flex shrink-0 gap-2 whitespace-nowrap text-soft max-md:text-xs md:gap-4">
             <span class="md:w-32">{labelMoment(check.at)}</span>
-            {hasPlaces(monitor) && <span class="clipped md:w-28">{nameOf(check.source)}</span>}
+            {hasLocations(monitor) && <span class="clipped md:w-28">{nameOf(check.source)}</span>}
           </span>
           <span class="clipped block min-w-0 md:flex-1">{summarise(check)}</span>
         </span>

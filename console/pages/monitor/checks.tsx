@@ -67,17 +67,17 @@ function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'ag
       </select>
       {sourceIds.length > 1 && (
         <select
-          aria-label="Place"
+          aria-label="Location"
           value={choice.source}
           class={selectClass}
           onChange={({ currentTarget: { value } }) =>
             setQuery({
               source: value,
-              ...(new URLSearchParams(window.location.search).get('view') === 'places' && { view: '' }),
+              ...(new URLSearchParams(window.location.search).get('view') === 'locations' && { view: '' }),
             })
           }
         >
-          <option value="">All places</option>
+          <option value="">All locations</option>
           {sourceIds.map((id) => (
             <option key={id} value={id}>
               {agents.find((agent) => agent.id === id)?.name ?? id}

@@ -17,11 +17,11 @@ const SHOWN = 8;
 export function Incidents({
   id,
   incidents,
-  hasPlaces,
+  hasLocations,
 }: {
   id: string;
   incidents: Load<Incident[]>;
-  hasPlaces: boolean;
+  hasLocations: boolean;
 }) {
   const hasMore = (incidents.value.value?.length ?? 0) > SHOWN;
   const all = hasMore && (
@@ -42,7 +42,9 @@ export function Incidents({
             <Table
               caption="Incidents, the newest first"
               columns={COLUMNS}
-              rows={list.slice(0, SHOWN).map((incident) => (hasPlaces ? incident : { ...incident, sources_down: [] }))}
+              rows={list
+                .slice(0, SHOWN)
+                .map((incident) => (hasLocations ? incident : { ...incident, sources_down: [] }))}
               keyOf={(incident) => incident.id}
               hrefOf={(incident) => `/incidents/${incident.id}`}
             />
@@ -75,11 +77,11 @@ const COLUMNS: readonly Column<Incident>[] = [
   { head: 'Ended', align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft', cell: Ended },
 ];
 
-function Why({ reason, sources_down: places, acknowledged_at: acknowledged, status }: Incident) {
+function Why({ reason, sources_down: locations, acknowledged_at: acknowledged, status }: Incident) {
   return (
     <>
-      {places.length > 0 ? withoutCount(reason) : reason}
-      {places.length > 0 && <span class="block text-xs text-soft">{joinWords(places)}</span>}
+      {locations.length > 0 ? withoutCount(reason) : reason}
+      {locations.length > 0 && <span class="block text-xs text-soft">{joinWords(locations)}</span>}
       {status === 'open' && acknowledged !== null && <Badge tone="good">Somebody is on it</Badge>}
     </>
   );

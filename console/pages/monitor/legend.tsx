@@ -39,8 +39,8 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
   const whole = wholeOf(answer, view);
   const toggle = (name: string) =>
     onHidden(hidden.has(name) ? new Set([...hidden].filter((other) => other !== name)) : new Set([...hidden, name]));
-  // Told from the fastest to the slowest, painted the other way round.
-  const told = view.name === 'percentiles' ? all.toSorted((a, b) => a.name.localeCompare(b.name)) : all;
+  // Listed from the fastest to the slowest, painted the other way round.
+  const shown = view.name === 'percentiles' ? all.toSorted((a, b) => a.name.localeCompare(b.name)) : all;
   return (
     <div class="min-w-0 flex-1">
       <div class="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -58,7 +58,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
         </span>
       </div>
       <div class="-mx-1 mt-0.5 flex flex-wrap md:gap-x-2">
-        {told.map((line) => {
+        {shown.map((line) => {
           const value = hovered === null ? (whole[line.name] ?? null) : (line.values[hovered] ?? null);
           const isOn = !hidden.has(line.name);
           return (
@@ -66,7 +66,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
               key={line.name}
               type="button"
               aria-pressed={isOn}
-              title={MEANINGS[line.name] ?? 'The median of this place'}
+              title={MEANINGS[line.name] ?? 'The median of this location'}
               onClick={() => toggle(line.name)}
               class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover"
             >
@@ -85,24 +85,24 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
   );
 }
 
-/** Percentiles of all places or of one, or a line for each. */
+/** Percentiles of all locations or of one, or a line for each. */
 function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
-  const value = view.name === 'places' ? 'each' : (view.sourceId ?? 'all');
+  const value = view.name === 'locations' ? 'each' : (view.sourceId ?? 'all');
   return (
     <label class="text-xs">
-      <span class="sr-only">Places</span>
+      <span class="sr-only">Locations</span>
       <select
         value={value}
         onChange={({ currentTarget: { value: chosen } }) =>
           setQuery({
-            view: chosen === 'each' ? 'places' : view.name === 'phases' ? 'phases' : '',
+            view: chosen === 'each' ? 'locations' : view.name === 'phases' ? 'phases' : '',
             source: ['each', 'all'].includes(chosen) ? '' : chosen,
           })
         }
         class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
       >
-        <option value="all">All places together</option>
-        {view.name !== 'phases' && <option value="each">Each place (median)</option>}
+        <option value="all">All locations together</option>
+        {view.name !== 'phases' && <option value="each">Each location (median)</option>}
         {answer.sources.flatMap((source) =>
           source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>],
         )}

@@ -5,13 +5,16 @@ import { TIMINGS, timingColour } from '../../plots/timing-bar.tsx';
 
 type Stats = Schemas['MonitorStats'];
 
-/** Percentiles, or the mean of each timing, of all places or of the one of `sourceId`; or the median of each place. */
-export type View = { name: 'percentiles' | 'phases' | 'places'; sourceId: string | null };
+/**
+ * Percentiles, or the mean of each timing, of all locations or of the one of `sourceId`; or the median of each
+ * location.
+ */
+export type View = { name: 'percentiles' | 'phases' | 'locations'; sourceId: string | null };
 
 /** The view that an address asks for. */
 export function readView(query: Readonly<Record<string, string>>): View {
   const { view = '', source } = query;
-  return { name: view === 'places' || view === 'phases' ? view : 'percentiles', sourceId: source ?? null };
+  return { name: view === 'locations' || view === 'phases' ? view : 'percentiles', sourceId: source ?? null };
 }
 
 /** How long the steps of a series are. */
@@ -26,9 +29,9 @@ export function momentsOf({ series, from, to, resolution }: Stats): number[] {
   return series.map(({ at }) => (Math.max(from, at) + Math.min(to, at + 2 * half)) / 2);
 }
 
-/** The lines of a view, in the order in which they are painted and told. */
+/** The lines of a view, in the order in which they are painted and listed. */
 export function linesOf({ series, sources }: Stats, { name, sourceId }: View): Line[] {
-  if (name === 'places') {
+  if (name === 'locations') {
     return sources.map((source, index) => ({
       name: nameOf(source),
       values: series.map((step) => step.sources?.find(({ id }) => id === source.id)?.response_ms.p50 ?? null),
@@ -36,17 +39,17 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
       width: 1.6,
     }));
   }
-  const ofPlace = series.map((step) => (sourceId === null ? step : step.sources?.find(({ id }) => id === sourceId)));
+  const ofSource = series.map((step) => (sourceId === null ? step : step.sources?.find(({ id }) => id === sourceId)));
   if (name === 'phases') {
     const lines = TIMINGS.map((timing) => ({
       name: timing.label,
-      values: ofPlace.map((step) => step?.phases?.[timing.name] ?? null),
+      values: ofSource.map((step) => step?.phases?.[timing.name] ?? null),
       colour: timingColour(timing.name),
       width: 1,
     }));
     return lines.filter(({ values }) => values.some((value) => value !== null));
   }
-  const steps = ofPlace.map((step) => step?.response_ms);
+  const steps = ofSource.map((step) => step?.response_ms);
   return [
     { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), colour: 'plot-2', width: 1.2 },
     { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), colour: 'plot-1', width: 2 },
@@ -56,7 +59,8 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
 
 /** The figures of the whole window beside the same names. */
 export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
-  if (name === 'places') return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
+  if (name === 'locations')
+    return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
   if (name === 'phases') {
     const timings = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.phases;
     return Object.fromEntries(TIMINGS.map((timing) => [timing.label, timings?.[timing.name] ?? null]));
@@ -69,7 +73,7 @@ export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): R
   return { p50, p95, p99 };
 }
 
-/** A place by its name; one whose agent is gone has none. */
+/** A location by its name; one whose agent is gone has none. */
 export function nameOf({ name }: { name: string | null }): string {
   return name ?? 'a deleted agent';
 }

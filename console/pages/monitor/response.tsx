@@ -107,7 +107,7 @@ function Plots({
   );
   const words = wordsOf(answer.shown, formatShort);
   const isOf = JSON.stringify(answer.shown);
-  // The places of another stretch mean other moments.
+  // The positions of another stretch mean other moments.
   useLayoutEffect(() => {
     hovered.value = null;
   }, [isOf]);
@@ -201,8 +201,8 @@ function Plots({
 }
 
 function describeValues(lines: readonly Line[], index: number): string {
-  const known = lines.flatMap(({ name, values, told = values }) =>
-    typeof told[index] === 'number' ? [`${name} ${formatMs(told[index])}`] : [],
+  const known = lines.flatMap(({ name, values, labels = values }) =>
+    typeof labels[index] === 'number' ? [`${name} ${formatMs(labels[index])}`] : [],
   );
   return known.length === 0 ? 'nothing measured' : known.join(', ');
 }

@@ -6,7 +6,7 @@ import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { ChangesLink } from '../settings/audit/changes-link.tsx';
 import { joinWords } from './figures.ts';
-import { hasPlaces } from './standing-words.ts';
+import { hasLocations } from './standing-words.ts';
 import {
   dnsSettings,
   domainSettings,
@@ -91,11 +91,11 @@ function listSettings(
     ...(detail.target === '' ? [] : [['Target', <Code key="target">{detail.target}</Code>] as Setting]),
     [type === 'heartbeat' ? 'A ping is expected' : 'Checked', every(interval)],
     ...OF_TYPE[type](detail),
-    ...(hasPlaces(detail)
+    ...(hasLocations(detail)
       ? ([
           ['Gives up after', `${timeout / 1000} s`],
           ['Down when', downWhen(detail)],
-          ['From', placesOf(detail, agents)],
+          ['From', formatLocations(detail, agents)],
         ] as Setting[])
       : []),
     ['Target of uptime', target === null ? 'None' : `${target} %`],
@@ -139,13 +139,13 @@ function downWhen({
   down_after_failures: failures,
   up_after_successes: successes,
 }: Detail): string {
-  const places = sources.length <= 1 ? 'the place sees' : `${quorum} of ${sources.length} places see`;
+  const locations = sources.length <= 1 ? 'the location sees' : `${quorum} of ${sources.length} locations see`;
   const back = successes === 1 ? 'the first success' : `${successes} successes in a row`;
-  return `${places} ${failures === 1 ? 'a failure' : `${failures} failures in a row`}; good again after ${back}`;
+  return `${locations} ${failures === 1 ? 'a failure' : `${failures} failures in a row`}; good again after ${back}`;
 }
 
-function placesOf({ agent_sources: sources }: Detail, agents: readonly Schemas['Agent'][]): string {
+function formatLocations({ agent_sources: sources }: Detail, agents: readonly Schemas['Agent'][]): string {
   return sources.length === 0
-    ? 'No place yet'
+    ? 'No location yet'
     : joinWords(sources.map((id) => agents.find((agent) => agent.id === id)?.name ?? id));
 }

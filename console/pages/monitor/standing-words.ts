@@ -6,11 +6,11 @@ type Monitor = Schemas['Monitor'];
 type Check = Schemas['Check'];
 
 /** Types that the service itself checks, from one place. */
-const WITHOUT_PLACES: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
+const WITHOUT_LOCATIONS: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
 
-/** True where places have a say. */
-export function hasPlaces({ type }: Pick<Monitor, 'type'>): boolean {
-  return !WITHOUT_PLACES.has(type);
+/** True where locations have a say. */
+export function hasLocations({ type }: Pick<Monitor, 'type'>): boolean {
+  return !WITHOUT_LOCATIONS.has(type);
 }
 
 /** How a monitor stands, as a headline. */
@@ -43,8 +43,8 @@ export function explain(
     : `It is checked every ${interval} s; the first results are on their way.`;
 }
 
-/** The newest check of each place, by the place's name. */
-export function newestByPlace(checks: readonly Check[]): ReadonlyMap<string, Check> {
+/** The newest check of each location, by the location's name. */
+export function newestByLocation(checks: readonly Check[]): ReadonlyMap<string, Check> {
   const newest = new Map<string, Check>();
   for (const check of checks)
     if (check.source.name !== null && !newest.has(check.source.name)) newest.set(check.source.name, check);
@@ -52,7 +52,7 @@ export function newestByPlace(checks: readonly Check[]): ReadonlyMap<string, Che
 }
 
 /**
- * Which places see a failure and which do not, by the newest check of each, or by what the incident began with where
+ * Which locations see a failure and which do not, by the newest check of each, or by what the incident began with where
  * there is none; null where there is nothing to tell apart.
  */
 export function whoSees(
@@ -71,13 +71,13 @@ export function whoSees(
   const seers = `${joinWords(bad)} ${bad.length === 1 ? 'sees' : 'see'} it`;
   if (good.length > 0) return `${seers}, ${joinWords(good)} ${good.length === 1 ? 'does' : 'do'} not`;
   return bad.length > 1 && bad.length === newest.size
-    ? `${bad.length === 2 ? 'Both places' : `All ${bad.length} places`} see it: ${joinWords(bad)}`
+    ? `${bad.length === 2 ? 'Both locations' : `All ${bad.length} locations`} see it: ${joinWords(bad)}`
     : seers;
 }
 
-/** A reason without how many places saw it, for where they are named. */
+/** A reason without how many locations saw it, for where they are named. */
 export function withoutCount(reason: string): string {
-  return reason.replace(/ \(seen from \d+ of \d+ places\)/, '');
+  return reason.replace(/ \(seen from \d+ of \d+ (?:location|place)s\)/, '');
 }
 
 /** A sentence with its full stop. */

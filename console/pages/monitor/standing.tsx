@@ -7,7 +7,15 @@ import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { count } from './figures.ts';
-import { explain, hasPlaces, headline, newestByPlace, sentence, whoSees, withoutCount } from './standing-words.ts';
+import {
+  explain,
+  hasLocations,
+  headline,
+  newestByLocation,
+  sentence,
+  whoSees,
+  withoutCount,
+} from './standing-words.ts';
 
 type Monitor = Schemas['Monitor'];
 type Incident = Schemas['Incident'];
@@ -32,9 +40,9 @@ const TINTS: Partial<Record<Monitor['status'], string>> = {
 export function Standing({ monitor, incident, before, checks, onAcknowledged }: StandingProps) {
   const { status } = monitor;
   const isBad = status === 'down' || status === 'degraded';
-  const newest = newestByPlace(checks ?? []);
+  const newest = newestByLocation(checks ?? []);
   const isChecked = (checks?.length ?? 0) > 0;
-  const seen = isBad && incident !== null && hasPlaces(monitor) ? whoSees(incident, newest) : null;
+  const seen = isBad && incident !== null && hasLocations(monitor) ? whoSees(incident, newest) : null;
   return (
     <div class={`rounded-xl border px-4 py-3.5 md:px-5 md:py-4 ${TINTS[status] ?? 'border-line bg-surface'}`}>
       <div class="flex gap-3">
@@ -113,12 +121,13 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
 function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
   const last = checks?.[0];
   if (last === undefined) return checks === null ? <span>&nbsp;</span> : null;
-  const places = new Set(checks?.map(({ source }) => source.id)).size;
+  const locations = new Set(checks?.map(({ source }) => source.id)).size;
   return (
     <>
-      {monitor.type === 'heartbeat' ? 'Last heard ' : 'Last checked '}
+      {monitor.type === 'heartbeat' ? 'Last ping ' : 'Last checked '}
       <Moment at={Math.floor(last.at)} />
-      {hasPlaces(monitor) && places > 1 && monitor.status !== 'paused' && ` from ${count(places, 'place')}`}.
+      {hasLocations(monitor) && locations > 1 && monitor.status !== 'paused' && ` from ${count(locations, 'location')}`}
+      .
     </>
   );
 }

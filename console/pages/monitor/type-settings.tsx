@@ -135,7 +135,7 @@ export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
   ];
 }
 
-/** How long before its end a domain is told of. */
+/** How long before its end a domain is warned about. */
 export function domainSettings({ check_spec: { domain } }: Detail): Setting[] {
   return [['Warns', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
 }

@@ -64,7 +64,7 @@ function Window({ label, days }: { label: string; days: readonly Day[] }) {
   );
 }
 
-/** Ninety days, each told when it is pointed at, with the arrow keys as well. */
+/** Ninety days, each described when it is pointed at, with the arrow keys as well. */
 function Strip({ days }: { days: readonly Day[] }) {
   const pointed = useSignal<number | null>(null);
   const last = days.length - 1;

@@ -39,7 +39,7 @@ export function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boole
         const { fill, sign, ink } = STYLES[day.worst_state ?? 'absent'];
         const x = left + index * step;
         return (
-          <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && tell(day, event)}>
+          <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && showDay(day, event)}>
             <rect class={fill} x={x + 1} y={0} width={Math.max(1, step - 2)} height={BAR} rx={2} />
             {sign !== '' && (
               <text
@@ -78,7 +78,7 @@ export function StripLegend() {
   );
 }
 
-function tell(
+function showDay(
   { date, uptime_percent: percent, worst_state: state }: Day,
   { currentTarget }: { currentTarget: SVGElement },
 ): void {

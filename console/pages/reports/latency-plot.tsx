@@ -20,7 +20,7 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
   const { width, left, right, step } = frameOf(days.length, isWide);
   const top = roundUp(highest);
   const yOf = (ms: number) => PLOT.bottom - (ms / top) * (PLOT.bottom - PLOT.top);
-  const ends = placeNames(
+  const ends = spreadNames(
     LINES.flatMap(({ name, fill }) => {
       const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name] ?? null;
       return last === null ? [] : [{ name, fill, y: yOf(last) }];
@@ -31,13 +31,13 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
       viewBox={`0 0 ${width} ${PLOT.height}`}
       class="mt-1 block h-auto w-full"
       role="img"
-      aria-label={`Response time by day: percentiles up to ${tellMs(highest)}`}
+      aria-label={`Response time by day: percentiles up to ${formatMs(highest)}`}
     >
       {[0, top / 2, top].map((ms) => (
         <g key={ms}>
           <path class="stroke-line" d={`M${left} ${yOf(ms)}H${right}`} />
           <text class="fill-soft text-[10px]" x={left - 5} y={yOf(ms) + 3} text-anchor="end">
-            {tellMs(ms)}
+            {formatMs(ms)}
           </text>
         </g>
       ))}
@@ -83,7 +83,7 @@ function runsOf(points: readonly (Point | null)[]): Point[][] {
   return runs.filter((run) => run.length > 0);
 }
 
-function placeNames<Name extends { y: number }>(names: readonly Name[]): Name[] {
+function spreadNames<Name extends { y: number }>(names: readonly Name[]): Name[] {
   let lowest: number = PLOT.bottom;
   return names
     .toSorted((a, b) => b.y - a.y)
@@ -100,6 +100,6 @@ function roundUp(ms: number): number {
   return ([1, 2, 5].find((factor) => factor * power >= ms) ?? 10) * power;
 }
 
-function tellMs(ms: number): string {
+function formatMs(ms: number): string {
   return ms >= 1000 ? `${Math.round(ms / 10) / 100} s` : `${Math.round(ms * 10) / 10} ms`;
 }

@@ -11,7 +11,7 @@ const MONTH = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric
 const DAYS = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** `March 2026`, `16 – 22 March 2026`, in the order of this person's language. */
-export function tellPeriod({ period, period_start: start, period_end: end }: ReportWindow): string {
+export function formatPeriod({ period, period_start: start, period_end: end }: ReportWindow): string {
   return period === 'month' ? MONTH.format(start * 1000) : DAYS.formatRange(start * 1000, (end - 1) * 1000);
 }
 

@@ -10,7 +10,7 @@ import { PATHS } from '../../paths.ts';
 import { Gaps } from './gaps.tsx';
 import { MonitorParts } from './monitor-parts.tsx';
 import { MonitorTable } from './monitor-table.tsx';
-import { PERIODS, tellPeriod } from './periods.ts';
+import { PERIODS, formatPeriod } from './periods.ts';
 import { Summary } from './summary.tsx';
 
 const BACK = { label: 'Reports', href: PATHS.reports };
@@ -32,7 +32,7 @@ export function ReportPage({ params }: PageProps) {
   const address = `/v1/reports/${encodeURIComponent(report.id)}`;
   return (
     <Page
-      title={tellPeriod(report)}
+      title={formatPeriod(report)}
       back={BACK}
       lead={`${PERIODS[report.period].title}, all days UTC, made on ${formatDateTime(report.created_at)}.`}
       actions={
@@ -48,7 +48,7 @@ export function ReportPage({ params }: PageProps) {
     >
       <Summary summary={report.summary} />
       {report.service_gaps !== undefined && <Gaps gaps={report.service_gaps} />}
-      <MonitorTable monitors={report.monitors} name={tellPeriod(report)} />
+      <MonitorTable monitors={report.monitors} name={formatPeriod(report)} />
       <MonitorParts monitors={report.monitors} incidents={report.incidents ?? []} />
     </Page>
   );

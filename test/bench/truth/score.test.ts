@@ -1,15 +1,15 @@
 import test from 'ava';
 import { createScorer } from '../../../bench/truth/score.ts';
-import type { Told } from '../../../bench/truth/simulation.ts';
+import type { Notified } from '../../../bench/truth/simulation.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** A change that was decided 30 s after the moment from which it dates. */
-function change(to: Told['to'], atSecond: number): Told {
+function change(to: Notified['to'], atSecond: number): Notified {
   return { from: 'up', to, atMs: atSecond * 1000, detectedAtMs: (atSecond + 30) * 1000 };
 }
 
-function scoreOf(told: readonly Told[], outages: readonly [startSecond: number, endSecond: number][]) {
+function scoreOf(notified: readonly Notified[], outages: readonly [startSecond: number, endSecond: number][]) {
   const scorer = createScorer();
   scorer.add(
     {
@@ -17,7 +17,7 @@ function scoreOf(told: readonly Told[], outages: readonly [startSecond: number, 
       endMs: HOUR_MS,
       happenings: outages.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000, kind: 'outage' })),
     },
-    told,
+    notified,
   );
   return scorer.score();
 }
@@ -35,7 +35,7 @@ test('a down that is decided just after a short outage, of what was seen in it, 
   t.deepEqual(kinds['outage'], { count: 1, found: 1, alerts: 1, delaysMs: { p50: 35_000, p95: 35_000, max: 35_000 } });
 });
 
-test('one outage may be told several times, and another not at all', (t) => {
+test('one outage may be reported several times, and another not at all', (t) => {
   const { falseDowns, kinds } = scoreOf(
     [change('down', 510), change('up', 550), change('down', 560), change('up', 650)],
     [

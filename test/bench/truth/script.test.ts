@@ -16,7 +16,7 @@ function drawn(spells: readonly Spell[]): [number, number][] {
   return script.map(({ startMs, strayShare }) => [startMs, strayShare]);
 }
 
-test('without spells a place sees the same all the time', (t) => {
+test('without spells a location sees the same all the time', (t) => {
   t.deepEqual(drawn([]), [[0, 0]]);
 });
 

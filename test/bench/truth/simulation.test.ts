@@ -4,7 +4,7 @@ import { simulateCell } from '../../../bench/truth/cell.ts';
 import { createRandom } from '../../../bench/truth/random.ts';
 import { layOver, sound, type Sight, type Spell } from '../../../bench/truth/script.ts';
 import { DEFAULT_SETTING, SLOT_CHOICES, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
-import { simulateMonitor, type Told } from '../../../bench/truth/simulation.ts';
+import { simulateMonitor, type Notified } from '../../../bench/truth/simulation.ts';
 
 const HOUR_MS = 3_600_000;
 const START_MS = 1_700_006_400_000;
@@ -13,12 +13,12 @@ type Play = {
   setting: Setting;
   hours: number;
   seed?: number;
-  sightAt?: (place: number) => Sight;
-  spellsAt?: (place: number) => Spell[];
+  sightAt?: (location: number) => Sight;
+  spellsAt?: (location: number) => Spell[];
   everyStep?: boolean;
 };
 
-/** What a monitor tells whose places see what they are said to see. */
+/** What a monitor reports whose locations see what they are said to see. */
 function play({
   setting,
   hours,
@@ -26,13 +26,16 @@ function play({
   sightAt = () => sound(0),
   spellsAt = () => [],
   everyStep = false,
-}: Play): Told[] {
+}: Play): Notified[] {
   const span = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
-  const scripts = Array.from({ length: setting.sources }, (_, place) => layOver(sightAt(place), spellsAt(place), span));
+  const scripts = Array.from({ length: setting.sources }, (_, location) =>
+    layOver(sightAt(location), spellsAt(location), span),
+  );
   return simulateMonitor({ ...span, scripts }, { setting, random: createRandom([seed]), everyStep });
 }
 
-const count = (told: readonly Told[], state: Told['to']): number => told.filter(({ to }) => to === state).length;
+const count = (notified: readonly Notified[], state: Notified['to']): number =>
+  notified.filter(({ to }) => to === state).length;
 
 /** Outages by their length in seconds, of the world of that name. */
 function outagesOf(world: 'refused' | 'hanging', setting: Setting) {
@@ -49,7 +52,7 @@ const HISTORY = fc.record({
   strays: fc.array(fc.constantFrom(0, 0.01, 0.3), { minLength: 5, maxLength: 5 }),
   spells: fc.array(
     fc.record({
-      place: fc.integer({ min: -1, max: 4 }),
+      location: fc.integer({ min: -1, max: 4 }),
       startMs: fc.integer({ min: 0, max: 5 * HOUR_MS }),
       lastingMs: fc.oneof(fc.integer({ min: 1, max: 120_000 }), fc.integer({ min: 1, max: 2 * HOUR_MS })),
       verdict: fc.constantFrom('up' as const, 'degraded' as const, 'down' as const),
@@ -61,7 +64,7 @@ const HISTORY = fc.record({
   ),
 });
 
-test('passing over what core says changes nothing tells the same as taking every step, whatever places see', (t) => {
+test('passing over what core says changes nothing tells the same as taking every step, whatever locations see', (t) => {
   let changes = 0;
   fc.assert(
     fc.property(HISTORY, ({ seed, setting, strays, spells }) => {
@@ -69,20 +72,20 @@ test('passing over what core says changes nothing tells the same as taking every
         setting,
         seed,
         hours: 6,
-        sightAt: (place) => sound(strays[place] ?? 0),
-        // Place -1 is all of them: an outage.
-        spellsAt: (place) =>
+        sightAt: (location) => sound(strays[location] ?? 0),
+        // Location -1 is all of them: an outage.
+        spellsAt: (location) =>
           spells
-            .filter((spell) => spell.place === -1 || spell.place === place)
+            .filter((spell) => spell.location === -1 || spell.location === location)
             .map(({ startMs, lastingMs, ...spell }) => ({
               ...spell,
               startMs: START_MS + startMs,
               endMs: START_MS + startMs + lastingMs,
             })),
       };
-      const told = play({ ...history, everyStep: true });
-      t.deepEqual(play(history), told);
-      changes += told.length;
+      const notified = play({ ...history, everyStep: true });
+      t.deepEqual(play(history), notified);
+      changes += notified.length;
     }),
     { numRuns: 120 },
   );
@@ -94,7 +97,8 @@ for (const { downAfterFailures, expected } of [
   { downAfterFailures: 2, expected: (share: number) => share ** 2 / (1 + share ** 2 / (1 - share)) },
 ]) {
   test(
-    `one place that loses a tenth of its checks is wrong as often as arithmetic says, with ${downAfterFailures} in ` +
+    'one location that loses a tenth of its checks is wrong as often as arithmetic says, with ' +
+      `${downAfterFailures} in ` +
       'a row',
     (t) => {
       const hours = 2000;
@@ -106,15 +110,15 @@ for (const { downAfterFailures, expected } of [
   );
 }
 
-test('with the defaults and a hundredth of all checks lost nothing is told in two years', (t) => {
-  const told = play({ setting: DEFAULT_SETTING, hours: 17_532, sightAt: () => sound(0.01) });
+test('with the defaults and a hundredth of all checks lost nothing is reported in two years', (t) => {
+  const notified = play({ setting: DEFAULT_SETTING, hours: 17_532, sightAt: () => sound(0.01) });
   t.deepEqual(
-    told.map(({ to }) => to),
+    notified.map(({ to }) => to),
     ['up'],
   );
 });
 
-test('by default every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is told', (t) => {
+test('by default every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is reported', (t) => {
   const { of, longest } = outagesOf('refused', DEFAULT_SETTING);
   for (const kind of ['90 s', '2 min', '3 min', '5 min', '10 min and more']) {
     t.true(of(kind).count > 50);
@@ -138,18 +142,18 @@ for (const { name, sight } of [
   { name: 'that says down with every other check', sight: sound(0.5) },
   { name: 'that always says degraded', sight: { ...sound(0), verdict: 'degraded' } },
 ] as const satisfies { name: string; sight: Sight }[]) {
-  test(`one place of three ${name} changes nothing, whatever the interval and the failures in a row`, (t) => {
+  test(`one location of three ${name} changes nothing, whatever the interval and the failures in a row`, (t) => {
     for (const setting of SETTINGS.filter(({ sources, quorum }) => sources === 3 && quorum === 2)) {
-      const told = play({ setting, hours: 168, sightAt: (place) => (place === 1 ? sight : sound(0)) });
+      const notified = play({ setting, hours: 168, sightAt: (location) => (location === 1 ? sight : sound(0)) });
       t.deepEqual(
-        told.map(({ to }) => to),
+        notified.map(({ to }) => to),
         ['up'],
       );
     }
   });
 }
 
-test('of three places one may go unnoticed; without two the monitor is unknown within 100 s, and never down', (t) => {
+test('of three locations one may go unnoticed; without two the monitor is unknown within 100 s, and never down', (t) => {
   const away = (endMs: number): Spell => ({
     ...sound(0),
     silent: true,
@@ -159,13 +163,17 @@ test('of three places one may go unnoticed; without two the monitor is unknown w
   const one = play({
     setting: DEFAULT_SETTING,
     hours: 6,
-    spellsAt: (place) => (place === 0 ? [away(3 * HOUR_MS)] : []),
+    spellsAt: (location) => (location === 0 ? [away(3 * HOUR_MS)] : []),
   });
   t.deepEqual(
     one.map(({ to }) => to),
     ['up'],
   );
-  const two = play({ setting: DEFAULT_SETTING, hours: 6, spellsAt: (place) => (place < 2 ? [away(3 * HOUR_MS)] : []) });
+  const two = play({
+    setting: DEFAULT_SETTING,
+    hours: 6,
+    spellsAt: (location) => (location < 2 ? [away(3 * HOUR_MS)] : []),
+  });
   t.deepEqual(
     two.map(({ to }) => to),
     ['up', 'unknown', 'up'],
@@ -174,17 +182,17 @@ test('of three places one may go unnoticed; without two the monitor is unknown w
   t.true(detectedMs >= 90_000 && detectedMs <= 100_000, `${detectedMs} ms`);
 });
 
-test('an outage that only one place of three sees is not told, one that two see is', (t) => {
+test('an outage that only one location of three sees is not reported, one that two see is', (t) => {
   const down: Spell = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
-  for (const [seenBy, told] of [
+  for (const [seenBy, notified] of [
     [1, ['up']],
     [2, ['up', 'down', 'up']],
   ] as const) {
     t.deepEqual(
-      play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (place) => (place < seenBy ? [down] : []) }).map(
+      play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (location) => (location < seenBy ? [down] : []) }).map(
         ({ to }) => to,
       ),
-      [...told],
+      [...notified],
     );
   }
 });

@@ -24,7 +24,7 @@ function outages(found: number): Score {
   };
 }
 
-test('a rate is told with the count behind it, and none seen as less than three', (t) => {
+test('a rate is reported with the count behind it, and none seen as less than three', (t) => {
   t.is(cellOf('loss 1 %', falseDowns(35)), '35 (35)');
   t.is(cellOf('loss 1 %', falseDowns(1234, HOURS / 1000)), '1.2M (1,234)');
   t.is(cellOf('loss 1 %', falseDowns(0)), '< 3 (0)');
@@ -39,11 +39,11 @@ test('what was missed once is not all, and what was found once is not nothing', 
   t.is(cellOf('30 s', { refused: outages(0) }), '0');
 });
 
-test('one place that lies suffices where one place suffices', (t) => {
+test('one location that lies suffices where one location suffices', (t) => {
   t.is(cellOf('a liar', {}, { ...DEFAULT_SETTING, quorum: 1 }), 'always down');
 });
 
 test('a table has a line for each setting', (t) => {
   const lines = printTable([], [{ setting: DEFAULT_SETTING, scores: {} }]).split('\n');
-  t.deepEqual(lines, ['| places | failures |', '| --- | --- |', '| 2 of 3 | 2 |']);
+  t.deepEqual(lines, ['| locations | failures |', '| --- | --- |', '| 2 of 3 | 2 |']);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { tellCause } from '../../../core/agent/cause-sentence.ts';
+import { describeCause } from '../../../core/agent/cause-sentence.ts';
 import { judgeReport } from '../../../core/agent/judge-report.ts';
 import type { Report } from '../../../core/agent/read-ingest.ts';
 import { CAUSES } from '../../../core/verdict.ts';
@@ -154,6 +154,6 @@ test('what an agent says that cannot have run the check is no vote, be it good o
 });
 
 test('every cause of ours has a sentence', (t) => {
-  for (const cause of CAUSES) t.regex(tellCause(cause, 'lab'), /^[A-Z].*[a-z]$/);
-  t.is(tellCause('assert_teeth_equals', 'lab'), 'The agent lab reported: assert_teeth_equals');
+  for (const cause of CAUSES) t.regex(describeCause(cause, 'lab'), /^[A-Z].*[a-z]$/);
+  t.is(describeCause('assert_teeth_equals', 'lab'), 'The agent lab reported: assert_teeth_equals');
 });

@@ -10,7 +10,7 @@ const FACTS: AgentFacts = {
   publicUrl: 'https://spotcheck.example',
 };
 
-test('an agent that is offline is told with everything that D-51 lists, and no monitor', (t) => {
+test('an agent that is offline is reported with everything that D-51 lists, and no monitor', (t) => {
   t.deepEqual(buildAgentMessage(FACTS), {
     version: '1',
     event: 'agent.offline',

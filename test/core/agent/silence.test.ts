@@ -14,7 +14,7 @@ const SECOND = 1000;
 /** The door has been open since long before the agents of these cases came. */
 const DOOR: AgentDoor = { atMs: NOW_MS, openSinceMs: 0 };
 
-type Told = { offline: number[]; held: number[]; online: number[] };
+type Silence = { offline: number[]; held: number[]; online: number[] };
 
 /** Agents numbered from 1, last seen so many seconds ago. */
 function seen(...secondsAgo: number[]): WatchedAgent[] {
@@ -27,7 +27,7 @@ function seen(...secondsAgo: number[]): WatchedAgent[] {
 }
 
 /** The same agents after they went offline in due time. */
-function told(agents: readonly WatchedAgent[]): WatchedAgent[] {
+function notified(agents: readonly WatchedAgent[]): WatchedAgent[] {
   return agents.map((agent) => ({ ...agent, offlineAtMs: agent.seenAtMs + OFFLINE_AFTER_MS }));
 }
 
@@ -35,20 +35,20 @@ function numbered(agents: readonly WatchedAgent[]): WatchedAgent[] {
   return agents.map((agent, index) => ({ ...agent, no: index + 1 }));
 }
 
-function decide(agents: readonly WatchedAgent[], door: AgentDoor = DOOR): Told {
+function decide(agents: readonly WatchedAgent[], door: AgentDoor = DOOR): Silence {
   const { offline, held, online } = decideSilence(agents, door);
   return { offline: offline.map(({ no }) => no), held: held.map(({ no }) => no), online };
 }
 
-const NOBODY: Told = { offline: [], held: [], online: [] };
+const NOBODY: Silence = { offline: [], held: [], online: [] };
 
-const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; expected: Partial<Told> }[] = [
+const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; expected: Partial<Silence> }[] = [
   { name: 'nobody goes offline a moment before the 90 s are over', agents: seen(89.999), expected: {} },
   { name: 'an agent goes offline when the 90 s are over', agents: seen(90), expected: { offline: [1] } },
-  { name: 'an agent that is offline already is not told again', agents: told(seen(600)), expected: {} },
+  { name: 'an agent that is offline already is not reported again', agents: notified(seen(600)), expected: {} },
   {
     name: 'an agent that checked in after its silence began is back',
-    agents: [{ ...told(seen(600))[0]!, seenAtMs: NOW_MS }],
+    agents: [{ ...notified(seen(600))[0]!, seenAtMs: NOW_MS }],
     expected: { online: [1] },
   },
   {
@@ -75,12 +75,12 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
   },
   {
     name: 'a door that opened anew brings nobody back who did not check in',
-    agents: told(seen(600)),
+    agents: notified(seen(600)),
     door: { atMs: NOW_MS, openSinceMs: NOW_MS - SECOND },
     expected: {},
   },
   {
-    name: 'two agents of two are not three, and are told at once',
+    name: 'two agents of two are not three, and are reported at once',
     agents: seen(95, 92),
     expected: { offline: [1, 2] },
   },
@@ -95,7 +95,7 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
     expected: { held: [1] },
   },
   {
-    name: 'agents that were heard less than 45 s ago have not fallen silent',
+    name: 'agents that checked in less than 45 s ago have not fallen silent',
     agents: seen(90, 44.999, 44.999),
     expected: { offline: [1] },
   },
@@ -108,17 +108,17 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
   },
   {
     name: 'agents that were offline before count neither way',
-    agents: numbered([...seen(95, 92, 90), ...told(seen(600, 600, 600, 600))]),
+    agents: numbered([...seen(95, 92, 90), ...notified(seen(600, 600, 600, 600))]),
     expected: { held: [1, 2, 3] },
   },
   {
     name: 'one that was told a moment ago fell silent together with those that follow it',
-    agents: numbered([...told(seen(120)), ...seen(95, 92)]),
+    agents: numbered([...notified(seen(120)), ...seen(95, 92)]),
     expected: { held: [2, 3] },
   },
   {
-    name: 'one that was told more than two minutes before them did not',
-    agents: numbered([...told(seen(230)), ...seen(95, 92)]),
+    name: 'one that was reported more than two minutes before them did not',
+    agents: numbered([...notified(seen(230)), ...seen(95, 92)]),
     expected: { offline: [2, 3] },
   },
   {
@@ -141,7 +141,7 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
     agents: [{ ...seen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
     expected: { offline: [1] },
   },
-  { name: 'no agents, no news', agents: [], expected: {} },
+  { name: 'no agents, no change', agents: [], expected: {} },
 ];
 
 for (const { name, agents, door, expected } of CASES) {
@@ -186,8 +186,8 @@ const histories = fc.record({
 type Event = { no: number; to: 'offline' | 'online'; second: number; silentFor: number };
 
 /**
- * Plays a history round by round, as the watch does it with rows; says what was told when, and how long an open door
- * had waited in vain.
+ * Plays a history round by round, as the watch does it with rows; says what was reported when, and how long an open
+ * door had waited in vain.
  */
 function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbitrary<infer T> ? T : never): Event[] {
   const isClosed = (second: number) => closed.some(({ from, seconds }) => second >= from && second < from + seconds);
@@ -234,10 +234,10 @@ test(
           const own = events.filter((event) => event.no === no);
           if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
           // Everybody falls silent in the end, once and for good.
-          const wasEverHeard = history.checkIns[no]!.some(
+          const hasCheckedIn = history.checkIns[no]!.some(
             (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
           );
-          if (wasEverHeard && own.at(-1)?.to !== 'offline') return false;
+          if (hasCheckedIn && own.at(-1)?.to !== 'offline') return false;
         }
         const latest = (OFFLINE_AFTER_MS + HOLD_MS) / SECOND + history.roundEvery;
         return events.every(({ to, silentFor }) => to === 'online' || (silentFor >= 90 && silentFor <= latest));

@@ -46,7 +46,7 @@ test('two agents of one monitor check at different moments', (t) => {
   t.is(new Set(offsets).size, 3);
 });
 
-test('the next tick comes at most an interval after the moment, and always at the same place of the interval', (t) => {
+test('the next tick comes at most an interval after the moment, and always at the same offset in the interval', (t) => {
   fc.assert(
     fc.property(names, fc.integer({ min: 0, max: 4_000_000_000_000 }), (monitor, afterMs) => {
       const { intervalSeconds } = monitor;

@@ -135,7 +135,7 @@ test('a type or method that is not known here is no target', (t) => {
   t.is(checkTargetOf({ ...item, method: 'QUERY' }, {}), null);
 });
 
-test('what a probe is told of an item is what it would be told of the monitor', (t) => {
+test('what a probe gets from an item is what it would get from the monitor', (t) => {
   const request = {
     headers: { A: 'b' },
     secretHeaderNames: ['X'],

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { compareFields, goneWith, madeWith } from '../../../core/audit/field-changes.ts';
 
-test('settings inside settings are fields of their own, lists are one, and what stayed is not told', (t) => {
+test('settings inside settings are fields of their own, lists are one, and what stayed is not reported', (t) => {
   const before = {
     fields: {
       name: 'a',
@@ -23,7 +23,7 @@ test('settings inside settings are fields of their own, lists are one, and what 
   t.deepEqual(compareFields(before, before), {});
 });
 
-test('of a secret nothing is told but that it changed, came or went', (t) => {
+test('of a secret nothing is reported but that it changed, came or went', (t) => {
   const [none, one, two] = [
     { fields: {}, secrets: { key: undefined } },
     { fields: {}, secrets: { key: 'hush' } },
@@ -37,7 +37,8 @@ test('of a secret nothing is told but that it changed, came or went', (t) => {
 });
 
 test(
-  'what came to be is told with all that it has, what is gone with all that it had; nothing and an empty text are ' +
+  'what came to be is reported with all that it has, what is gone with all that it had; nothing and an empty ' +
+    'text are ' +
     'the same',
   (t) => {
     const fields = { name: 'a', target: '', region: null, enabled: false, count: 0 };
@@ -51,7 +52,7 @@ test(
   },
 );
 
-test('a long value is cut, and is told as changed also where only what was cut differs', (t) => {
+test('a long value is cut, and is reported as changed also where only what was cut differs', (t) => {
   const long = 'x'.repeat(1000);
   t.deepEqual(madeWith({ body: long }), { body: [null, long] });
   t.deepEqual(compareFields({ fields: { body: `${long}a` } }, { fields: { body: `${long}b` } }), {

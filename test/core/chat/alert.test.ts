@@ -14,7 +14,7 @@ test('a monitor that is down: state, name, reason, who sees it, since when and f
   t.deepEqual(buildAlert(messageOf({}), NOW_MS), {
     tone: 'bad',
     title: 'Down: Shop',
-    text: 'HTTP 503 instead of 2xx (seen from 2 of 3 places)',
+    text: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
     facts: [
       { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
       { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 1 minute 35 seconds' },
@@ -23,13 +23,13 @@ test('a monitor that is down: state, name, reason, who sees it, since when and f
   });
 });
 
-test('of many places five are named, of one its name is enough', (t) => {
-  const places = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-  t.is(factOf(messageOf({ sources_down: places, sources_total: 9 }), 'Seen from'), 'a, b, c, d, e and 2 more (7 of 9)');
+test('of many locations five are named, of one its name is enough', (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  t.is(factOf(messageOf({ sources_down: names, sources_total: 9 }), 'Seen from'), 'a, b, c, d, e and 2 more (7 of 9)');
   t.is(factOf(messageOf({ sources_down: ['local'], sources_total: 1 }), 'Seen from'), 'local');
 });
 
-test('places that nothing is heard from and vendors that are not well are named', (t) => {
+test('locations that nothing comes from and vendors that are not well are named', (t) => {
   const message = messageOf({
     sources_silent: ['virginia'],
     dependencies: [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }],
@@ -75,7 +75,7 @@ test(
     t.deepEqual(buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: false }), {
       tone: 'neutral',
       title: 'Sent again: Down: Shop',
-      text: 'HTTP 503 instead of 2xx (seen from 2 of 3 places)',
+      text: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
       facts: [
         { label: 'Sent again', value: 'as it was at 2026-03-14 09:27:05 UTC' },
         { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
@@ -97,7 +97,7 @@ test('a late first attempt tells how long it has lasted while it lasts, and once
   t.is(facts.at(-1)?.value, '2026-03-14 09:26:53 UTC, for 12 seconds by then');
 });
 
-test('of what is sent again and has changed since both are told', (t) => {
+test('of what is sent again and has changed since both are reported', (t) => {
   const { title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: true });
   t.is(title, 'Sent again: Down: Shop');
   t.deepEqual(facts[0], { label: 'Sent again', value: 'as it was at 2026-03-14 09:27:05 UTC; it has changed since' });
@@ -150,7 +150,7 @@ test('an advisory warns of what runs out', (t) => {
   });
 });
 
-test('an agent is named with its region and when it was last heard', (t) => {
+test('an agent is named with its region and when it last reported', (t) => {
   const facts = {
     agent: { id: 'agt_1', name: 'home-lab', region: 'hanoi' },
     atMs: EVENT_AT * 1000,
@@ -162,7 +162,7 @@ test('an agent is named with its region and when it was last heard', (t) => {
     title: 'Agent offline: home-lab',
     facts: [
       { label: 'Region', value: 'hanoi' },
-      { label: 'Last heard', value: '2026-03-14 09:25:23 UTC' },
+      { label: 'Last check-in', value: '2026-03-14 09:25:23 UTC' },
       { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 1 minute 35 seconds' },
     ],
   });
@@ -194,7 +194,7 @@ function messageOf(detail: Partial<MonitorDetail>): MonitorMessage {
     event_at: EVENT_AT,
     monitor: { id: 'mon_1', name: 'Shop', type: 'http', target: 'https://shop.example/' },
     state: 'down',
-    reason: 'HTTP 503 instead of 2xx (seen from 2 of 3 places)',
+    reason: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
     detail: {
       sources_down: ['frankfurt', 'hanoi'],
       incident_id: 'inc_1',

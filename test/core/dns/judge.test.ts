@@ -157,7 +157,7 @@ const GOOD = records('192.0.2.1');
 const BAD = records('192.0.2.2');
 const EXPECTS = A('equals', '192.0.2.1');
 
-test('a resolver whose answer comes to another verdict degrades, and who says what is told', (t) => {
+test('a resolver whose answer comes to another verdict degrades, and who says what is reported', (t) => {
   const opinions = [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', BAD), opinion('9.9.9.9', GOOD)];
   t.deepEqual(judge(asked({ A: GOOD }, { opinions }), EXPECTS), {
     verdict: 'degraded',

@@ -28,7 +28,7 @@ for (const [target, parts] of TARGETS) {
   test(`${target} is ${meaning}`, (t) => t.deepEqual(splitDnsTarget(target), parts));
 }
 
-test('reverse names are told from others', (t) => {
+test('reverse names are distinguished from others', (t) => {
   for (const name of ['1.2.0.192.in-addr.arpa', '1.0.IP6.ARPA.']) t.true(isReverseName(name), name);
   for (const name of ['example.com', 'in-addr.arpa.example.com', 'xin-addr.arpa']) t.false(isReverseName(name), name);
 });

@@ -27,12 +27,12 @@ function made(settings: Partial<HeartbeatSettings> = {}): Heartbeat {
 /** The heartbeat after pings, each at its second, and what became of the last one. */
 function after(heartbeat: Heartbeat, pings: readonly (readonly [second: number, ping: Ping])[]) {
   let current = heartbeat;
-  let last: { durationMs: number | null; isNews: boolean } | null = null;
+  let last: { durationMs: number | null; mayChangeState: boolean } | null = null;
   for (const [second, sent] of pings) {
     const taken = takePing(current, sent, at(second));
     if (taken.outcome === 'refused') throw new Error('refused');
     current = taken.heartbeat;
-    last = { durationMs: taken.kept?.durationMs ?? null, isNews: taken.isNews };
+    last = { durationMs: taken.kept?.durationMs ?? null, mayChangeState: taken.mayChangeState };
   }
   return { heartbeat: current, last };
 }
@@ -46,7 +46,7 @@ function arranged(heartbeat: Heartbeat, settings: Partial<HeartbeatSettings>, se
   );
 }
 
-test('a new heartbeat must be heard of within interval and grace: a job that never runs is told, too', (t) => {
+test('a new heartbeat must ping within interval and grace: a job that never runs is reported, too', (t) => {
   t.like(made(), { dueAtMs: at(90), overrunAtMs: null, verdict: null, isPaused: false });
 });
 
@@ -55,37 +55,37 @@ test('every kind of ping is a sign of life and moves the deadline to interval an
     t.is(after(made(), [[50, sent]]).heartbeat.dueAtMs, at(140));
 });
 
-test('the first good end and the first after a bad one are news, those after it are not', (t) => {
-  t.true(after(made(), [[1, ping('success')]]).last?.isNews);
+test('the first good end and the first after a bad one may change the state, those after it are not', (t) => {
+  t.true(after(made(), [[1, ping('success')]]).last?.mayChangeState);
   t.false(
     after(made(), [
       [1, ping('success')],
       [61, ping('exit', 0)],
-    ]).last?.isNews,
+    ]).last?.mayChangeState,
   );
   t.true(
     after(made(), [
       [1, ping('success')],
       [61, ping('fail')],
       [121, ping('exit', 0)],
-    ]).last?.isNews,
+    ]).last?.mayChangeState,
   );
 });
 
-test('every failure is news, and a start never is', (t) => {
+test('every failure may change the state, and a start never does', (t) => {
   t.true(
     after(made(), [
       [1, ping('fail')],
       [61, ping('fail')],
-    ]).last?.isNews,
+    ]).last?.mayChangeState,
   );
   t.true(
     after(made(), [
       [1, ping('exit', 1)],
       [61, ping('exit', 2)],
-    ]).last?.isNews,
+    ]).last?.mayChangeState,
   );
-  t.false(after(made(), [[1, ping('start')]]).last?.isNews);
+  t.false(after(made(), [[1, ping('start')]]).last?.mayChangeState);
   t.is(
     after(made(), [
       [1, ping('fail')],
@@ -153,10 +153,10 @@ test('a run must end in time, a later start does not excuse the one before it, a
 test('the same ping again within 200 ms moves the deadline and leaves no row; another or later one does', (t) => {
   const first = after(made(), [[1, ping('exit', 1)]]).heartbeat;
   const repeated = takePing(first, ping('exit', 1), at(1.199));
-  t.like(repeated, { outcome: 'taken', kept: null, isNews: false });
+  t.like(repeated, { outcome: 'taken', kept: null, mayChangeState: false });
   t.is(repeated.outcome === 'taken' && repeated.heartbeat.dueAtMs, at(91.199));
-  t.like(takePing(first, ping('exit', 2), at(1.1)), { isNews: true });
-  t.like(takePing(first, ping('exit', 1), at(1.2)), { isNews: true });
+  t.like(takePing(first, ping('exit', 2), at(1.1)), { mayChangeState: true });
+  t.like(takePing(first, ping('exit', 1), at(1.2)), { mayChangeState: true });
 });
 
 test('a paused heartbeat keeps its pings and stays as it is', (t) => {
@@ -171,10 +171,10 @@ test('a paused heartbeat keeps its pings and stays as it is', (t) => {
     [4, ping('fail')],
   ]);
   t.like(heartbeat, { isPaused: true, verdict: null, dueAtMs: null, overrunAtMs: null, runStartedAtMs: null });
-  t.deepEqual(last, { durationMs: null, isNews: false });
+  t.deepEqual(last, { durationMs: null, mayChangeState: false });
 });
 
-test('a resumed heartbeat begins anew, and the same success as before the pause is news', (t) => {
+test('a resumed heartbeat begins anew, and the same success as before the pause may change the state', (t) => {
   const paused = arrangeHeartbeat(
     after(made(), [[1, ping('success')]]).heartbeat,
     { settings: SETTINGS, enabled: false },
@@ -182,7 +182,7 @@ test('a resumed heartbeat begins anew, and the same success as before the pause 
   );
   const resumed = arrangeHeartbeat(paused, { settings: SETTINGS, enabled: true }, at(3600));
   t.like(resumed, { verdict: null, dueAtMs: at(3690) });
-  t.true(after(resumed, [[3600, ping('success')]]).last?.isNews);
+  t.true(after(resumed, [[3600, ping('success')]]).last?.mayChangeState);
 });
 
 test('a longer interval counts from the newest ping, and a shorter one never makes a ping missed that was not', (t) => {
@@ -223,7 +223,7 @@ test(
           const report = ping(kind, kind === 'exit' ? status : null);
           const taken = takePing(heartbeat, report, START_MS + offsetMs);
           if (taken.outcome === 'refused') return false;
-          if (taken.kept !== null && taken.kept.atMs <= heartbeat.heardAtMs) return false;
+          if (taken.kept !== null && taken.kept.atMs <= heartbeat.receivedAtMs) return false;
           if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
           heartbeat = taken.heartbeat;
           if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;

@@ -22,12 +22,12 @@ for (const source of ASSERTION_SOURCES) {
   for (const op of ASSERTION_OPS) {
     const allowed = (OPS_BY_SOURCE[source] as readonly string[]).includes(op);
     test(`${source} ${op} is ${allowed ? 'accepted' : 'refused'}`, (t) => {
-      const { value, ...place } = REST[source];
+      const { value, ...selector } = REST[source];
       const normalised = normaliseAssertion({ source, op, ...REST[source] }, anyPattern);
       if (allowed)
         t.deepEqual(normalised, {
           ok: true,
-          value: { source, op, ...(op !== 'exists' && { value }), ...place } as never,
+          value: { source, op, ...(op !== 'exists' && { value }), ...selector } as never,
         });
       else t.regex(normalised.ok ? '' : normalised.message, /^op must be one of /);
     });

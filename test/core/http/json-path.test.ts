@@ -144,7 +144,7 @@ test('a path to any value inside any document finds that value', (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (document) => {
       const json: unknown = JSON.parse(JSON.stringify(document));
-      return listPlaces(json, '$').every(({ path, value }) => {
+      return listPaths(json, '$').every(({ path, value }) => {
         const parsed = parseJsonPath(path);
         return parsed.ok && readJsonPath(json, parsed.value) === value;
       });
@@ -166,11 +166,11 @@ test('any text at all is either read or refused, never an exception', (t) => {
   t.pass();
 });
 
-function listPlaces(value: unknown, path: string): { path: string; value: unknown }[] {
+function listPaths(value: unknown, path: string): { path: string; value: unknown }[] {
   const here = { path, value };
   if (typeof value !== 'object' || value === null) return [here];
   const inner = Array.isArray(value)
-    ? value.flatMap((item, index) => listPlaces(item, `${path}[${index}]`))
-    : Object.entries(value).flatMap(([key, item]) => listPlaces(item, path + quoted(key, '"')));
+    ? value.flatMap((item, index) => listPaths(item, `${path}[${index}]`))
+    : Object.entries(value).flatMap(([key, item]) => listPaths(item, path + quoted(key, '"')));
   return [here, ...inner];
 }

@@ -51,7 +51,7 @@ test('the mean round trip degrades strictly above its threshold only', (t) => {
   });
 });
 
-test('of loss and slowness, loss is told', (t) => {
+test('of loss and slowness, loss is reported', (t) => {
   t.like(judge({ sent: 4, received: 1, latencyMs: 500 }, { lossDegradedPct: 50, rttDegradedMs: 100 }), {
     verdict: 'degraded',
     cause: 'icmp_timeout',

@@ -111,7 +111,7 @@ test('a heartbeat gets the token of the server, whatever it sends, and no target
   t.is(settings.target, '');
 });
 
-test('a domain monitor warns 30 days ahead unless told otherwise', (t) => {
+test('a domain monitor warns 30 days ahead by default', (t) => {
   t.deepEqual(create({ name: 'x', type: 'domain' }).settings.checkSpec, { domain: { warnDays: 30 } });
   t.deepEqual(create({ name: 'x', type: 'domain', check_spec: { domain: { warnDays: 7 } } }).settings.checkSpec, {
     domain: { warnDays: 7 },

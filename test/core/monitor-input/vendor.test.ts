@@ -94,7 +94,7 @@ test('an unknown component is refused with those that may have been meant', (t) 
   ]);
 });
 
-test('of many unknown components only the first few are told, for each is compared with the whole page', (t) => {
+test('of many unknown components only the first few are reported, for each is compared with the whole page', (t) => {
   const { messages } = complete(
     { target: 'github', components: Array.from({ length: 100 }, (_, index) => `Kitchen ${index}`) },
     NOTHING,

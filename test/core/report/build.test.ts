@@ -112,7 +112,7 @@ for (const [what, one, expected] of TOUCHING) {
   });
 }
 
-test('what ended after the period is not told of it, so that a report says the same whenever it is made', (t) => {
+test('what ended after the period is not in it, so that a report says the same whenever it is made', (t) => {
   const early = report({ incidents: [incident(END - 60, null)] });
   const late = report({ incidents: [incident(END - 60, END + 3600)] });
   t.deepEqual(late, early);
@@ -174,7 +174,7 @@ test('the summary adds seconds up over all monitors and names the worst five of 
   );
 });
 
-test('gaps are told as far as they lie in the period, and count as unknown', (t) => {
+test('gaps are reported as far as they lie in the period, and count as unknown', (t) => {
   const gaps = [
     { kind: 'checks' as const, startMs: (START - 50) * 1000, endMs: (START + 50) * 1000 + 500 },
     { kind: 'clock' as const, startMs: (START + 10) * 1000, endMs: (START + 60) * 1000 },

@@ -4,7 +4,7 @@ import {
   dayEdges,
   endedPeriods,
   periodAround,
-  tellPeriod,
+  formatPeriod,
   type ReportWindow,
 } from '../../../core/report/periods.ts';
 
@@ -67,10 +67,10 @@ test('periods follow each other without a hole', (t) => {
   }
 });
 
-test('a period is told as people say it', (t) => {
-  const week = (at: number) => tellPeriod(periodAround('week', at / 1000));
+test('a period is reported as people say it', (t) => {
+  const week = (at: number) => formatPeriod(periodAround('week', at / 1000));
   t.is(week(Date.UTC(2026, 2, 4)), '2 to 8 March 2026');
   t.is(week(Date.UTC(2026, 2, 31)), '30 March to 5 April 2026');
   t.is(week(Date.UTC(2026, 0, 1)), '29 December 2025 to 4 January 2026');
-  t.is(tellPeriod(periodAround('month', Date.UTC(2026, 2, 4) / 1000)), 'March 2026');
+  t.is(formatPeriod(periodAround('month', Date.UTC(2026, 2, 4) / 1000)), 'March 2026');
 });

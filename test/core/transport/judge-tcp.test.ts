@@ -63,7 +63,7 @@ test('beside a payload in hex what is expected are bytes, a pattern stays text, 
   t.deepEqual([hex('^.ab$', 'regex'), hex('ff61', 'regex')], ['up', 'down']);
 });
 
-test('silence is told from a wrong answer, and a closed connection from a passed deadline', (t) => {
+test('silence is distinguished from a wrong answer, and a closed connection from a passed deadline', (t) => {
   const silent = (end: TcpAnswer['end']) =>
     judge(connected({ text: '', bytes: '', byteLength: 0, end }), { expect: 'x' });
   t.deepEqual(silent('deadline'), {

@@ -40,7 +40,7 @@ test('an empty reply differs from an expected one: it is a reply all the same', 
   t.like(judge(replied(''), { expect: 'x' }), { cause: 'udp_mismatch' });
 });
 
-test('no reply is down whether anything was expected or not, and a closed port is told from silence', (t) => {
+test('no reply is down whether anything was expected or not, and a closed port is distinguished from silence', (t) => {
   const silent = (isRefused: boolean): UdpObservation => ({
     ...MEASURED,
     outcome: 'silent',

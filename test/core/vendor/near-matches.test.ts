@@ -23,8 +23,8 @@ test('a candidate is nearest to itself, and one that is misspelt in one place is
         fc.string({ minLength: 3, maxLength: 30 }).filter((text) => text.trim().length >= 3),
         fc.array(fc.string()),
         fc.nat(),
-        (text, others, place) => {
-          const at = place % text.length;
+        (text, others, index) => {
+          const at = index % text.length;
           const misspelt = `${text.slice(0, at)}\u0001${text.slice(at + 1)}`;
           return (
             nearMatches(text, [...others.filter((other) => other.trim() === '' || other.length < 2), text]).includes(

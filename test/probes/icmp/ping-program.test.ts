@@ -86,7 +86,7 @@ test('a program that cannot send says nothing of the target', async (t) => {
 test('of many rounds at once 32 programs run, and the others wait', async (t) => {
   const { directory, path, linesOf } = await startProgram(
     t,
-    (place) => `until [ -e '${place}/go' ]; do sleep 0.05; done\n${ANSWERS}`,
+    (folder) => `until [ -e '${folder}/go' ]; do sleep 0.05; done\n${ANSWERS}`,
   );
   const means = await open(t, path);
   const rounds = Array.from({ length: 40 }, () =>

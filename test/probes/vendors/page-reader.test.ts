@@ -82,7 +82,7 @@ test('a page is asked again when it is due, with what it said of its content, an
   t.is(third.outcome === 'read' && third.snapshot.overall, 'major');
 });
 
-test('one or two failed lookups are bridged by what the page said before, the third is told', async (t) => {
+test('one or two failed lookups are bridged by what the page said before, the third is reported', async (t) => {
   const server = await startStatusPage(t);
   const { read, clock } = readerOf();
   await read(pageAt(server.url), []);

@@ -38,7 +38,7 @@ test.serial("the feeds of the watched components stand in for AWS' events", asyn
   ]);
 });
 
-test.serial("where neither AWS' events nor its feeds can be read, the events' failure is told", async (t) => {
+test.serial("where neither AWS' events nor its feeds can be read, the events' failure is reported", async (t) => {
   nock('https://health.aws.amazon.com').get('/public/currentevents').reply(500);
   nock('https://status.aws.amazon.com').get('/rss/ec2-us-east-1.rss').reply(404);
   t.like(await read('aws', ['ec2:us-east-1']), {

@@ -20,7 +20,7 @@ const HELD_EVERY = 2;
 /** How often agents are polled where customers have some, in seconds. */
 const ROUND = 3;
 
-type Told = { event: string; name: string; at: number; eventAt: number };
+type NotifiedEvent = { event: string; name: string; at: number; eventAt: number };
 
 /**
  * Agents at second 0 of a time that the test makes up; check-ins, the door and the rounds of the watch come when the
@@ -55,7 +55,7 @@ async function stage(t: ExecutionContext) {
         if (second % ROUND === 0) await watch(second);
       }
     },
-    async told(): Promise<Told[]> {
+    async listNotified(): Promise<NotifiedEvent[]> {
       const { rows } = await runtime.database.pool.query<{ message: AgentMessage; created_at: number }>(
         `SELECT message, created_at FROM deliveries WHERE event LIKE 'agent.%' ORDER BY created_at, id`,
       );
@@ -115,16 +115,17 @@ async function offlineAgents({ database }: TestRuntime): Promise<string[]> {
 
 // One after the other: each test has connections of its own, and all at once they are more than a server takes.
 test.serial(
-  'an agent that stops checking in is told offline within ten seconds of its 90 s, once, and online once it is back',
+  'an agent that stops checking in is reported offline within ten seconds of its 90 s, once, and online once it ' +
+    'is back',
   async (t) => {
-    const { runtime, checkIn, live, told, enqueued } = await stage(t);
+    const { runtime, checkIn, live, listNotified, enqueued } = await stage(t);
     const agent = await addOwn(runtime, 'home-lab');
     await addChannel(runtime);
     for (let second = 0; second <= 30; second += 15) await checkIn(second, agent);
     await live(600);
     await checkIn(600, agent);
     await live(612);
-    const events = await told();
+    const events = await listNotified();
     t.deepEqual(
       events.map(({ event, name, eventAt }) => [event, name, eventAt]),
       [
@@ -174,9 +175,9 @@ test.serial(
 );
 
 test.serial(
-  'an agent that never checked in, one that was revoked and one that was deleted are told nothing of',
+  'an agent that never checked in, one that was revoked and one that was deleted are not reported',
   async (t) => {
-    const { runtime, checkIn, live, told } = await stage(t);
+    const { runtime, checkIn, live, listNotified } = await stage(t);
     const [, revoked, deleted] = [
       await addOwn(runtime, 'never'),
       await addOwn(runtime, 'revoked'),
@@ -188,13 +189,13 @@ test.serial(
     await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
     await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id });
     await live(300);
-    t.deepEqual(await told(), []);
+    t.deepEqual(await listNotified(), []);
     t.deepEqual(await offlineAgents(runtime), []);
   },
 );
 
 test.serial(
-  'all enabled webhooks of the owner hear of it whatever monitors they are for, and nobody else',
+  'all enabled webhooks of the owner are notified of it whatever monitors they are for, and nobody else',
   async (t) => {
     const { runtime, checkIn, live } = await stage(t);
     const other = runtime.newId('ten');
@@ -221,8 +222,8 @@ test.serial(
   },
 );
 
-test.serial('a shared agent goes offline and comes back like any other, and nobody is told', async (t) => {
-  const { runtime, checkIn, live, told, watch } = await stage(t);
+test.serial('a shared agent goes offline and comes back like any other, and nobody is notified', async (t) => {
+  const { runtime, checkIn, live, listNotified, watch } = await stage(t);
   const shared = await runtime.addAgent('frankfurt');
   await addChannel(runtime);
   await checkIn(10, shared);
@@ -232,11 +233,11 @@ test.serial('a shared agent goes offline and comes back like any other, and nobo
   await checkIn(110, shared);
   await live(120);
   t.deepEqual(await offlineAgents(runtime), []);
-  t.deepEqual(await told(), []);
+  t.deepEqual(await listNotified(), []);
 });
 
 test.serial('while no web process listens nobody goes offline, and afterwards everybody has 90 s', async (t) => {
-  const { runtime, checkIn, live, reopen, watch, told } = await stage(t);
+  const { runtime, checkIn, live, reopen, watch, listNotified } = await stage(t);
   const [quick, gone] = [await addOwn(runtime, 'quick'), await addOwn(runtime, 'gone')];
   await addChannel(runtime);
   await checkIn(10, quick, gone);
@@ -246,35 +247,35 @@ test.serial('while no web process listens nobody goes offline, and afterwards ev
   await live(650);
   await checkIn(650, quick);
   await live(689);
-  t.deepEqual(await told(), []);
+  t.deepEqual(await listNotified(), []);
   await live(700);
   t.deepEqual(
-    (await told()).map(({ event, name, eventAt }) => [event, name, eventAt]),
+    (await listNotified()).map(({ event, name, eventAt }) => [event, name, eventAt]),
     [['agent.offline', 'gone', 690]],
   );
 });
 
 test.serial('an agent that is offline stays so through an absence of ours, without another word', async (t) => {
-  const { runtime, checkIn, live, reopen, told } = await stage(t);
+  const { runtime, checkIn, live, reopen, listNotified } = await stage(t);
   const agent = await addOwn(runtime, 'home-lab');
   await addChannel(runtime);
   await checkIn(0, agent);
   await live(105);
   await reopen(400);
   await live(700);
-  t.is((await told()).length, 1);
+  t.is((await listNotified()).length, 1);
   await checkIn(700, agent);
   await live(710);
   t.deepEqual(
-    (await told()).map(({ event }) => event),
+    (await listNotified()).map(({ event }) => event),
     ['agent.offline', 'agent.online'],
   );
 });
 
 test.serial(
-  'when most agents fall silent together they are held back for 60 s, and only who is still silent then is told',
+  'when most agents fall silent together they are held back for 60 s, and only who is still silent then is reported',
   async (t) => {
-    const { runtime, checkIn, live, told } = await stage(t);
+    const { runtime, checkIn, live, listNotified } = await stage(t);
     const agents = await Promise.all(['a', 'b', 'c', 'd'].map((name) => addOwn(runtime, name)));
     await addChannel(runtime);
     await checkIn(20, agents[0]!, agents[1]!, agents[2]!);
@@ -284,7 +285,7 @@ test.serial(
       await live(second);
       if (second > 140) await checkIn(second, agents[1]!);
     }
-    const events = await told();
+    const events = await listNotified();
     t.deepEqual(events.map(({ event, name, eventAt }) => [event, name, eventAt]).toSorted(), [
       ['agent.offline', 'a', 110],
       ['agent.offline', 'c', 110],
@@ -297,8 +298,8 @@ test.serial(
   },
 );
 
-test.serial('four watches at once tell each agent once', async (t) => {
-  const { runtime, checkIn, live, watch, told, reopen } = await stage(t);
+test.serial('four watches at once report each agent once', async (t) => {
+  const { runtime, checkIn, live, watch, listNotified, reopen } = await stage(t);
   const agents = await Promise.all(Array.from({ length: 20 }, (_, index) => addOwn(runtime, `agent-${index}`)));
   await addChannel(runtime);
   await checkIn(0, ...agents);
@@ -308,8 +309,8 @@ test.serial('four watches at once tell each agent once', async (t) => {
     rounds.reduce((total, { offline }) => total + offline, 0),
     20,
   );
-  t.is(new Set((await told()).map(({ name }) => name)).size, 20);
-  t.is((await told()).length, 20);
+  t.is(new Set((await listNotified()).map(({ name }) => name)).size, 20);
+  t.is((await listNotified()).length, 20);
   await checkIn(153, ...agents);
   const back = await Promise.all(Array.from({ length: 4 }, () => watch(153)));
   t.is(
@@ -317,11 +318,11 @@ test.serial('four watches at once tell each agent once', async (t) => {
     20,
   );
   await live(154);
-  t.is((await told()).length, 40);
+  t.is((await listNotified()).length, 40);
 });
 
 test.serial('a check-in that comes between the poll and the mark wins', async (t) => {
-  const { runtime, at, checkIn, reopen, watch, told } = await stage(t);
+  const { runtime, at, checkIn, reopen, watch, listNotified } = await stage(t);
   const agent = await addOwn(runtime, 'home-lab');
   await addChannel(runtime);
   await checkIn(0, agent);
@@ -341,7 +342,7 @@ test.serial('a check-in that comes between the poll and the mark wins', async (t
   await client.query('COMMIT');
   client.release();
   t.like(await round, { offline: 0 });
-  t.deepEqual(await told(), []);
+  t.deepEqual(await listNotified(), []);
 });
 
 test.serial(

@@ -84,7 +84,7 @@ test('the account with the fewest inside is next, and one account alone does not
   await slow[0]?.();
   t.deepEqual(entered.slice(2), ['quick']);
   await quick[0]?.();
-  t.deepEqual(entered.slice(2), ['quick', 'quick'], 'a place that a quick one leaves is not lost to a slow one');
+  t.deepEqual(entered.slice(2), ['quick', 'quick'], 'a source that a quick one leaves is not lost to a slow one');
   await quick[1]?.();
   t.deepEqual(entered.slice(4), ['slow']);
   for (const end of slow) await end();

@@ -39,7 +39,7 @@ async function startSlowTarget(t: Parameters<typeof startHttpServer>[0]) {
   return { url: (path: string) => `http://127.0.0.1:${port}${path}`, health, held };
 }
 
-/** A second account with a monitor of its own at the same place. */
+/** A second account with a monitor of its own at the same phase. */
 async function addOtherAccount(
   runtime: TestRuntime,
   agentId: string,
@@ -106,7 +106,7 @@ for (const backend of listQueueBackends()) {
       const other = await addOtherAccount(runtime, agent.id, target.url('/other'));
       const all = [...own, other.monitor].toSorted((a, b) => a.no - b.no);
       for (const tenantId of [runtime.tenantId, other.tenantId]) await addChannels(runtime, tenantId);
-      const { rows: places } = await database.pool.query<{ phase: number }>(
+      const { rows: occupied } = await database.pool.query<{ phase: number }>(
         'SELECT DISTINCT phase FROM monitor_sources ORDER BY phase',
       );
 
@@ -124,7 +124,7 @@ for (const backend of listQueueBackends()) {
       });
 
       const tick = async () => {
-        const jobs = places.map(({ phase }) => ({
+        const jobs = occupied.map(({ phase }) => ({
           name: 'tick',
           data: { agentNo: agent.no, intervalSeconds: 60, phase },
           opts: { jobId: `repeat:${phase}:${shifted.now() - LATE_MS - EARLY_MS}` },
@@ -257,9 +257,9 @@ for (const backend of listQueueBackends()) {
         await states(),
         all.map((monitor) => (monitor === lost ? 'down' : 'up')),
       );
-      const told = (await alerts()).slice(first);
+      const alertsAfter = (await alerts()).slice(first);
       t.deepEqual(
-        told.map(({ event }) => event),
+        alertsAfter.map(({ event }) => event),
         ['monitor.down', 'monitor.down'],
         'to a webhook and a chat',
       );
@@ -276,8 +276,8 @@ for (const backend of listQueueBackends()) {
       // A check that was due before its monitor became unknown, and answered only now, makes it down from now on.
       const isLate = failing.some(({ due_at: dueAtMs }) => dueAtMs <= (unknown?.at ?? 0));
       t.true(
-        isLate || failing.some(({ due_at: dueAtMs }) => told[0]?.at === Math.floor(dueAtMs / SECOND)),
-        `since a bad check of its own: ${JSON.stringify({ told, failing, unknown })}`,
+        isLate || failing.some(({ due_at: dueAtMs }) => alertsAfter[0]?.at === Math.floor(dueAtMs / SECOND)),
+        `since a bad check of its own: ${JSON.stringify({ alertsAfter, failing, unknown })}`,
       );
 
       await sweepMinute();

@@ -47,18 +47,19 @@ for (const backend of listQueueBackends()) {
         target: target.url('/first'),
         downAfterFailures: 1,
       });
-      const tell = async () => runtime.queues.applyScheduleChange(runtime.scheduleChanges.at(-1) ?? t.fail(), regions);
+      const applyChange = async () =>
+        runtime.queues.applyScheduleChange(runtime.scheduleChanges.at(-1) ?? t.fail(), regions);
       const isIn = (state: string) =>
         until(async () => (await findMonitor(runtime.database, key(id)))?.monitor.state === state);
 
-      await tell();
+      await applyChange();
       await isIn('up');
       t.is(target.hits('/first'), 1);
       runtime.scheduleChanges.push(
         (await pauseMonitor(runtime.database, key(id)))!.schedule,
         (await resumeMonitor(runtime.database, key(id)))!.schedule,
       );
-      await tell();
+      await applyChange();
       await isIn('up');
       t.is(target.hits('/first'), 2);
       target.health.status = 500;
@@ -68,7 +69,7 @@ for (const backend of listQueueBackends()) {
         agentIds,
       }));
       runtime.scheduleChanges.push(patched!.schedule);
-      await tell();
+      await applyChange();
       await isIn('down');
       t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
       target.health.status = 200;

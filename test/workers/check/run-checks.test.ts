@@ -9,7 +9,7 @@ import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
 import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 
-const PLACE = { agentNo: 2, intervalSeconds: 60, slot: 0 };
+const ENTRY = { agentNo: 2, intervalSeconds: 60, slot: 0 };
 const SLOT_START_MS = 1_700_000_040_000;
 
 function answered(status: number): Observation {
@@ -89,7 +89,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
 
 test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
   const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
-  const outcome = await check(PLACE, SLOT_START_MS);
+  const outcome = await check(ENTRY, SLOT_START_MS);
   t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
   t.is(submitted.length, 1);
   const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - SLOT_START_MS) ?? [];
@@ -112,18 +112,18 @@ test("the bodies that a check reads count as its account's", async (t) => {
     accounts.push(bodyScope()?.account);
     return Promise.resolve(answered(200));
   };
-  await checkerAt(SLOT_START_MS - 300, { probe }).check(PLACE, SLOT_START_MS);
+  await checkerAt(SLOT_START_MS - 300, { probe }).check(ENTRY, SLOT_START_MS);
   t.deepEqual(accounts, ['ten_1', 'ten_1', 'ten_1']);
 });
 
-test('a probe that crashes is no vote, is told, and costs the others nothing', async (t) => {
+test('a probe that crashes is no vote, is reported, and costs the others nothing', async (t) => {
   let calls = 0;
   const probe = () => {
     calls += 1;
     return calls === 2 ? Promise.reject(new Error('EMFILE')) : Promise.resolve(answered(503));
   };
   const { check, submitted, crashed } = checkerAt(SLOT_START_MS - 300, { probe });
-  t.like(await check(PLACE, SLOT_START_MS), { checks: 3, down: 2, none: 1 });
+  t.like(await check(ENTRY, SLOT_START_MS), { checks: 3, down: 2, none: 1 });
   t.is(crashed.length, 1);
   const lost = submitted[0]?.find(({ verdict }) => verdict === 'none');
   t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
@@ -133,7 +133,7 @@ test('failures keep their timings, good results those of their first tick in ten
   const phases = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null };
   const keptAt = async (slotBeginsAtMs: number, status: number) => {
     const { check, submitted } = checkerAt(slotBeginsAtMs - 300, { probe: () => Promise.resolve(answered(status)) });
-    await check(PLACE, slotBeginsAtMs);
+    await check(ENTRY, slotBeginsAtMs);
     return submitted.flat().map((result) => result.phases);
   };
   const windowMs = Math.floor(SLOT_START_MS / 600_000) * 600_000;
@@ -150,7 +150,7 @@ test('the answer goes with a failure that can be the first of its source, and wi
       listDueChecks,
       probe: () => Promise.resolve(answered(status)),
     });
-    await check(PLACE, SLOT_START_MS);
+    await check(ENTRY, SLOT_START_MS);
     return submitted
       .flat()
       .toSorted((a, b) => a.monitorNo - b.monitorNo)
@@ -163,7 +163,7 @@ test('the answer goes with a failure that can be the first of its source, and wi
 test('a monitor whose secrets cannot be read is no vote and is not probed; those beside it are', async (t) => {
   const listDueChecks = () => Promise.resolve([dueCheck(1), { ...dueCheck(2), hasItsSecrets: false }]);
   const { check, submitted } = checkerAt(SLOT_START_MS - 300, { listDueChecks });
-  t.like(await check(PLACE, SLOT_START_MS), { checks: 2, up: 1, none: 1 });
+  t.like(await check(ENTRY, SLOT_START_MS), { checks: 2, up: 1, none: 1 });
   t.regex(submitted[0]?.find(({ verdict }) => verdict === 'none')?.reason ?? '', /SECRET_KEYS/);
 });
 
@@ -171,15 +171,15 @@ test('a tick that comes when the next one is nearer is dropped without a probe',
   const { check, submitted } = checkerAt(SLOT_START_MS + 45_000, {
     probe: () => Promise.reject(new Error('must not be probed')),
   });
-  t.like(await check(PLACE, SLOT_START_MS), { checks: 0, dropped: 3 });
+  t.like(await check(ENTRY, SLOT_START_MS), { checks: 0, dropped: 3 });
   t.deepEqual(submitted, []);
 });
 
 test('a tick that runs again after a crash measures the same due times, so its results are stored once', async (t) => {
   const first = checkerAt(SLOT_START_MS - 300);
   const second = checkerAt(SLOT_START_MS + 700);
-  await first.check(PLACE, SLOT_START_MS);
-  await second.check(PLACE, SLOT_START_MS);
+  await first.check(ENTRY, SLOT_START_MS);
+  await second.check(ENTRY, SLOT_START_MS);
   const dues = (submitted: ResultPayload[][]) =>
     submitted
       .flat()
@@ -203,7 +203,7 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
   t.deepEqual(sizes, [2, 1]);
 });
 
-test('a result that may be news takes its batch along at once, where others would wait for company', async (t) => {
+test('a result that may be a change takes its batch along at once, where others would wait for company', async (t) => {
   const sizes: number[] = [];
   const batcher = createResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
@@ -238,20 +238,25 @@ test('urgent batches keep their distance: the first leaves at once, what comes s
   t.true(performance.now() - startedAt >= 99);
 });
 
-for (const { name, isUp, status, mayBeNews } of [
-  { name: 'a good result of a monitor that is up is no news', isUp: true, status: 200, mayBeNews: false },
-  { name: 'a good result of a monitor that is not up may be its recovery', isUp: false, status: 200, mayBeNews: true },
-  { name: 'a bad result may be an outage', isUp: true, status: 503, mayBeNews: true },
+for (const { name, isUp, status, mayChangeState } of [
+  { name: 'a good result of a monitor that is up changes nothing', isUp: true, status: 200, mayChangeState: false },
+  {
+    name: 'a good result of a monitor that is not up may be its recovery',
+    isUp: false,
+    status: 200,
+    mayChangeState: true,
+  },
+  { name: 'a bad result may be an outage', isUp: true, status: 503, mayChangeState: true },
 ]) {
   test(name, async (t) => {
-    const told: boolean[] = [];
+    const passed: boolean[] = [];
     const { check } = checkerAt(SLOT_START_MS - 300, {
       listDueChecks: () => Promise.resolve([{ ...dueCheck(1), isUp }]),
       probe: () => Promise.resolve(answered(status)),
-      batcher: { add: (_result, news) => Promise.resolve(void told.push(news)) },
+      batcher: { add: (_result, mayChange) => Promise.resolve(void passed.push(mayChange)) },
     });
-    await check(PLACE, SLOT_START_MS);
-    t.deepEqual(told, [mayBeNews]);
+    await check(ENTRY, SLOT_START_MS);
+    t.deepEqual(passed, [mayChangeState]);
   });
 }
 
@@ -278,7 +283,7 @@ test('a timeout while this process stood still is no vote', async (t) => {
       ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 },
     }),
   });
-  await check(PLACE, SLOT_START_MS);
+  await check(ENTRY, SLOT_START_MS);
   t.deepEqual(
     completed.map(({ result }) => result.verdict),
     ['none', 'none', 'none'],
@@ -287,7 +292,7 @@ test('a timeout while this process stood still is no vote', async (t) => {
 });
 
 test(
-  'a slot that waits for its turn keeps its one place in the line, and is then checked for its newest tick, ' +
+  'a slot that waits for its turn keeps its one position in the line, and is then checked for its newest tick, ' +
     'however late that is',
   async (t) => {
     const begun = Promise.withResolvers<void>();
@@ -298,12 +303,12 @@ test(
       return answered(200);
     };
     const { check, submitted } = checkerAt(SLOT_START_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
-    const first = check(PLACE, SLOT_START_MS);
+    const first = check(ENTRY, SLOT_START_MS);
     await begun.promise;
-    const other = check({ ...PLACE, slot: 1 }, SLOT_START_MS + 250);
-    const second = check(PLACE, SLOT_START_MS + 60_000);
-    t.like(await check(PLACE, SLOT_START_MS + 120_000), { checks: 0, dropped: 0 });
-    t.like(await check(PLACE, SLOT_START_MS + 180_000), { checks: 0, dropped: 0 });
+    const other = check({ ...ENTRY, slot: 1 }, SLOT_START_MS + 250);
+    const second = check(ENTRY, SLOT_START_MS + 60_000);
+    t.like(await check(ENTRY, SLOT_START_MS + 120_000), { checks: 0, dropped: 0 });
+    t.like(await check(ENTRY, SLOT_START_MS + 180_000), { checks: 0, dropped: 0 });
     release.resolve();
     t.like(await first, { checks: 3, dropped: 0 });
     t.like(await other, { checks: 3, dropped: 0 });
@@ -332,8 +337,8 @@ test('a check that still waits when its next one is due is made once, for the la
   const held = Array.from({ length: width }, () => gate.pass('another account', () => release.promise));
   let behind = 0;
   const { check, submitted } = checkerAt(SLOT_START_MS - 300, { gate, onBehind: () => void (behind += 1) });
-  const first = check(PLACE, SLOT_START_MS);
-  t.like(await check(PLACE, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
+  const first = check(ENTRY, SLOT_START_MS);
+  t.like(await check(ENTRY, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
   t.is(behind, 3);
   release.resolve();
   await Promise.all(held);

@@ -41,22 +41,22 @@ test('a target that goes together with our own network is unknown, never down; g
     until(async () => (await changes()).map((change) => change.to_state).join() === states.join(), {
       timeoutMs: 20_000,
     });
-  const told = (message: string) => runtime.logLines.filter((line) => line['msg'] === message).length;
+  const countLogged = (message: string) => runtime.logLines.filter((line) => line['msg'] === message).length;
   await hasGone('up');
 
   await reference.close();
   await target.close();
   await hasGone('up', 'unknown');
   t.regex((await changes()).at(-1)?.reason ?? '', /none of its own reference hosts/);
-  t.is(told('self_check.failed'), 1);
+  t.is(countLogged('self_check.failed'), 1);
 
   await reference.open();
   await target.open();
   await hasGone('up', 'unknown', 'up');
-  await until(() => told('self_check.passed') === 1);
+  await until(() => countLogged('self_check.passed') === 1);
 
   await target.close();
   await hasGone('up', 'unknown', 'up', 'down');
-  t.is(told('self_check.failed'), 1);
+  t.is(countLogged('self_check.failed'), 1);
   t.true((await runtime.database.pool.query('SELECT 1 FROM check_results WHERE verdict = 0')).rows.length >= 3);
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createTickLine, type Tick } from '../../../workers/check/tick-line.ts';
 
-/** A hall that is full until it is told otherwise; letting one in fills it again. */
+/** A hall that is full until it is set otherwise; letting one in fills it again. */
 function fullHall() {
   let open = Promise.withResolvers<void>();
   return {

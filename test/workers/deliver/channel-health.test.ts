@@ -119,7 +119,7 @@ test('a retry that is to come and a failure change nothing of what a delivery he
   t.like(await healthOf(channelId), { failures: 3, last_error: ERROR });
 });
 
-test("the hundredth failure in a row is told to the owner's other connected chats, and to nobody else", async (t) => {
+test("the hundredth failure in a row is reported to the owner's other connected chats, and to nobody else", async (t) => {
   const { channelId, tenantId, fail, add, enqueued } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await add('webhook');
@@ -128,64 +128,64 @@ test("the hundredth failure in a row is told to the owner's other connected chat
   await add('slack', 'pending');
   await (await prepare()).add('telegram');
   await fail(99);
-  t.deepEqual(await toldOf(channelId), []);
+  t.deepEqual(await listDeliveriesAbout(channelId), []);
   await fail(1);
-  const told = await toldOf(channelId);
+  const deliveries = await listDeliveriesAbout(channelId);
   t.deepEqual(
-    told.map((delivery) => delivery.channel_id),
+    deliveries.map((delivery) => delivery.channel_id),
     chats.toSorted(),
   );
-  t.like(told[0]?.message, {
+  t.like(deliveries[0]?.message, {
     event: 'channel.failing',
     channel: { id: channelId, name: 'Pager', type: 'webhook' },
     detail: { failures: 100, last_error: ERROR },
   });
   t.deepEqual(enqueued.map((due) => due.channelId).toSorted(), chats.toSorted());
   await fail(120);
-  t.is((await toldOf(channelId)).length, 2);
+  t.is((await listDeliveriesAbout(channelId)).length, 2);
 });
 
-test('three days without a success are told by the next failure, not before', async (t) => {
+test('three days without a success are reported by the next failure, not before', async (t) => {
   const { channelId, fail, add } = await prepare();
   await add('telegram');
   await fail(1, START_MS);
   await fail(1, START_MS + 3 * DAY_MS - 1);
-  t.is((await toldOf(channelId)).length, 0);
+  t.is((await listDeliveriesAbout(channelId)).length, 0);
   await fail(1, START_MS + 3 * DAY_MS);
-  t.is((await toldOf(channelId)).length, 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test('it is told again only after a delivery has arrived in between', async (t) => {
+test('it is reported again only after a delivery has arrived in between', async (t) => {
   const { channelId, tenantId, fail, add } = await prepare();
   await add('telegram');
   await fail(150);
-  t.is((await toldOf(channelId)).length, 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
   await arrive({ tenantId, channelId });
   await fail(99);
-  t.is((await toldOf(channelId)).length, 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
   await fail(1);
-  t.is((await toldOf(channelId)).length, 2);
+  t.is((await listDeliveriesAbout(channelId)).length, 2);
 });
 
-test('where there is nobody to tell it stays untold, and a chat that is connected later hears of it', async (t) => {
+test('where there is nobody to notify it stays unreported, and a chat that is connected later is notified of it', async (t) => {
   const { channelId, fail, add } = await prepare();
   await add('webhook');
   await fail(101);
   t.like(await healthOf(channelId), { failures: 101, failing_told_at: null });
   await add('slack');
   await fail(1);
-  t.is((await toldOf(channelId)).length, 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test('failures that several processes note at once are all counted and told of once', async (t) => {
+test('failures that several processes note at once are all counted and reported once', async (t) => {
   const { channelId, note, add } = await prepare();
   await add('telegram');
   await Promise.all(Array.from({ length: 130 }, () => note({ channelId, error: ERROR, atMs: START_MS })));
   t.like(await healthOf(channelId), { failures: 130 });
-  t.is((await toldOf(channelId)).length, 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test("two chats that fail at once tell each other without standing in each other's way", async (t) => {
+test("two chats that fail at once notify each other without standing in each other's way", async (t) => {
   const { tenantId, note, add } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [
@@ -195,17 +195,17 @@ test("two chats that fail at once tell each other without standing in each other
   await Promise.all(chats.map((channelId) => note({ channelId, error: ERROR, atMs: START_MS })));
   for (const channelId of chats)
     t.deepEqual(
-      (await toldOf(channelId)).map((delivery) => delivery.channel_id),
+      (await listDeliveriesAbout(channelId)).map((delivery) => delivery.channel_id),
       chats.filter((id) => id !== channelId),
     );
 });
 
-test('a channel that is gone by then is told of to nobody', async (t) => {
+test('a channel that is gone by then is reported to nobody', async (t) => {
   const { channelId, tenantId, note, add } = await prepare();
   await add('telegram');
   await deleteChannel(database, { tenantId, id: channelId });
   await note({ channelId, error: ERROR, atMs: START_MS });
-  t.deepEqual(await toldOf(channelId), []);
+  t.deepEqual(await listDeliveriesAbout(channelId), []);
 });
 
 test('a failing channel can be deleted while a delivery heals it', async (t) => {
@@ -220,11 +220,11 @@ test('a failing channel can be deleted while a delivery heals it', async (t) => 
   }
 });
 
-test('a queue that is away costs the telling time, not its row', async (t) => {
+test('a queue that is away costs the notification time, not its row', async (t) => {
   const { channelId, add, fail, lines } = await prepare(() => Promise.reject(new Error('queue away')));
   await add('telegram');
   await fail(100);
-  t.is((await toldOf(channelId)).length, 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
   t.deepEqual(lines, ['channel.failing', 'delivery.not_queued']);
 });
 
@@ -298,7 +298,7 @@ async function healthOf(channelId: string) {
   return rows[0];
 }
 
-async function toldOf(channelId: string) {
+async function listDeliveriesAbout(channelId: string) {
   const { rows } = await database.pool.query(
     `SELECT channel_id, message FROM deliveries WHERE event = 'channel.failing' AND message -> 'channel' ->> 'id' = $1
      ORDER BY channel_id`,

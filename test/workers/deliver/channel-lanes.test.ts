@@ -251,7 +251,8 @@ test('a stop lets what is under way end, claims nothing more, and says that ther
 });
 
 test(
-  'a claim that fails ends its lane; the caller hears of it when the other lanes have ended, and the next caller ' +
+  'a claim that fails ends its lane; the caller is notified of it when the other lanes have ended, and the next ' +
+    'caller ' +
     'begins anew',
   async (t) => {
     const answers: (() => void)[] = [];
@@ -293,7 +294,7 @@ test('several channels are worked for at once and reported together', async (t) 
   t.true((await runLanes(lanes, ['nch_1'])).isCutShort);
 });
 
-test('of several channels one that fails is told of after the others are done', async (t) => {
+test('of several channels one that fails is reported after the others are done', async (t) => {
   const due = ['dlv_1'];
   const claim = (channelId: string) =>
     channelId === 'nch_away' ? Promise.reject(new Error('connection lost')) : Promise.resolve(claimFrom(due));

@@ -99,7 +99,7 @@ test.serial(
   },
 );
 
-test.serial("a revoked webhook is told to the owner's other chat, through its own webhook", async (t) => {
+test.serial("a revoked webhook is reported to the owner's other chat, through its own webhook", async (t) => {
   const { channelId, path } = await addChannel();
   const other = await addChannel((await channelOf(channelId)).tenant_id);
   await addDelivery(channelId);
@@ -134,7 +134,7 @@ test.serial('a webhook whose key is missing is retried, for the operator can bri
   t.is((await channelOf(channelId)).status, 'connected');
 });
 
-/** A deliverer with the real sender, and what it told of. */
+/** A deliverer with the real sender, and what it reported. */
 function prepare(overrides: Partial<DeliverOptions> = {}) {
   const log: object[] = [];
   const retries: DueAttempt[] = [];

@@ -14,7 +14,7 @@ import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 const SECOND = 1000;
 
 /** Later than this after a deadline the door has been open long enough for the deadline to count, in seconds. */
-const TOLD_AFTER = 0.3;
+const COUNTED_AFTER = 0.3;
 
 /** The door is held at least this often while it counts as open, in seconds. */
 const HELD_EVERY = 2;
@@ -118,7 +118,7 @@ test.serial(
   },
 );
 
-test.serial('a heartbeat that never hears anything is down from its first deadline, and is told once', async (t) => {
+test.serial('a heartbeat that never gets a ping is down from its first deadline, and is reported once', async (t) => {
   const { runtime, add, live, changes } = await stage(t);
   const heartbeat = await add();
   await live(0, 89.5);
@@ -162,7 +162,7 @@ test.serial(
   },
 );
 
-test.serial('a failure is told even where it and its recovery lie between two polls', async (t) => {
+test.serial('a failure is reported even where it and its recovery lie between two polls', async (t) => {
   const { add, take, watch, changes } = await stage(t);
   const heartbeat = await add();
   await take(1, heartbeat);
@@ -356,7 +356,7 @@ for (const comesFirst of ['the watch', 'the door'] as const) {
 }
 
 test.serial(
-  'a restart of everything but web forgives nothing: pings that were taken count, and who was silent is told, ' +
+  'a restart of everything but web forgives nothing: pings that were taken count, and who was silent is reported, ' +
     'from when it was due',
   async (t) => {
     const { runtime, add, take, live, watch, reopen, changes } = await stage(t);
@@ -481,7 +481,7 @@ test.serial('short pauses of the door forgive nobody', async (t) => {
     t.deepEqual(await holdDoorOpen(runtime.database, () => at(second)), { forgiven: 0, isAwaited: true });
 });
 
-test.serial('watchers at once tell each heartbeat once and lose none', async (t) => {
+test.serial('watchers at once report each heartbeat once and lose none', async (t) => {
   const { runtime, at, add, take, watch, outcomes } = await stage(t);
   const heartbeats = await Promise.all(Array.from({ length: 60 }, () => add()));
   for (const heartbeat of heartbeats.slice(0, 20)) await take(1, heartbeat);
@@ -490,11 +490,11 @@ test.serial('watchers at once tell each heartbeat once and lose none', async (t)
   for (let second = 2; second <= 92; second += 2) await holdDoorOpen(runtime.database, () => at(second));
   await Promise.all(Array.from({ length: 4 }, () => watch(92)));
   await watch(92.5);
-  const told = outcomes
+  const counted = outcomes
     .flatMap(({ transitions }) => transitions)
     .map(({ monitorId, change }) => `${monitorId} ${change.to}`);
-  t.is(told.length, 20 + 60);
-  t.is(new Set(told).size, told.length);
+  t.is(counted.length, 20 + 60);
+  t.is(new Set(counted).size, counted.length);
   t.is(await countOf(runtime, 'heartbeat_observations'), 0);
 });
 
@@ -541,13 +541,13 @@ test.serial('the sweep leaves heartbeats alone, however long they are silent', a
 });
 
 test.serial(
-  `a deadline counts ${TOLD_AFTER} s after it, when pings that came in time are in the database`,
+  `a deadline counts ${COUNTED_AFTER} s after it, when pings that came in time are in the database`,
   async (t) => {
     const { add, watch, reopen } = await stage(t);
     await add({ intervalSeconds: 2, heartbeatGraceSeconds: 0 });
     await reopen(2.1);
     t.is((await watch(2.1)).missed, 0);
-    await reopen(2 + TOLD_AFTER);
-    t.is((await watch(2 + TOLD_AFTER)).missed, 1);
+    await reopen(2 + COUNTED_AFTER);
+    t.is((await watch(2 + COUNTED_AFTER)).missed, 1);
   },
 );

@@ -216,7 +216,7 @@ test('what is long ago or said before the expiry warns nobody of an expiry that 
   t.is(await round(NOW_MS + DAY_MS * 0.75), 0);
 });
 
-test('every channel that hears of the monitor hears the advisory, and no other', async (t) => {
+test('every channel that is notified of the monitor gets the advisory, and no other', async (t) => {
   const { runtime, round } = await openOffice(t);
   const monitor = await runtime.addMonitor([], DOMAIN);
   const other = await runtime.addMonitor([], { ...DOMAIN, target: 'other.example' });

@@ -58,7 +58,7 @@ test('the registry of RDAP services is read once a day, and only where it has ch
   );
 });
 
-test('the place that the operator has chosen is read wherever it is, the guard notwithstanding', async (t) => {
+test('the address that the operator has chosen is read wherever it is, the guard notwithstanding', async (t) => {
   const { runtime, url } = await openIana(t, (_, response) => void response.end(DOCUMENT));
   const maintain = startMaintain(runtime, {
     allowPrivateNetwork: false,
@@ -81,7 +81,7 @@ const FAILURES: readonly [what: string, listener: RequestListener, reason: strin
   ['closes the connection', (request) => void request.socket.destroy(), 'The connection was closed without an answer'],
 ];
 for (const [what, listener, reason] of FAILURES) {
-  test(`where its place ${what} the old one stays, with one line in the log`, async (t) => {
+  test(`where its address ${what} the old one stays, with one line in the log`, async (t) => {
     let isWell = true;
     const { runtime, refresh } = await openIana(t, (request, response) =>
       isWell ? void response.end(DOCUMENT) : listener(request, response),

@@ -105,7 +105,7 @@ async function addChat(
   return (await createChannel(runtime.database, channel)).id;
 }
 
-async function toldTo(runtime: TestRuntime): Promise<{ channel_id: string; message: ReportMessage }[]> {
+async function listDeliveriesTo(runtime: TestRuntime): Promise<{ channel_id: string; message: ReportMessage }[]> {
   return (
     await runtime.database.pool.query<{ channel_id: string; message: ReportMessage }>(
       'SELECT channel_id, message FROM deliveries ORDER BY no',
@@ -149,7 +149,7 @@ test('after a standstill all is made up, the oldest first, but no more than 13 m
   t.is((await made()).length, 66);
 });
 
-test('three chores at once, each in a process of its own, make every report once and tell of it once', async (t) => {
+test('three chores at once, each in a process of its own, make every report once and notify of it once', async (t) => {
   const { runtime } = await openOffice(t, { days: 60 });
   await addChat(runtime);
   const now = () => MONDAY_MS + 40_000;
@@ -161,7 +161,7 @@ test('three chores at once, each in a process of its own, make every report once
     results.reduce((sum, { reports }) => sum + reports, 0),
     2 + 9,
   );
-  t.is((await toldTo(runtime)).length, 2);
+  t.is((await listDeliveriesTo(runtime)).length, 2);
 });
 
 test('a chore whose lock was lost makes no second report: the first one stays', async (t) => {
@@ -169,7 +169,7 @@ test('a chore whose lock was lost makes no second report: the first one stays', 
   await make(MONDAY_MS + 40_000);
   const [first] = await listReports(runtime.database, { tenantId: runtime.tenantId });
   const window = { period: first!.period, startSeconds: first!.periodStart, endSeconds: first!.periodEnd };
-  t.deepEqual(await makeReport(runtime, { tenantId: runtime.tenantId, window, nowMs: MONDAY_MS, isTold: true }), {
+  t.deepEqual(await makeReport(runtime, { tenantId: runtime.tenantId, window, nowMs: MONDAY_MS, isNotified: true }), {
     isMade: false,
     deliveries: [],
   });
@@ -229,7 +229,7 @@ test('more monitors than are read at a time are all there, by their creation', a
   );
 });
 
-test("chats that want it are told, in the report's transaction, and nobody else", async (t) => {
+test("chats that want it are notified, in the report's transaction, and nobody else", async (t) => {
   const { runtime, make } = await openOffice(t, { days: 2 });
   const [telegram, slack] = [await addChat(runtime), await addChat(runtime, { type: 'slack' })];
   await addChat(runtime, { wantsReports: false });
@@ -239,10 +239,10 @@ test("chats that want it are told, in the report's transaction, and nobody else"
   // What no input lets in must not do harm either.
   await addChat(runtime, { type: 'webhook' });
   t.is(await make(MONDAY_MS + 40_000), 2);
-  const told = await toldTo(runtime);
-  t.deepEqual(told.map(({ channel_id: id }) => id).toSorted(), [telegram, telegram, slack, slack].toSorted());
-  const message = told.find(({ message: { report } }) => report.period === 'week')?.message;
-  if (message === undefined) throw new Error('No chat was told of the week');
+  const deliveries = await listDeliveriesTo(runtime);
+  t.deepEqual(deliveries.map(({ channel_id: id }) => id).toSorted(), [telegram, telegram, slack, slack].toSorted());
+  const message = deliveries.find(({ message: { report } }) => report.period === 'week')?.message;
+  if (message === undefined) throw new Error('No chat was notified of the week');
   t.true(isChatOnly(message));
   const { rows } = await runtime.database.pool.query<{ id: string }>(`SELECT id FROM reports WHERE period = 'week'`);
   t.like(message, {
@@ -257,12 +257,14 @@ test("chats that want it are told, in the report's transaction, and nobody else"
   });
 });
 
-test('of what is made up after a standstill only the newest week and the newest month are told', async (t) => {
+test('of what is made up after a standstill only the newest week and the newest month are reported', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 120 });
   await addChat(runtime);
   t.true((await make(MONDAY_MS + 3 * DAY_MS)) > 10);
   t.deepEqual(
-    (await toldTo(runtime)).map(({ message: { report } }) => `${report.period} ${dateOf(report.period_start)}`),
+    (await listDeliveriesTo(runtime)).map(
+      ({ message: { report } }) => `${report.period} ${dateOf(report.period_start)}`,
+    ),
     ['week 2026-05-25', 'month 2026-05-01'],
   );
 });
@@ -291,7 +293,7 @@ test('a queue that is away costs no report and no delivery', async (t) => {
   const queues = { ...runtime.queues, enqueueAttempts: () => Promise.reject(new Error('away')) };
   await noteSweep(runtime, MONDAY_MS + 40_000);
   t.is((await makeReports({ ...runtime, queues, now: () => MONDAY_MS + 40_000 })).reports, 2);
-  t.is((await toldTo(runtime)).length, 2);
+  t.is((await listDeliveriesTo(runtime)).length, 2);
 });
 
 test('a process that stops begins no other report, and the next one goes on', async (t) => {

@@ -8,7 +8,7 @@ import {
   LIFETIME_SECONDS,
   listSessions,
 } from '../../../models/sessions.ts';
-import { findSignInPlaces, recordSignInPlaces } from '../../../models/sign-in-places.ts';
+import { findSignInClients, recordSignInClients } from '../../../models/sign-in-clients.ts';
 import { createTenant } from '../../../models/tenants.ts';
 import { createUser } from '../../../models/users.ts';
 import { retainHistory } from '../../../workers/maintain/retention.ts';
@@ -71,12 +71,12 @@ test(
 test('a browser or network from which nobody has signed in for half a year is forgotten, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  const note = (place: string, nowMs: number) =>
-    recordSignInPlaces(database, { account: 'queue-board', userId: null }, { places: [place], nowMs });
+  const note = (client: string, nowMs: number) =>
+    recordSignInClients(database, { account: 'queue-board', userId: null }, { clients: [client], nowMs });
   await note('network:192.0.2.1', NOW_MS - 180 * 86_400_000);
   await note('network:192.0.2.2', NOW_MS - 180 * 86_400_000 + 1000);
-  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { signInPlaces: 1 });
-  t.deepEqual(await findSignInPlaces(database, 'queue-board', ['network:192.0.2.1', 'network:192.0.2.2']), [
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { signInClients: 1 });
+  t.deepEqual(await findSignInClients(database, 'queue-board', ['network:192.0.2.1', 'network:192.0.2.2']), [
     'network:192.0.2.2',
   ]);
 });

@@ -45,7 +45,7 @@ for (const backend of listQueueBackends()) {
       while (written < 300) {
         // Batches of all sizes, some of them with several events of one monitor, come while others are under way.
         const size = 1 + (written % 23);
-        await tell(runtime, { from: written, to: Math.min(300, written + size) });
+        await insertDeliveriesOf(runtime, { from: written, to: Math.min(300, written + size) });
         written = Math.min(300, written + size);
       }
       await until(() => receiver.received.length >= 300);
@@ -72,14 +72,14 @@ test('what a process that hangs holds back goes out in another process as soon a
   await addChannel(runtime, receiver.url);
   const first = startDeliver(runtime, OPTIONS);
   receiver.hold();
-  await tell(runtime, { from: 0, to: 1 });
+  await insertDeliveriesOf(runtime, { from: 0, to: 1 });
   await until(() => receiver.underWay() === 1);
   // It finishes what it has in hand and takes nothing more: the other process has to find out by itself.
   const stopped = first.stop();
   const second = startDeliver(runtime.open(), OPTIONS);
   t.teardown(() => second.stop());
-  await tell(runtime, { from: MONITORS, to: MONITORS + 1 });
-  await tell(runtime, { from: 1, to: 2 });
+  await insertDeliveriesOf(runtime, { from: MONITORS, to: MONITORS + 1 });
+  await insertDeliveriesOf(runtime, { from: 1, to: 2 });
   await until(() => receiver.underWay() === 2);
   receiver.release();
   const releasedAtMs = performance.now();
@@ -138,7 +138,7 @@ async function addChannel({ database, tenantId }: TestRuntime, url: string): Pro
 }
 
 /** Numbered events, of the monitors in turn, as the evaluator writes them: the rows, then their job. */
-async function tell(
+async function insertDeliveriesOf(
   { database, tenantId, queues, newId, now }: TestRuntime,
   { from, to }: { from: number; to: number },
 ): Promise<void> {

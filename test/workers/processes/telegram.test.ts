@@ -43,7 +43,7 @@ test("in a group the code may come with the bot's name; what is for another bot 
   t.is(telegram.messagesTo(GROUP).length, 1);
 });
 
-test('a code works once, for an hour, and the chat is told what is wrong with any other', async (t) => {
+test('a code works once, for an hour, and the chat is answered what is wrong with any other', async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const first = await channel('once');
   const late = await channel('late', { expiresAtSeconds: Math.floor(Date.now() / 1000) - 1 });
@@ -228,7 +228,7 @@ test('a server that sends what was taken again and again, without waiting, is as
   t.is(runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').length, 1);
 });
 
-test("another program that asks in the bot's name is told in the log", async (t) => {
+test("another program that asks in the bot's name is described in the log", async (t) => {
   const { telegram, runtime } = await prepare(t);
   await until(() => telegram.polls() === 1);
   const stranger = fetch(`${telegram.url}/bot${telegram.token}/getUpdates`, { method: 'POST' });
@@ -258,7 +258,7 @@ test('a stop does not wait for a poll that Telegram holds', async (t) => {
   t.false(runtime.logLines.some(({ level }) => level === 40));
 });
 
-test('a token that Telegram does not know is told in the log, without the token', async (t) => {
+test('a token that Telegram does not know is described in the log, without the token', async (t) => {
   const { runtime } = await prepare(t, { token: '999:not-the-token-at-all' });
   const line = await until(() => runtime.logLines.find(({ msg }) => msg === 'telegram.not_polled'));
   t.like(line, { status_code: 401, error: 'Unauthorized' });

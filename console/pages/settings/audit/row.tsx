@@ -4,7 +4,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Moment } from '../../../parts/time.tsx';
 import { setQuery } from '../../../shell/router.ts';
 import type { Entry } from './questions.ts';
-import { DEEDS, hasObject, tellChange } from './words.ts';
+import { DEEDS, hasObject, describeChange } from './words.ts';
 
 type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
 
@@ -50,7 +50,7 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
           {fields.map(([field]) => (
             <div key={field} class="grid gap-x-6 py-1 md:grid-cols-[16rem_1fr]">
               <dt class="break-words font-mono text-xs leading-5 text-soft">{field}</dt>
-              <dd class="min-w-0 break-words">{tellChange(entry, field)}</dd>
+              <dd class="min-w-0 break-words">{describeChange(entry, field)}</dd>
             </div>
           ))}
         </dl>

@@ -66,7 +66,7 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   queue: 'Queues',
 };
 
-/** People do some things to themselves alone: then it is told without saying to whom. */
+/** People do some things to themselves alone: then it is reported without saying to whom. */
 const OF_THEMSELVES: ReadonlySet<Action> = new Set(['member.signed_in', 'member.signed_out']);
 
 /** Whether an entry says to what it was done. */
@@ -75,17 +75,17 @@ export function hasObject({ action }: Schemas['AuditEntry']): boolean {
 }
 
 /** What happened to a field; of what came to be or is gone, what it had. */
-export function tellChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
+export function describeChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
   const change = changes[field];
   if (change === undefined || typeof change === 'string') return 'changed; it is a secret and not shown';
-  const [before, after] = change.map((value) => tellValue(field, value));
+  const [before, after] = change.map((value) => formatValue(field, value));
   if (action.endsWith('.created')) return after ?? '';
   if (action.endsWith('.deleted') || action.endsWith('.removed')) return before ?? '';
   return `${before} → ${after}`;
 }
 
 /** A value of a field as people read it. */
-function tellValue(field: string, value: unknown): string {
+function formatValue(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && /_at$|^since$|^until$/.test(field)) return formatDateTime(value);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createChannel } from '../../models/channels.ts';
+import { listAwaitedRecoveries } from '../../models/notified-chats.ts';
 import { runOn, type Run } from '../../models/sql.ts';
-import { listAwaitedRecoveries } from '../../models/told-chats.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
 const MONITORS = 500;
@@ -9,13 +9,13 @@ const DOWN_AT_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
 
 test(
-  'whether a chat was told of an outage is found by indexes, of hundreds of monitors and among tens of thousands ' +
+  'whether a chat was notified of an outage is found by indexes, of hundreds of monitors and among tens of thousands ' +
     'of deliveries and summarised changes',
   async (t) => {
     const { database, tenantId } = await openTestRuntime(t);
     const run = runOn(database.pool);
-    const [told, late] = ['nch_told', 'nch_late'];
-    for (const id of [told, late])
+    const [notified, late] = ['nch_told', 'nch_late'];
+    for (const id of [notified, late])
       await createChannel(database, {
         id,
         tenantId,
@@ -38,12 +38,12 @@ test(
      created_at, finished_at)
      SELECT 'dlv_' || n, $1, $2, 'mon_other', 'monitor.down', '{}', 'delivered', 0, $3::bigint - n * 60000, $3
        FROM generate_series(1, 30000) n`,
-      [tenantId, told, DOWN_AT_MS],
+      [tenantId, notified, DOWN_AT_MS],
     );
     await run(
       `INSERT INTO deliveries (id, tenant_id, channel_id, event, message, outcome, next_attempt_at, created_at,
      finished_at) VALUES ('dlv_summary', $1, $2, 'summary', '{}', 'delivered', 0, $3, $3)`,
-      [tenantId, told, DOWN_AT_MS - 10],
+      [tenantId, notified, DOWN_AT_MS - 10],
     );
     await run(
       `INSERT INTO summary_changes (delivery_id, monitor_id, name, state, sequence, at)
@@ -53,7 +53,7 @@ test(
     await run(
       `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, next_attempt_at,
      created_at, finished_at) VALUES ('dlv_alone', $1, $2, 'mon_1', 'monitor.down', '{}', 'delivered', 0, $3, $3)`,
-      [tenantId, told, DOWN_AT_MS],
+      [tenantId, notified, DOWN_AT_MS],
     );
     await run(
       `INSERT INTO summary_changes (delivery_id, monitor_id, name, state, sequence, at)
@@ -61,7 +61,7 @@ test(
     );
     await run('ANALYZE');
 
-    const recoveries = [told, late].flatMap((channelId) =>
+    const recoveries = [notified, late].flatMap((channelId) =>
       Array.from({ length: MONITORS }, (_, index) => ({ channelId, monitorId: `mon_${index + 1}`, sequence: 21 })),
     );
     const plans: string[] = [];
@@ -71,7 +71,7 @@ test(
     };
     const awaited = await listAwaitedRecoveries(explaining, recoveries, DOWN_AT_MS - 30 * DAY_MS);
     t.is(awaited.length, MONITORS);
-    t.true(awaited.every(({ channelId }) => channelId === told));
+    t.true(awaited.every(({ channelId }) => channelId === notified));
     t.notRegex(
       plans.join(''),
       /"Node Type":"Seq Scan"[^{}]*"Relation Name":"(deliveries|transitions|summary_changes)"/,

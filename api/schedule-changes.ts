@@ -6,8 +6,8 @@ import { ApiError } from './api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from './dependencies.ts';
 
 /**
- * Tells the queue of a committed change without waiting for it: the row is the truth, and where the queue is away the
- * reconcile chore mends what it missed.
+ * Notifies the queue of a committed change without waiting for it: the row is the truth, and where the queue is away
+ * the reconcile chore mends what it missed.
  */
 export function announceSchedule(
   { onScheduleChange, logger }: Pick<ApiDependencies, 'onScheduleChange' | 'logger'>,

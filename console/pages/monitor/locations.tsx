@@ -25,7 +25,7 @@ const UNABLE: Readonly<Record<string, string>> = {
   other_key: 'This agent shows another key than at first',
 };
 
-type PlacesProps = {
+type LocationsProps = {
   detail: Schemas['MonitorDetail'];
   agents: readonly Schemas['Agent'][] | null;
   checks: readonly Check[];
@@ -33,8 +33,8 @@ type PlacesProps = {
   words: string;
 };
 
-/** What each place sees now, and how it measured in the range. */
-export function Places({ detail, agents, checks, sources, words }: PlacesProps) {
+/** What each location sees now, and how it measured in the range. */
+export function Locations({ detail, agents, checks, sources, words }: LocationsProps) {
   const rows = detail.agent_sources.map((id): Row => {
     const agent = agents?.find((each) => each.id === id);
     const newest = checks.find(({ source }) => source.id === id) ?? null;
@@ -57,14 +57,14 @@ export function Places({ detail, agents, checks, sources, words }: PlacesProps) 
       : `It is down when ${needed === rows.length ? `all ${needed}` : `${needed} of these ${rows.length}`} see a ` +
         `failure. Response times: ${words}.`;
   return (
-    <Section title="Places" lead={lead}>
-      <Table caption="What each place sees" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
+    <Section title="Locations" lead={lead}>
+      <Table caption="What each location sees" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
     </Section>
   );
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { head: 'Place', cell: Name, class: 'w-1/4' },
+  { head: 'Location', cell: Name, class: 'w-1/4' },
   { head: 'Now', cell: Now },
   { head: 'Median', align: 'right', cell: ({ stats }) => latency(stats?.response_ms.p50) },
   { head: 'p95', align: 'right', wideOnly: true, cell: ({ stats }) => latency(stats?.response_ms.p95) },

@@ -1,17 +1,17 @@
 import type { NewDelivery } from '../models/deliveries.ts';
 import type { ApiDependencies } from './dependencies.ts';
 
-export type TellingDependencies = {
+export type FirstAttemptDependencies = {
   enqueueAttempts: ApiDependencies['enqueueAttempts'];
   logger: { warn: (fields: object, text: string) => void };
 };
 
 /**
- * Adds the jobs of deliveries that tell of lost chats and are committed. A queue that is away costs seconds: the rows
+ * Adds the jobs of deliveries about lost chats and are committed. A queue that is away costs seconds: the rows
  * are there, and reconcile adds the jobs.
  */
-export async function enqueueTellings(
-  { enqueueAttempts, logger }: TellingDependencies,
+export async function enqueueFirstAttempts(
+  { enqueueAttempts, logger }: FirstAttemptDependencies,
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;

@@ -6,7 +6,7 @@ import {
 } from '../helpers/described-operations.ts';
 
 /** Where in a request a value stands: a parameter's name, or the way through the body, 0 being any item of a list. */
-export type Place = {
+export type RequestField = {
   operation: DescribedOperation;
   in: 'path' | 'query' | 'body';
   way: (string | number)[];
@@ -14,17 +14,17 @@ export type Place = {
 };
 
 /** What one request is sent as. */
-export type PlacedRequest = { method: string; path: string; body: unknown };
+export type BuiltRequest = { method: string; path: string; body: unknown };
 
-/** Every place of an operation's request that takes a text: those of ids have `x-id` in their schema. */
-export function listTextPlaces(document: Document, operation: DescribedOperation): Place[] {
-  const parameters = operation.parameters.flatMap(({ name, in: where, schema }): Place[] =>
+/** Every field of an operation's request that takes a text: those of ids have `x-id` in their schema. */
+export function listTextFields(document: Document, operation: DescribedOperation): RequestField[] {
+  const parameters = operation.parameters.flatMap(({ name, in: where, schema }): RequestField[] =>
     where === 'header' ? [] : [{ operation, in: where, way: [name], schema }],
   );
   const body =
     operation.body === null
       ? []
-      : listLeaves(document, operation.body.schema).map(({ way, schema }): Place => ({
+      : listLeaves(document, operation.body.schema).map(({ way, schema }): RequestField => ({
           operation,
           in: 'body',
           way,
@@ -36,14 +36,14 @@ export function listTextPlaces(document: Document, operation: DescribedOperation
 }
 
 /**
- * The request of an operation with a value at one place. Ids in the path that it is not about come from `idOf`, the
+ * The request of an operation with a value at one field. Ids in the path that it is not about come from `idOf`, the
  * rest of the body is the description's example.
  */
-export function placeValue(
-  { operation, in: where, way }: Pick<Place, 'operation' | 'in' | 'way'>,
+export function buildRequest(
+  { operation, in: where, way }: Pick<RequestField, 'operation' | 'in' | 'way'>,
   value: string,
   idOf: (kind: string) => string,
-): PlacedRequest {
+): BuiltRequest {
   const path = operation.parameters.reduce(
     (filled, { name, in: inPath, schema }) =>
       inPath === 'path'
@@ -58,7 +58,7 @@ export function placeValue(
   return {
     method: operation.method,
     path: where === 'query' ? `${path}?${String(way[0])}=${encodeURIComponent(value)}` : path,
-    body: where === 'body' ? placeIn(example, way, value) : example,
+    body: where === 'body' ? setField(example, way, value) : example,
   };
 }
 
@@ -78,11 +78,11 @@ function listLeaves(
   return inner.flatMap(({ step, value }) => listLeaves(document, resolveIn(document, value), [...way, step]));
 }
 
-function placeIn(into: unknown, [step, ...rest]: readonly (string | number)[], value: string): unknown {
+function setField(into: unknown, [step, ...rest]: readonly (string | number)[], value: string): unknown {
   if (step === undefined) return value;
-  if (typeof step === 'number') return [placeIn(Array.isArray(into) ? into[0] : undefined, rest, value)];
+  if (typeof step === 'number') return [setField(Array.isArray(into) ? into[0] : undefined, rest, value)];
   const fields = (typeof into === 'object' && into !== null ? into : {}) as Record<string, unknown>;
-  return { ...fields, [step]: placeIn(fields[step], rest, value) };
+  return { ...fields, [step]: setField(fields[step], rest, value) };
 }
 
 /** Results of an example are of now: old ones are dropped before anybody asks whose they are. */

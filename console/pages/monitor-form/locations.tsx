@@ -2,7 +2,7 @@ import type { Schemas } from '../../client/api.ts';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
-import { countPlaces } from '../../forms/monitor-defaults.ts';
+import { countLocations } from '../../forms/monitor-defaults.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
@@ -17,11 +17,11 @@ const UNABLE = {
 } as const;
 
 /** From where a monitor is checked, and how many of these places have to agree. */
-export function Places({ form }: { form: FormState }) {
+export function Locations({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, agents } = form;
   const own = agents.filter(({ kind }) => kind === 'tenant');
   const shared = agents.filter(({ kind }) => kind === 'first_party');
-  const count = countPlaces(draft, surroundings.sharedPlaces);
+  const count = countLocations(draft, surroundings.sharedLocations);
   const most = Math.max(count, Number(draft.quorum) || 1);
   const options = [
     { value: '', label: `Chosen for you: ${defaults.quorum} of ${Math.max(1, count)}` },
@@ -29,11 +29,12 @@ export function Places({ form }: { form: FormState }) {
   ];
   const note = draft.sources.length === 0 ? 'chosen for you' : `${draft.sources.length} of ${agents.length}`;
   return (
-    <Fold title="Places" note={note} isOpen={own.length > 0}>
+    <Fold title="Locations" note={note} isOpen={own.length > 0}>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Check from</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">
-          Several places tell a dead target from a bad line. None ticked: up to three shared ones are chosen for you.
+          Several locations distinguish a dead target from a bad line. None ticked: up to three shared ones are chosen
+          for you.
         </p>
         <FieldProblem text={problem('agent_sources')} />
         <AgentGroup title="Your agents" agents={own} form={form} />
@@ -41,11 +42,11 @@ export function Places({ form }: { form: FormState }) {
         {agents.length === 0 && <p class="mt-2 text-sm text-soft">There is no agent yet.</p>}
       </fieldset>
       <SelectField
-        label="Places that have to agree"
+        label="Locations that have to agree"
         value={draft.quorum}
         options={options}
         error={problem('down_min_sources')}
-        hint="Before its state changes. What fewer of them see is not told."
+        hint="Before its state changes. What fewer of them see is not reported."
         class="md:max-w-xs"
         onValue={(quorum) => change({ quorum })}
       />

@@ -27,7 +27,7 @@ const READERS = {
  * Reads what changed as it is now, and writes it as events of a stream (one statement a kind, or one a thing where they
  * are few); what is gone is said to be deleted.
  */
-export async function readNews(
+export async function readChanges(
   database: Database,
   tenantId: string,
   { changed, nowMs }: { changed: Changed; nowMs: number },

@@ -13,9 +13,9 @@ const SUMMARY_OPEN_MS = 86_400_000;
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * Which of these recoveries their chats wait for: those where the chat itself was told, alone or in a summary, of any
- * bad news since the monitor was up last, whatever pauses lie between. What is older than the record of deliveries
- * (`recordSinceMs`, Unix milliseconds) counts as told where the channel was there. Run it in the transaction that
+ * Which of these recoveries their chats wait for: those where the chat itself was notified, alone or in a summary, of
+ * any trouble since the monitor was up last, whatever pauses lie between. What is older than the record of deliveries
+ * (`recordSinceMs`, Unix milliseconds) counts as notified where the channel was there. Run it in the transaction that
  * writes the recoveries, with their monitors locked. One statement, however many monitors recover at once: a delivery
  * is found by the moment that it shares with its transition, and summaries are read only where that finds none.
  */

@@ -17,20 +17,20 @@ const START_MS = Date.now();
 const CLAIM_MS = 15_000;
 
 test('ten monitors that fail at once are ten messages, at once', async (t) => {
-  const { chat, change, toldTo } = await prepare(t, 10);
+  const { chat, change, listDeliveriesTo } = await prepare(t, 10);
   await change('down', { atMs: START_MS });
   t.deepEqual(
-    await toldTo(chat),
+    await listDeliveriesTo(chat),
     Array.from({ length: 10 }, () => ({ event: 'monitor.down', dueInMs: 0 })),
   );
 });
 
 test('eleven failures at once are one summary to a chat, five seconds later, and eleven webhook events', async (t) => {
-  const { runtime, chat, webhook, change, toldTo } = await prepare(t, 11);
+  const { runtime, chat, webhook, change, listDeliveriesTo } = await prepare(t, 11);
   const { deliveries } = await change('down', { atMs: START_MS });
-  t.deepEqual(await toldTo(chat), [{ event: 'summary', dueInMs: 5000 }]);
+  t.deepEqual(await listDeliveriesTo(chat), [{ event: 'summary', dueInMs: 5000 }]);
   t.deepEqual(
-    await toldTo(webhook),
+    await listDeliveriesTo(webhook),
     Array.from({ length: 11 }, () => ({ event: 'monitor.down', dueInMs: 0 })),
   );
   t.is(deliveries.find(({ channelId }) => channelId === chat)?.dueAtMs, START_MS + 5000);
@@ -48,13 +48,13 @@ test(
   'of monitors that fail one after another ten are messages of their own and the rest come in a summary, which is ' +
     'filled until it is sent',
   async (t) => {
-    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 13);
+    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 13);
     for (const [index, monitor] of monitors.entries())
       await change('down', { atMs: START_MS + 100 * index, of: [monitor] });
-    const told = await toldTo(chat);
-    t.is(told.filter(({ event }) => event === 'monitor.down').length, 10);
+    const delivered = await listDeliveriesTo(chat);
+    t.is(delivered.filter(({ event }) => event === 'monitor.down').length, 10);
     t.deepEqual(
-      told.filter(({ event }) => event === 'summary'),
+      delivered.filter(({ event }) => event === 'summary'),
       [{ event: 'summary', dueInMs: 5000 }],
     );
     t.deepEqual((await deliverSummary(runtime, chat, START_MS + 6000)).states, [
@@ -63,15 +63,15 @@ test(
   },
 );
 
-test('two evaluators at once know of each other: of twice six monitors not all are told alone', async (t) => {
-  const { monitors, chat, change, toldTo } = await prepare(t, 12);
+test('two evaluators at once know of each other: of twice six monitors not all are reported alone', async (t) => {
+  const { monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   await Promise.all([monitors.slice(0, 6), monitors.slice(6)].map((of) => change('down', { atMs: START_MS, of })));
-  const events = (await toldTo(chat)).map(({ event }) => event);
+  const events = (await listDeliveriesTo(chat)).map(({ event }) => event);
   t.deepEqual(events.toSorted(), [...Array.from({ length: 6 }, () => 'monitor.down'), 'summary']);
 });
 
 test('changes of two tenants do not add up', async (t) => {
-  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+  const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   const other = runtime.newId('ten');
   await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS });
   await runtime.database.pool.query('UPDATE monitors SET tenant_id = $1 WHERE id = ANY ($2)', [
@@ -82,21 +82,21 @@ test('changes of two tenants do not add up', async (t) => {
   await change('down', { atMs: START_MS });
   for (const channelId of [chat, othersChat])
     t.deepEqual(
-      (await toldTo(channelId)).map(({ event }) => event),
+      (await listDeliveriesTo(channelId)).map(({ event }) => event),
       Array.from({ length: 6 }, () => 'monitor.down'),
     );
 });
 
-test('first ups are no storm: what fails beside them is told at once', async (t) => {
-  const { runtime, agent, chat, change, toldTo } = await prepare(t, 1);
+test('first ups are no storm: what fails beside them is reported at once', async (t) => {
+  const { runtime, agent, chat, change, listDeliveriesTo } = await prepare(t, 1);
   const fresh = await addMonitors(runtime, agent, 20);
   await change('up', { atMs: START_MS, of: fresh });
   await change('down', { atMs: START_MS + 1000 });
-  t.deepEqual(await toldTo(chat), [{ event: 'monitor.down', dueInMs: 0 }]);
+  t.deepEqual(await listDeliveriesTo(chat), [{ event: 'monitor.down', dueInMs: 0 }]);
 });
 
 test('a storm is over when no more than ten have changed within thirty seconds', async (t) => {
-  const { runtime, agent, chat, change, toldTo } = await prepare(t, 11);
+  const { runtime, agent, chat, change, listDeliveriesTo } = await prepare(t, 11);
   const [late] = await addMonitors(runtime, agent, 1);
   if (late === undefined) throw new Error('no monitor');
   await change('up', { atMs: START_MS - 100_000, of: [late] });
@@ -104,17 +104,17 @@ test('a storm is over when no more than ten have changed within thirty seconds',
   await deliverSummary(runtime, chat, START_MS + 5000);
   await change('down', { atMs: START_MS + 30_000, of: [late] });
   t.deepEqual(
-    (await toldTo(chat)).map(({ event }) => event),
+    (await listDeliveriesTo(chat)).map(({ event }) => event),
     ['summary', 'monitor.down'],
   );
 });
 
 test('when many recover they come in their own summary, at least thirty seconds after the one before', async (t) => {
-  const { runtime, chat, change, toldTo } = await prepare(t, 12);
+  const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   await deliverSummary(runtime, chat, START_MS + 5000);
   await change('up', { atMs: START_MS + 10_000 });
-  t.deepEqual(await toldTo(chat), [
+  t.deepEqual(await listDeliveriesTo(chat), [
     { event: 'summary', dueInMs: 5000 },
     { event: 'summary', dueInMs: 25_000 },
   ]);
@@ -124,7 +124,7 @@ test('when many recover they come in their own summary, at least thirty seconds 
   );
 });
 
-test('of a monitor that changes twice before a summary is sent the last state is told', async (t) => {
+test('of a monitor that changes twice before a summary is sent the last state is reported', async (t) => {
   const { runtime, monitors, chat, change } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
@@ -138,8 +138,8 @@ test('of a monitor that changes twice before a summary is sent the last state is
   );
 });
 
-test('while a summary is open whatever changes is told in it, in order, even when the storm is over', async (t) => {
-  const { runtime, agent, monitors, chat, change, toldTo } = await prepare(t, 12);
+test('while a summary is open whatever changes is reported in it, in order, even when the storm is over', async (t) => {
+  const { runtime, agent, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   const late = await addMonitors(runtime, agent, 1);
   await change('up', { atMs: START_MS - 100_000, of: late });
   await change('down', { atMs: START_MS });
@@ -148,7 +148,7 @@ test('while a summary is open whatever changes is told in it, in order, even whe
   // The second one is due 35 s after the first failure.
   await change('down', { atMs: START_MS + 33_000, of: late });
   t.deepEqual(
-    (await toldTo(chat)).map(({ event }) => event),
+    (await listDeliveriesTo(chat)).map(({ event }) => event),
     ['summary', 'summary'],
   );
   t.deepEqual(
@@ -185,17 +185,17 @@ test('what is being added to a summary is in it: a claim passes by until the cha
 });
 
 test(
-  'a summary whose worker died before it was read leaves out what has newer news in the next attempt: that is in ' +
+  'a summary whose worker died before it was read leaves out what has a newer change in the next attempt: that is in ' +
     'the next one',
   async (t) => {
-    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
     await change('down', { atMs: START_MS });
     await runtime.database.pool.query(
       `UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`,
       [START_MS + 20_000],
     );
     await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
-    t.is((await toldTo(chat)).length, 2);
+    t.is((await listDeliveriesTo(chat)).length, 2);
     const again = await deliverSummary(runtime, chat, START_MS + 20_000);
     t.deepEqual(
       again.states.map(({ state, monitors: count }) => [state, count]),
@@ -272,7 +272,7 @@ test('the retry of a summary tells only what still holds, and is dropped where n
   t.deepEqual(rows, [{ attempt: 1 }, { attempt: 2 }]);
 });
 
-test('a chat hears nothing of a monitor that was paused or deleted before its retry; a webhook does', async (t) => {
+test('a chat is not notified of a monitor that was paused or deleted before its retry; a webhook is', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
   const [paused, deleted] = monitors;
   await change('down', { atMs: START_MS });
@@ -303,26 +303,26 @@ test('a chat hears nothing of a monitor that was paused or deleted before its re
   t.deepEqual(await outcomesOf(chat), ['superseded', 'superseded']);
 });
 
-test('a chat that was told of an outage hears of its end, even when the monitor was paused in between', async (t) => {
-  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 1);
+test('a chat that was notified of an outage is notified of its end, even when the monitor was paused in between', async (t) => {
+  const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 1);
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '' };
   await change('down', { atMs: START_MS });
   await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 1000 });
   await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 2000 });
   await change('up', { atMs: START_MS + 3000, dueAtMs: START_MS + 2500 });
   t.deepEqual(
-    (await toldTo(chat)).map(({ event }) => event),
+    (await listDeliveriesTo(chat)).map(({ event }) => event),
     ['monitor.down', 'monitor.up'],
   );
   await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 4000 });
   await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 5000 });
   await change('up', { atMs: START_MS + 6000, dueAtMs: START_MS + 5500 });
-  t.is((await toldTo(chat)).length, 2);
+  t.is((await listDeliveriesTo(chat)).length, 2);
 });
 
 /**
- * Ways in which a chat that was there before comes to hear of monitors only while one is down: what is done before, and
- * then.
+ * Ways in which a chat that was there before comes to be notified of monitors only while one is down: what is done
+ * before, and then.
  */
 const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
   ['enabled', 'enabled = false', 'enabled = true'],
@@ -331,21 +331,22 @@ const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
 ];
 for (const [how, before, then] of LATE_COMERS) {
   test(
-    `a chat that is ${how} while a monitor is down does not hear of the end of an outage that it never heard of, ` +
+    `a chat that is ${how} while a monitor is down is not notified of the end of an outage that it was never ` +
+      'notified of, ' +
       'but of the next one',
     async (t) => {
-      const { runtime, chat, change, toldTo } = await prepare(t, 1);
+      const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
       const set = async (columns: string) =>
         void (await runtime.database.pool.query(`UPDATE channels SET ${columns} WHERE id = $1`, [chat]));
       await set(before);
       await change('down', { atMs: START_MS });
       await set(then);
       await change('up', { atMs: START_MS + 1000 });
-      t.deepEqual(await toldTo(chat), []);
+      t.deepEqual(await listDeliveriesTo(chat), []);
       await change('down', { atMs: START_MS + 2000 });
       await change('up', { atMs: START_MS + 3000 });
       t.deepEqual(
-        (await toldTo(chat)).map(({ event }) => event),
+        (await listDeliveriesTo(chat)).map(({ event }) => event),
         ['monitor.down', 'monitor.up'],
       );
     },
@@ -353,10 +354,11 @@ for (const [how, before, then] of LATE_COMERS) {
 }
 
 test(
-  'a chat that is made while a monitor is down hears of what happens from then on: not of "up" alone, and of "up" ' +
-    'after "degraded"; a webhook hears of all',
+  'a chat that is made while a monitor is down is notified of what happens from then on: not of "up" alone, and ' +
+    'of "up" ' +
+    'after "degraded"; a webhook is notified of all',
   async (t) => {
-    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 2);
+    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 2);
     const [first, second] = monitors;
     if (first === undefined || second === undefined) throw new Error('no monitors');
     await change('down', { atMs: START_MS });
@@ -364,22 +366,23 @@ test(
     await change('degraded', { atMs: START_MS + 1000, of: [second] });
     await change('up', { atMs: START_MS + 2000 });
     t.deepEqual(
-      (await toldTo(late)).map(({ event }) => event),
+      (await listDeliveriesTo(late)).map(({ event }) => event),
       ['monitor.degraded', 'monitor.up'],
     );
-    t.is((await toldTo(chat)).length, 5);
+    t.is((await listDeliveriesTo(chat)).length, 5);
     t.deepEqual(
-      (await toldTo(webhook)).map(({ event }) => event),
+      (await listDeliveriesTo(webhook)).map(({ event }) => event),
       ['monitor.degraded', 'monitor.up', 'monitor.up'],
     );
   },
 );
 
 test(
-  'a chat that was told of an outage hears of its end, though it was switched off and on in between, or told in a ' +
+  'a chat that was notified of an outage is notified of its end, though it was switched off and on in between, ' +
+    'or told in a ' +
     'summary',
   async (t) => {
-    const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+    const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
     await change('down', { atMs: START_MS });
     await deliverSummary(runtime, chat, START_MS + 5000);
     const late = await addChannel(runtime, 'slack');
@@ -388,18 +391,18 @@ test(
     await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
     await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
     t.deepEqual(
-      (await toldTo(chat)).slice(1).map(({ event }) => event),
+      (await listDeliveriesTo(chat)).slice(1).map(({ event }) => event),
       Array.from({ length: 12 }, () => 'monitor.up'),
     );
-    t.deepEqual(await toldTo(late), []);
+    t.deepEqual(await listDeliveriesTo(late), []);
   },
 );
 
 test(
-  'a chat that was told of an outage, and was switched off over its end and the beginning of another, does not ' +
-    'hear of the end of that one',
+  'a chat that was notified of an outage, and was switched off over its end and the beginning of another, does not ' +
+    'are notified of the end of that one',
   async (t) => {
-    const { runtime, chat, change, toldTo } = await prepare(t, 1);
+    const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
     const key = { tenantId: runtime.tenantId, id: chat };
     await change('down', { atMs: START_MS });
     await updateChannel(runtime.database, key, { enabled: false });
@@ -408,17 +411,17 @@ test(
     await updateChannel(runtime.database, key, { enabled: true });
     await change('up', { atMs: START_MS + 3000 });
     t.deepEqual(
-      (await toldTo(chat)).map(({ event }) => event),
+      (await listDeliveriesTo(chat)).map(({ event }) => event),
       ['monitor.down'],
     );
   },
 );
 
 test(
-  'of an outage that is older than the record of deliveries a chat that was there hears the end, and one that came ' +
+  'of an outage that is older than the record of deliveries a chat that was there gets the end, and one that came ' +
     'later does not',
   async (t) => {
-    const { runtime, chat, change, toldTo } = await prepare(t, 1);
+    const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
     await change('down', { atMs: START_MS });
     const late = await addChannel(runtime, 'slack');
     const { pool } = runtime.database;
@@ -431,15 +434,15 @@ test(
       await pool.query('UPDATE channels SET created_at = created_at - $2 WHERE id = $1', [id, days * 86_400]);
     await change('up', { atMs: START_MS + 1000 });
     t.deepEqual(
-      (await toldTo(chat)).map(({ event }) => event),
+      (await listDeliveriesTo(chat)).map(({ event }) => event),
       ['monitor.up'],
     );
-    t.deepEqual(await toldTo(late), []);
+    t.deepEqual(await listDeliveriesTo(late), []);
   },
 );
 
-test('a batch that takes a monitor down and up again tells a chat both', async (t) => {
-  const { runtime, agent, monitors, chat, toldTo } = await prepare(t, 1);
+test('a batch that takes a monitor down and up again notifies a chat of both', async (t) => {
+  const { runtime, agent, monitors, chat, listDeliveriesTo } = await prepare(t, 1);
   const evaluate = createEvaluator({
     database: runtime.database,
     now: () => START_MS,
@@ -452,16 +455,16 @@ test('a batch that takes a monitor down and up again tells a chat both', async (
     ),
   );
   t.deepEqual(
-    (await toldTo(chat)).map(({ event }) => event),
+    (await listDeliveriesTo(chat)).map(({ event }) => event),
     ['monitor.down', 'monitor.up'],
   );
 });
 
 test('a storm whose transaction fails leaves neither a summary nor a change of one', async (t) => {
-  const { runtime, chat, change, toldTo } = await prepare(t, 12);
+  const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 12);
   await runtime.database.pool.query('ALTER TABLE summary_changes ADD CONSTRAINT broken CHECK (at < 0) NOT VALID');
   await t.throwsAsync(change('down', { atMs: START_MS }));
-  t.deepEqual(await toldTo(chat), []);
+  t.deepEqual(await listDeliveriesTo(chat), []);
   await runtime.database.pool.query('ALTER TABLE summary_changes DROP CONSTRAINT broken');
   await change('down', { atMs: START_MS });
   t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 12);
@@ -491,7 +494,7 @@ test('a newer state drops the pending retry to a chat, alone or in a summary, bu
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending']);
 });
 
-test('an attempt at a chat that is under way when newer news comes is not retried, one at a webhook is', async (t) => {
+test('an attempt at a chat that is under way when a newer change comes is not retried, one at a webhook is', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
   await change('down', { atMs: START_MS });
   const claimed = await claimDeliveries(runtime.database, [chat, chat, webhook], {
@@ -512,13 +515,13 @@ test('an attempt at a chat that is under way when newer news comes is not retrie
     } as const;
     t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 13_000 }));
   }
-  // Of the first monitor the chat hears that it is up; that the other one is down is still worth a retry.
+  // Of the first monitor the chat is notified that it is up; that the other one is down is still worth a retry.
   t.deepEqual(await outcomesOf(chat), ['superseded', 'pending', 'pending']);
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending', 'pending']);
 });
 
 test(
-  'a claim says of a first attempt at a chat whether there is newer news of its monitor, and never of one at a ' +
+  'a claim says of a first attempt at a chat whether there is a newer change of its monitor, and never of one at a ' +
     'webhook',
   async (t) => {
     const { runtime, monitors, chat, webhook, change } = await prepare(t, 2);
@@ -602,7 +605,7 @@ async function prepare(t: ExecutionContext, count: number) {
     chat,
     webhook,
     change,
-    toldTo: async (channelId: string) =>
+    listDeliveriesTo: async (channelId: string) =>
       (await rowsOf(channelId)).map(({ event, due_in: dueInMs }) => ({ event, dueInMs })),
     outcomesOf: async (channelId: string) => (await rowsOf(channelId)).map(({ outcome }) => outcome),
   };

@@ -3,6 +3,7 @@ import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../core/s
 import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
 import { insertAtRate } from '../models/delivery-rates.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import { listAwaitedRecoveries } from '../models/notified-chats.ts';
 import type { Run } from '../models/sql.ts';
 import {
   addToSummaries,
@@ -12,41 +13,40 @@ import {
   type NewestSummary,
 } from '../models/storms.ts';
 import { supersedeRetries } from '../models/superseding.ts';
-import { listAwaitedRecoveries } from '../models/told-chats.ts';
 import { KEEP_DELIVERIES_DAYS } from './maintain/retention.ts';
 
 /** A monitor's change on its way to one chat. */
-export type ChatNews = NewDelivery & { monitorId: string; message: MonitorMessage };
+export type ChatDelivery = NewDelivery & { monitorId: string; message: MonitorMessage };
 
 /**
- * Writes what chats are told of changes whose transitions are written already, and returns the deliveries whose jobs
- * are to be added. A chat is not told of the end of what it never heard of. Retries that the news makes pointless are
- * dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of the changes instead
- * of a delivery for each.
+ * Writes what chats are notified of changes whose transitions are written already, and returns the deliveries whose
+ * jobs are to be added. A chat is not notified of the end of what it was never notified of. Retries that the change
+ * makes pointless are dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of
+ * the changes instead of a delivery for each.
  */
-export async function writeChatNews(
+export async function writeChatDeliveries(
   run: Run,
-  changes: readonly ChatNews[],
+  changes: readonly ChatDelivery[],
   tools: { newId: (prefix: IdPrefix) => string; publicUrl: string },
 ): Promise<NewDelivery[]> {
   const nowMs = Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
-  const news = await dropOldNews(run, changes, nowMs);
-  if (news.length === 0) return [];
+  const current = await dropUnawaited(run, changes, nowMs);
+  if (current.length === 0) return [];
   const changed = await countChangedMonitors(
     run,
-    unique(news.map(({ tenantId }) => tenantId)),
+    unique(current.map(({ tenantId }) => tenantId)),
     nowMs - STORM_WINDOW_MS,
   );
-  const newest = await listNewestSummaries(run, unique(news.map(({ channelId }) => channelId)));
-  await supersedeRetries(run, news, nowMs);
+  const newest = await listNewestSummaries(run, unique(current.map(({ channelId }) => channelId)));
+  await supersedeRetries(run, current, nowMs);
 
-  const isGathered = ({ tenantId, channelId }: ChatNews) =>
+  const isGathered = ({ tenantId, channelId }: ChatDelivery) =>
     newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0);
-  const gathered = news.filter(isGathered);
+  const gathered = current.filter(isGathered);
   const opened = openSummaries(gathered, newest, { ...tools, nowMs });
   const single = await insertAtRate(
     run,
-    news.filter((one) => !isGathered(one)),
+    current.filter((one) => !isGathered(one)),
   );
   await insertDeliveries(run, [...opened.values()]);
   await noteSummaries(
@@ -68,16 +68,20 @@ export async function writeChatNews(
 }
 
 /**
- * Without each `up` that ends what its chat has not heard of (D-44): one that was made, connected, enabled or routed
+ * Without each `up` that ends what its chat was not notified of (D-44): one that was made, connected, enabled or routed
  * while it was down.
  */
-async function dropOldNews(run: Run, changes: readonly ChatNews[], nowMs: number): Promise<readonly ChatNews[]> {
+async function dropUnawaited(
+  run: Run,
+  changes: readonly ChatDelivery[],
+  nowMs: number,
+): Promise<readonly ChatDelivery[]> {
   const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
-  const heard = new Set<string>();
-  // What else the chat is told of the monitor in this very batch, before it, is not written yet.
+  const handled = new Set<string>();
+  // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
   const asked = changes.filter((change) => {
-    const isFirst = !heard.has(keyOf(change));
-    heard.add(keyOf(change));
+    const isFirst = !handled.has(keyOf(change));
+    handled.add(keyOf(change));
     return isFirst && change.message.state === 'up';
   });
   const recoveries = asked.map(({ channelId, monitorId, message }) => ({
@@ -96,7 +100,7 @@ type Opening = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: 
 
 /** A summary, by channel, for each channel that gathers and has none open. */
 function openSummaries(
-  gathered: readonly ChatNews[],
+  gathered: readonly ChatDelivery[],
   newest: ReadonlyMap<string, NewestSummary>,
   { newId, publicUrl, nowMs }: Opening,
 ): Map<string, NewDelivery & { dueAtMs: number }> {
