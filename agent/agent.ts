@@ -8,6 +8,7 @@ import type { Assignment } from './assignment.ts';
 import { createCheckIn, type CheckIn } from './check-in.ts';
 import { createCheck } from './check.ts';
 import { createClock, type Clock } from './clock.ts';
+import { createConnectionStatus } from './connection-status.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { KeyPair } from './key-pair.ts';
 import type { MachineProbe } from './open-probe.ts';
@@ -15,7 +16,6 @@ import { Outbox, type OutboxEvent } from './outbox.ts';
 import { createReachability } from './reachability.ts';
 import { resultOf } from './result.ts';
 import type { PullOutcome, ServiceClient } from './service-client.ts';
-import { createStanding } from './standing.ts';
 import { createTally } from './summary.ts';
 import type { SavedWork, WorkFile } from './work-file.ts';
 import { createWorkReader } from './work.ts';
@@ -27,7 +27,7 @@ export type AgentParts = {
   journal: Journal;
   waiting: readonly Entry[];
   machine: MachineProbe;
-  /** Null = bad results are never doubted (D-48). */
+  /** Null = bad results are never suspect (D-48). */
   selfCheck: SelfCheck | null;
   client: ServiceClient;
   log: Logger;
@@ -59,7 +59,7 @@ export class Agent {
   readonly #outbox: Outbox;
   readonly #checkIn: CheckIn;
   readonly #reachability;
-  readonly #standing;
+  readonly #connection;
   readonly #refused = Promise.withResolvers<void>();
   /**
    * What this agent saw last of each monitor that it has now: another up changes nothing, another failure of the same
@@ -109,7 +109,7 @@ export class Agent {
       etag: saved?.etag ?? null,
       onOutcome: (outcome) => this.#deal(outcome),
     });
-    this.#standing = createStanding(log, Date.now);
+    this.#connection = createConnectionStatus(log, Date.now);
     this.#reachability = createReachability({
       now: Date.now,
       onAway: (reason) => log.warn({ reason }, 'service.away'),
@@ -211,7 +211,7 @@ export class Agent {
 
   /** The service knows this agent. */
   #welcome(agentId: string | undefined, serverTimeMs: number | null): void {
-    this.#standing.welcomed({
+    this.#connection.welcomed({
       agentId,
       monitors: this.#monitors,
       capabilities: this.#parts.machine.capabilities,
@@ -227,7 +227,7 @@ export class Agent {
     this.#clock.assign([]);
     this.#monitors = 0;
     await this.#parts.workFile.remove().catch((error: unknown) => this.#logWorkFileError(error));
-    if (!this.#standing.refused()) this.#refused.resolve();
+    if (!this.#connection.refused()) this.#refused.resolve();
   }
 
   #handleEvent(event: OutboxEvent): void {

@@ -3,25 +3,25 @@ const SHORTEST_MS = 1000;
 const LONGEST_MS = 60_000;
 
 /** The most that a server's Retry-After can ask for, in milliseconds: an agent that waits longer is not coming back. */
-const LONGEST_ASKED_MS = 10 * 60_000;
+const LONGEST_REQUESTED_WAIT_MS = 10 * 60_000;
 
 /**
  * How long to wait after so many failures in a row (from 1), in milliseconds: anywhere between a second and a bound
  * that doubles from two seconds to a minute, so that a fleet that lost its server does not come back as a herd.
- * `askedMs` is what the server asked for, null where it did not: never less than that.
+ * `requestedWaitMs` is what the server asked for, null where it did not: never less than that.
  */
 export function backoffMs({
   failures,
-  askedMs,
+  requestedWaitMs,
   random,
 }: {
   failures: number;
-  askedMs: number | null;
+  requestedWaitMs: number | null;
   random: () => number;
 }): number {
   const boundMs = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** Math.min(failures, 16));
   const ownMs = SHORTEST_MS + random() * (boundMs - SHORTEST_MS);
-  return Math.max(ownMs, Math.min(askedMs ?? 0, LONGEST_ASKED_MS));
+  return Math.max(ownMs, Math.min(requestedWaitMs ?? 0, LONGEST_REQUESTED_WAIT_MS));
 }
 
 /**

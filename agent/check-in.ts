@@ -46,20 +46,20 @@ export function createCheckIn(options: CheckInOptions): CheckIn {
   const { pull, request, pullSeconds, now, random, onOutcome } = options;
   let { etag } = options;
   let failures = 0;
-  let isAskedToWait = false;
+  let isWaitRequested = false;
   let isStopped = false;
   let isUnderWay = false;
   const next = createWakeUp(options, () => void turn());
 
   const pauseMs = (outcome: PullOutcome, startedAtMs: number): number => {
     if (outcome.outcome === 'unauthorized') return UNAUTHORIZED_MS;
-    isAskedToWait = outcome.outcome === 'failed' && outcome.askedMs !== null;
+    isWaitRequested = outcome.outcome === 'failed' && outcome.requestedWaitMs !== null;
     if (outcome.outcome !== 'failed') {
       failures = 0;
       return Math.max(0, startedAtMs + pullSeconds * 1000 - now());
     }
     failures += 1;
-    return backoffMs({ failures, askedMs: outcome.askedMs, random });
+    return backoffMs({ failures, requestedWaitMs: outcome.requestedWaitMs, random });
   };
 
   const turn = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export function createCheckIn(options: CheckInOptions): CheckIn {
   return {
     start: () => next.at(now()),
     retryNow() {
-      if (failures > 0 && !isAskedToWait) next.at(now());
+      if (failures > 0 && !isWaitRequested) next.at(now());
     },
     hasten: () => next.at(now() + HASTENED_MS),
     stop() {

@@ -1,5 +1,5 @@
+import { extractAnswerEvidence } from '../core/answer-evidence.ts';
 import { discountStall } from '../core/own-stall.ts';
-import { seenAnswerOf } from '../core/seen-answer.ts';
 import type { Judgement } from '../core/verdict.ts';
 import { holdingBodies, OutOfBodyMemory } from '../net/body-budget.ts';
 import type { Judge } from '../probes/judging/judge.ts';
@@ -13,7 +13,7 @@ export type CheckOptions = {
   probe: Probe;
   judge: Judge;
   watchStalls: StallWatch;
-  /** Null = bad results are never doubted. */
+  /** Null = bad results are never suspect. */
   selfCheck: SelfCheck | null;
   now: () => number;
   /** Called when a probe crashed: our bug, and no vote. */
@@ -21,8 +21,8 @@ export type CheckOptions = {
 };
 
 /**
- * Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20),
- * nor is what this agent's own outage explains (D-48) or its own stand-still.
+ * Measures an assignment once and judges what was observed; never rejects. What cannot be checked here is no vote
+ * (D-20), nor is what this agent's own outage explains (D-48) or its own stand-still.
  */
 export function createCheck({
   probe,
@@ -53,7 +53,7 @@ export function createCheck({
         startedAtMs,
         observation,
         judgement,
-        answer: isFailure ? seenAnswerOf({ target, observation }) : null,
+        answer: isFailure ? extractAnswerEvidence({ target, observation }) : null,
       };
     } catch (error) {
       const isShort = error instanceof OutOfBodyMemory;

@@ -109,16 +109,16 @@ export class Journal {
 
   /** Takes note that results wait no longer; segments without any are removed. */
   settle(entries: readonly Entry[]): Promise<void> {
-    const touched = new Set<Segment>();
+    const changed = new Set<Segment>();
     for (const entry of entries) {
       if (entry.isDone) continue;
       entry.isDone = true;
       if (entry.segment === null) continue;
       entry.segment.waiting -= 1;
-      touched.add(entry.segment);
+      changed.add(entry.segment);
     }
     return this.#enqueue(async () => {
-      for (const segment of touched) await this.#removeWhereEmpty(segment);
+      for (const segment of changed) await this.#removeWhereEmpty(segment);
     });
   }
 

@@ -125,11 +125,11 @@ function hasCompiled(): boolean {
  */
 function awaitStopRequest(): Promise<NodeJS.Signals> {
   const { promise, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
-  let askedAtMs: number | null = null;
+  let signalledAtMs: number | null = null;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (askedAtMs !== null && performance.now() - askedAtMs > ECHO_MS) process.exit(REFUSED);
-      askedAtMs ??= performance.now();
+      if (signalledAtMs !== null && performance.now() - signalledAtMs > ECHO_MS) process.exit(REFUSED);
+      signalledAtMs ??= performance.now();
       stop(signal);
     });
   }

@@ -56,7 +56,7 @@ export class Outbox {
   #leavesAtMs = Number.POSITIVE_INFINITY;
   /** Not before this, after a failure. */
   #notBeforeMs = 0;
-  #isAskedToWait = false;
+  #isWaitRequested = false;
   /** When the last batch left, and how many results waited then. */
   #sentAtMs = 0;
   #waitedAtSend = 0;
@@ -110,7 +110,7 @@ export class Outbox {
 
   /** The service is known to answer again: what waits does not wait any longer, unless the service asked for that. */
   retryNow(): void {
-    if (this.#isAskedToWait || this.#failures === 0) return;
+    if (this.#isWaitRequested || this.#failures === 0) return;
     this.#notBeforeMs = 0;
     this.#leaveNow();
   }
@@ -193,7 +193,7 @@ export class Outbox {
         onEvent({ kind: 'refused', line: batch[0]?.line ?? '', reason: outcome.reason });
         return;
       case 'unauthorized':
-        this.#fail({ reason: 'HTTP 401: the service refuses the token', askedMs: null });
+        this.#fail({ reason: 'HTTP 401: the service refuses the token', requestedWaitMs: null });
         onEvent({ kind: 'unauthorized' });
         return;
       case 'failed':
@@ -207,7 +207,7 @@ export class Outbox {
   #accept(batch: readonly Entry[], answer: IngestAnswer): void {
     const { onEvent } = this.#options;
     this.#failures = 0;
-    this.#isAskedToWait = false;
+    this.#isWaitRequested = false;
     this.#batchSize = Math.min(MAX_INGEST_RESULTS, this.#batchSize * 2);
     if (this.#replay === 'waiting') this.#replay = { total: this.#waitedAtSend, left: this.#waitedAtSend };
     this.#remove(batch);
@@ -219,13 +219,13 @@ export class Outbox {
     for (const hint of answer.recheck ?? []) this.#passOn(hint, batch);
   }
 
-  #fail({ reason, askedMs }: { reason: string; askedMs: number | null }): void {
+  #fail({ reason, requestedWaitMs }: { reason: string; requestedWaitMs: number | null }): void {
     const { now, random, onEvent } = this.#options;
     this.#failures += 1;
-    this.#isAskedToWait = askedMs !== null;
+    this.#isWaitRequested = requestedWaitMs !== null;
     this.#replay = 'waiting';
     this.#leavesAtMs = 0;
-    this.#notBeforeMs = now() + backoffMs({ failures: this.#failures, askedMs, random });
+    this.#notBeforeMs = now() + backoffMs({ failures: this.#failures, requestedWaitMs, random });
     onEvent({ kind: 'failed', reason });
   }
 

@@ -4,20 +4,20 @@ import {
   type AgentResult,
   type AgentResultDetail,
 } from '../core/agent/wire.ts';
+import type { AnswerEvidence } from '../core/failure-evidence.ts';
 import type { Observation } from '../core/observation.ts';
-import type { SeenAnswer } from '../core/seen-failure.ts';
 import type { Judgement, Timings } from '../core/verdict.ts';
 
 /**
  * One probe with the verdict on it; the observation is null where there was nothing to observe. `answer` is what may be
- * kept of the answer that made it fail; null where none came.
+ * stored of the answer that made it fail; null where none came.
  */
 export type Measurement = {
   monitorId: string;
   startedAtMs: number;
   observation: Observation | null;
   judgement: Judgement;
-  answer: SeenAnswer | null;
+  answer: AnswerEvidence | null;
 };
 
 const MS_PER_DAY = 86_400_000;
@@ -69,7 +69,7 @@ function detailOf(observation: Observation | null, nowMs: number): AgentResultDe
 }
 
 /** The status has a field of its own in a result. */
-function answerOf({ headers, body, bodyWithheld }: SeenAnswer): AgentAnswer {
+function answerOf({ headers, body, bodyWithheld }: AnswerEvidence): AgentAnswer {
   return { headers, ...(body !== null && { body }), ...(bodyWithheld !== undefined && { bodyWithheld }) };
 }
 

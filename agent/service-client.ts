@@ -6,10 +6,10 @@ import { createHttpClient, type HttpClient, type HttpExchange } from '../net/htt
 import { retryAfterMs } from './backoff.ts';
 
 /**
- * The service did not do what it was asked to. `reason` is for people; `askedMs` is what it asked to wait, null where
- * it did not.
+ * The service did not do what it was asked to. `reason` is for people; `requestedWaitMs` is what it asked to wait, null
+ * where it did not.
  */
-export type Failed = { outcome: 'failed'; reason: string; askedMs: number | null };
+export type Failed = { outcome: 'failed'; reason: string; requestedWaitMs: number | null };
 
 /** 401: the token is wrong, revoked, or its agent deleted. */
 export type Unauthorized = { outcome: 'unauthorized' };
@@ -111,11 +111,15 @@ async function sendSafely(send: HttpClient, request: Parameters<HttpClient>[0]):
 
 function unsuccessful(answer: Answered, nowMs: number): Unauthorized | Failed {
   if (answer.status === 401) return { outcome: 'unauthorized' };
-  return { outcome: 'failed', reason: describe(answer), askedMs: retryAfterMs(answer.headers['retry-after'], nowMs) };
+  return {
+    outcome: 'failed',
+    reason: describe(answer),
+    requestedWaitMs: retryAfterMs(answer.headers['retry-after'], nowMs),
+  };
 }
 
 function failed(reason: string): Failed {
-  return { outcome: 'failed', reason, askedMs: null };
+  return { outcome: 'failed', reason, requestedWaitMs: null };
 }
 
 function describe(answer: Answered): string {

@@ -19,7 +19,7 @@ export type WorkFile = {
 /** Longer than that without the service, results would be too old to be taken in anyway, in milliseconds. */
 const HOLDS_MS = 24 * 3_600_000;
 
-/** A confirmation is noted no more often than that, in milliseconds. */
+/** A confirmation is written no more often than that, in milliseconds. */
 const CONFIRM_EVERY_MS = 3_600_000;
 
 /** Makes the work file of an agent's folder. */

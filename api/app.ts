@@ -25,7 +25,7 @@ import { requestLog } from './middleware/request-log.ts';
 import { validation } from './middleware/validation.ts';
 import { createRouter } from './routes.ts';
 import { requireOwnPage } from './session/csrf.ts';
-import { noteShutAccount } from './session/shut-account.ts';
+import { createShutAccountRecorder } from './session/shut-account.ts';
 import { createThrottle, type Throttle } from './session/throttle.ts';
 import { createTurns } from './turns.ts';
 
@@ -78,7 +78,7 @@ export async function createApp(
     rateLimitStore: store,
     config: { publicUrl },
   } = dependencies;
-  const throttle = createThrottle({ database, store, publicUrl }, noteShutAccount(dependencies));
+  const throttle = createThrottle({ database, store, publicUrl }, createShutAccountRecorder(dependencies));
   app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns }));
 
   mount(app, { throttle });

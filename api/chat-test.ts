@@ -1,6 +1,6 @@
 import type { Channel } from '../core/channel.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
-import { buildTestNote } from '../core/chat/notes.ts';
+import { buildTestMessage } from '../core/chat/service-messages.ts';
 import { disconnectChannel, findConnection, moveChat } from '../models/chat-connections.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
@@ -26,7 +26,7 @@ export type ChatTestDependencies = {
 
 /**
  * Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat
- * that turns out to be lost is marked and reported, as by an alert.
+ * that turns out to be lost is recorded and reported, as by an alert.
  */
 export function createChatTest(dependencies: ChatTestDependencies): (channel: Channel) => Promise<TestResult | null> {
   const { database, publicUrl, newId, now } = dependencies;
@@ -35,7 +35,7 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
     if (connection === null) return null;
     const attempt = await sendTo(
       channel,
-      { connection, message: buildTestNote({ ...channel, publicUrl }) },
+      { connection, message: buildTestMessage({ ...channel, publicUrl }) },
       dependencies,
     );
     const { movedTo, channelProblem } = attempt;

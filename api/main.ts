@@ -7,10 +7,10 @@ import { collectProcessMetrics, countClockSteps } from '../config/process-metric
 import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
-import { keepProcessNoted } from '../models/processes.ts';
+import { recordProcess } from '../models/processes.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { createSecretBox } from '../models/secret-box.ts';
-import { CLOCKS, installServiceClock, keepServiceClock } from '../models/service-clock.ts';
+import { CLOCKS, installServiceClock, runServiceClock } from '../models/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   });
   await requireSchema(database);
   const countStep = countClockSteps(registry, CLOCKS);
-  const clock = await keepServiceClock(database, {
+  const clock = await runServiceClock(database, {
     settles: false,
     onStep(whose, byMs) {
       countStep(whose);
@@ -69,17 +69,17 @@ async function main(): Promise<void> {
     slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
   });
-  const noted = keepProcessNoted(database, {
+  const processRecord = recordProcess(database, {
     kind: 'web',
     version: packageJson.version,
     readFigures: null,
-    onFailure: (error) => log.warn({ err: error }, 'process.not_noted'),
+    onFailure: (error) => log.warn({ err: error }, 'process.not_recorded'),
   });
   log.info({ port: api.port }, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
     await api.stop((environment.stopGraceSeconds ?? STOP_GRACE_SECONDS) * 1000);
-    await noted.stop();
+    await processRecord.stop();
     await clock.stop();
     await queues.close();
     await backend.close();

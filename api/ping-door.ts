@@ -25,7 +25,7 @@ export function startPingDoor({ database, log, now, unstored }: PingDoorOptions)
     if (lost === null) return;
     log.warn({ from_ms: lost.fromMs, to_ms: lost.toMs }, 'heartbeats.pings_not_stored');
     await recordLostPings(database, lost).catch((error: unknown) => {
-      unstored.keepLost(lost);
+      unstored.recordLost(lost);
       throw error;
     });
   };

@@ -93,7 +93,7 @@ export function createPingTokens(
 }
 
 /** Keeps the newest: what was added longest ago goes first. */
-function forgetOldest(kept: Map<string, unknown> | Set<string>, most: number): void {
-  const [oldest] = kept.keys();
-  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
+function forgetOldest(entries: Map<string, unknown> | Set<string>, most: number): void {
+  const [oldest] = entries.keys();
+  if (entries.size > most && oldest !== undefined) entries.delete(oldest);
 }

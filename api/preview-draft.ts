@@ -25,7 +25,7 @@ const COUNTED = { turns: null };
 /** A name is no matter of the probe: who writes a monitor may try it before it has one. */
 const UNNAMED = 'Preview';
 
-/** A shared agent that was not seen for so long does no work, in seconds: it is noted as seen every 15. */
+/** A shared agent that was not seen for so long does no work, in seconds: `last_seen_at` is updated every 15. */
 const AT_WORK_SECONDS = 60;
 
 /**
@@ -42,8 +42,8 @@ export async function readPreview(
   if (!isScheduled({ ...settings, enabled: true }))
     throw badRequest('target is required: without one there is nothing to preview');
   const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
-  const hasKeptSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
-  const wanted: Wanted = { caller, agentSources, wanted: body.region, hasKeptSecrets };
+  const hasStoredSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
+  const wanted: Wanted = { caller, agentSources, wanted: body.region, hasStoredSecrets };
   const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
   if (region === SERVICE_REGION && body.region !== undefined)
     throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
@@ -100,16 +100,21 @@ function requireProbed(type: MonitorType): void {
  * What a region is chosen by: the sources of the draft, the region that was asked for, and whether stored secrets go
  * there.
  */
-type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined; hasKeptSecrets: boolean };
+type Wanted = {
+  caller: Caller;
+  agentSources: readonly string[];
+  wanted: string | undefined;
+  hasStoredSecrets: boolean;
+};
 
 /** The region that was asked for, or else that of one of the draft's sources; only shared agents run previews. */
 async function chooseRegion(
   { database, now }: Surroundings,
-  { caller, agentSources, wanted, hasKeptSecrets }: Wanted,
+  { caller, agentSources, wanted, hasStoredSecrets }: Wanted,
 ): Promise<string> {
   const shared = await listAgents(database, { tenantId: caller.tenantId, filter: { kind: 'first_party' } });
   const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
-  if (wanted === undefined && hasKeptSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
+  if (wanted === undefined && hasStoredSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
     throw badRequest(
       'region is required: no shared agent checks this monitor, and its stored secrets go to one only where the ' +
         'request names it',

@@ -19,7 +19,7 @@ export type StatsWindow = { from: number; to: number; resolution: Resolution };
 export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
 
 /** What a caller asked for; an absent part has its default. */
-export type AskedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
+export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
 
 const HOUR = 3600;
 const DAY = 86_400;
@@ -42,12 +42,12 @@ const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
  * `resultDays` is how long single results are kept.
  */
 export function readStatsWindow(
-  asked: AskedWindow,
+  requested: RequestedWindow,
   { nowMs, resultDays }: { nowMs: number; resultDays: number },
 ): CountedWindow {
   const now = Math.floor(nowMs / 1000);
-  const to = Math.min(asked.to ?? now, now);
-  const from = asked.from ?? Math.max(0, to - DEFAULT_WINDOW);
+  const to = Math.min(requested.to ?? now, now);
+  const from = requested.from ?? Math.max(0, to - DEFAULT_WINDOW);
   if (from >= to)
     throw badRequest(
       from >= now ? `from must be before now (${now}), got ${from}` : `from must be before to (${to}), got ${from}`,
@@ -56,7 +56,9 @@ export function readStatsWindow(
     throw badRequest(`from must be at most ${MOST_DAYS} days before to (${to}), got ${from}`);
   const keptFrom = now - resultDays * DAY;
   const resolution =
-    asked.resolution === undefined || asked.resolution === 'auto' ? suitable({ from, to }, keptFrom) : asked.resolution;
+    requested.resolution === undefined || requested.resolution === 'auto'
+      ? suitable({ from, to }, keptFrom)
+      : requested.resolution;
   if (from < keptFrom && STEP_MS[resolution] < STEP_MS.hour) {
     throw badRequest(
       `resolution must be hour or day where from is before ${keptFrom}, got ${resolution}: single results are ` +

@@ -13,7 +13,7 @@ export type UnstoredPings = {
    */
   takeLost: () => LostStretch | null;
   /** Puts back a stretch that could not be recorded. */
-  keepLost: (lost: LostStretch) => void;
+  recordLost: (lost: LostStretch) => void;
 };
 
 /**
@@ -29,20 +29,20 @@ export function createUnstoredPings(now: () => number): UnstoredPings {
   let lost: LostStretch | null = null;
 
   const oldestAtMs = () => waiting.values().next().value?.atMs ?? null;
-  const keepLost = ({ fromMs, toMs }: LostStretch) => {
+  const recordLost = ({ fromMs, toMs }: LostStretch) => {
     lost = { fromMs: Math.min(fromMs, lost?.fromMs ?? fromMs), toMs: Math.max(toMs, lost?.toMs ?? toMs) };
   };
 
   return {
     oldestAtMs,
-    keepLost,
+    recordLost,
     async follow(storing) {
       const ping = { atMs: now() };
       waiting.add(ping);
       try {
         return await storing;
       } catch (error) {
-        keepLost({ fromMs: ping.atMs, toMs: now() });
+        recordLost({ fromMs: ping.atMs, toMs: now() });
         throw error;
       } finally {
         waiting.delete(ping);
@@ -50,7 +50,7 @@ export function createUnstoredPings(now: () => number): UnstoredPings {
     },
     takeLost() {
       const [fromMs, toMs] = [oldestAtMs(), now()];
-      if (fromMs !== null && toMs - fromMs > COUNTS_AS_LOST_MS) keepLost({ fromMs, toMs });
+      if (fromMs !== null && toMs - fromMs > COUNTS_AS_LOST_MS) recordLost({ fromMs, toMs });
       const taken = lost;
       lost = null;
       return taken;

@@ -6,21 +6,21 @@ import { bodySchema, querySchema, type Description } from './description.ts';
 import { describeComplaints, type Complaint } from './validation-message.ts';
 
 /** What was asked: the description, the path as the description writes it, and the request itself. */
-type Asked = { description: Description; path: string; request: Request };
+type RefusedRequest = { description: Description; path: string; request: Request };
 
 /**
  * The validator's refusal in our words; anything that is no refusal of the request is passed on as the fault that it
  * is.
  */
-export function explainRefusal(refusal: unknown, asked: Asked): unknown {
+export function explainRefusal(refusal: unknown, requested: RefusedRequest): unknown {
   if (!(refusal instanceof validatorErrors.BadRequest)) return refusal;
-  return badRequest(...sentencesOf(refusal.errors, asked));
+  return badRequest(...sentencesOf(refusal.errors, requested));
 }
 
 type ValidatorError = { path: string; message: string; errorCode?: string };
 
-function sentencesOf(errors: readonly ValidatorError[], asked: Asked): string[] {
-  const { description, path, request } = asked;
+function sentencesOf(errors: readonly ValidatorError[], requested: RefusedRequest): string[] {
+  const { description, path, request } = requested;
   const complaints = errors.map(({ path: pointer, message, errorCode }): Complaint => ({
     path: pointer,
     message,
@@ -42,7 +42,7 @@ function sentencesOf(errors: readonly ValidatorError[], asked: Asked): string[] 
       readOnly: readOnlyFields(path),
     },
   );
-  const querySentences = [...inQuery.values()].flatMap((complaint) => describeQuery(complaint, asked));
+  const querySentences = [...inQuery.values()].flatMap((complaint) => describeQuery(complaint, requested));
   const sentences = [...bodySentences, ...querySentences];
   // What is neither about the body nor about the query is about the path: an id that cannot be decoded.
   return sentences.length > 0 ? sentences : ['the path must be percent-encoded UTF-8'];
@@ -54,7 +54,7 @@ function readOnlyFields(path: string): readonly string[] {
   return path.startsWith('/monitors') ? READ_ONLY_FIELDS : [];
 }
 
-function describeQuery(complaint: Complaint, { description, path, request }: Asked): string[] {
+function describeQuery(complaint: Complaint, { description, path, request }: RefusedRequest): string[] {
   const name = complaint.path.slice('/query/'.length);
   const schema = querySchema(description, path, name);
   if (schema === undefined) return [`${name} is not a known query parameter here`];

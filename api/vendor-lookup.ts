@@ -55,8 +55,8 @@ export function createVendorLookup({
       return UNANSWERED;
     }
     for (;;) {
-      const asked = await readKnown();
-      if (asked?.every((one) => isAnswer(one, startedAtMs))) return readingOf(asked, now());
+      const lookup = await readKnown();
+      if (lookup?.every((one) => isAnswer(one, startedAtMs))) return readingOf(lookup, now());
       if (Math.abs(now() - startedAtMs) >= PATIENCE_MS) return UNANSWERED;
       await pause(POLL_MS);
     }
@@ -75,5 +75,5 @@ function pair(documents: readonly VendorDocument[], records: readonly VendorDocu
 
 /** A worker leaves alone what was asked for a moment ago, and a server that sent us away. */
 function isAnswer({ document, record }: Known, startedAtMs: number): boolean {
-  return record.askedAtMs > startedAtMs - document.minAgeMs || startedAtMs < (record.retryAtMs ?? 0);
+  return record.requestedAtMs > startedAtMs - document.minAgeMs || startedAtMs < (record.retryAtMs ?? 0);
 }

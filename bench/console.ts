@@ -35,7 +35,9 @@ const CHANGE_EVERY_MS = 100;
 const WHEEL_PX = 1200;
 const ROW_PX = 54;
 
-/** Notes in the page when there are rows, and when a letter in the search field has been taken: then it can be used. */
+/**
+ * Records in the page when there are rows, and when a letter in the search field has been taken: then it can be used.
+ */
 const WATCH = `window.usable = new Promise((resolve) => {
   const findField = () => {
     const field = document.querySelector('input[type="search"]');
@@ -106,7 +108,7 @@ async function openOverview({ url, cookie, browser, ending }: Way): Promise<{ pa
 
 /** Each time in a browser that was never there: nothing is kept. */
 async function measureFirstLoad(report: Report, way: Way, rounds: number): Promise<void> {
-  const seen: { rowsMs: number; usableMs: number; bytes: number; dataBytes: number; cpuMs: number }[] = [];
+  const loads: { rowsMs: number; usableMs: number; bytes: number; dataBytes: number; cpuMs: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const { page, session } = await openOverview(way);
     const addresses = new Map<string, string>();
@@ -122,7 +124,7 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
     await page.goto('/');
     const { rowsMs, usableMs } = (await page.evaluate('window.usable')) as { rowsMs: number; usableMs: number };
     const metrics = await readMetrics(session);
-    seen.push({
+    loads.push({
       rowsMs,
       usableMs,
       bytes: loaded.page,
@@ -131,7 +133,7 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
     });
     await page.context().close();
   }
-  const middle = (of: (each: (typeof seen)[number]) => number) => median(seen.map(of));
+  const middle = (of: (each: (typeof loads)[number]) => number) => median(loads.map(of));
   report.figure(
     `a first visit: ${readable(middle(({ dataBytes }) => dataBytes))} bytes of data beside the page; rows after ` +
       `${readable(middle(({ rowsMs }) => rowsMs))} ms; ${readable(middle(({ cpuMs }) => cpuMs))} ms of CPU in the ` +
@@ -139,7 +141,7 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
   );
   report.bound({
     name: 'first load, compressed',
-    value: Math.max(...seen.map(({ bytes }) => bytes)),
+    value: Math.max(...loads.map(({ bytes }) => bytes)),
     unit: ' bytes',
     atMost: FIRST_LOAD_BYTES,
   });
@@ -161,7 +163,7 @@ async function measureScrolling(report: Report, way: Way, installation: Installa
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   const before = await readMetrics(session);
   await page.evaluate(COUNT_FRAMES);
-  const changes = keepChanging(installation);
+  const changes = changeMonitors(installation);
   const screens = Math.ceil((MONITORS * ROW_PX) / WHEEL_PX);
   for (let turn = 0; turn < screens; turn += 1) await page.mouse.wheel(0, WHEEL_PX);
   await page.locator('main').focus();
@@ -199,7 +201,7 @@ async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
  * Monitors go down and come back, some of them ten times a second, until it is stopped; gives back how many
  * changes that were.
  */
-function keepChanging({ database }: Installation): { stop: () => Promise<number> } {
+function changeMonitors({ database }: Installation): { stop: () => Promise<number> } {
   const run = runWith(database);
   const end = new AbortController();
   const work = (async () => {

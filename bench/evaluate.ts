@@ -13,13 +13,13 @@ const MONITORS = 20_000;
 const INTERVAL_SECONDS = 60;
 const WARM_UP_ROUNDS = 2;
 
-/** At this interval one success in so many keeps its timings: one in ten minutes. */
+/** At this interval one success in so many stores its timings: one in ten minutes. */
 const SAMPLED_ONE_IN = 600 / INTERVAL_SECONDS;
 
 const TIMINGS = { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadMs: 2 };
 
-/** The answer of a failing check: a page of an error, as long as what is kept of one. */
-const SEEN = {
+/** The answer of a failing check: a page of an error, as long as what is stored of one. */
+const FAILED_ANSWER = {
   status: 503,
   headers: {
     server: 'nginx',
@@ -128,7 +128,7 @@ function resultOf(
         cause: 'status_503',
         reason: 'HTTP 503 instead of 2xx',
         httpStatus: 503,
-        answer: SEEN,
+        answer: FAILED_ANSWER,
       }
     : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200, answer: null };
   return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: bad || sampled ? TIMINGS : null };

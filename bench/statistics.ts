@@ -67,8 +67,8 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
     );
 
     const span = { fromMs: untilMs - DAYS * DAY_MS, toMs: untilMs, nowMs: Date.now() };
-    const asked = Array.from({ length: CALLS }, (_, call) => 1 + ((call * 7919) % monitors));
-    const model = await timesOf(asked, async (monitorNo) =>
+    const monitorNos = Array.from({ length: CALLS }, (_, call) => 1 + ((call * 7919) % monitors));
+    const model = await timesOf(monitorNos, async (monitorNo) =>
       readStatistics(database, {
         monitorNo,
         ...span,
@@ -88,9 +88,9 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
     );
     const path = (no: number): string =>
       `/v1/monitors/${ids.get(no)}/stats?from=${span.fromMs / 1000}&to=${span.toMs / 1000}&resolution=day`;
-    const api = await timesOf(asked, (no) => get(installation, web, path(no)));
+    const api = await timesOf(monitorNos, (no) => get(installation, web, path(no)));
     bind(report, { name: `${DAYS} days of one monitor by the API`, times: api, atMost: STATS_MS });
-    const overviews = await timesOf(asked.slice(0, OVERVIEWS), () => get(installation, web, '/v1/overview'));
+    const overviews = await timesOf(monitorNos.slice(0, OVERVIEWS), () => get(installation, web, '/v1/overview'));
     bind(report, { name: `the overview of ${readable(monitors)} monitors`, times: overviews, atMost: OVERVIEW_MS });
 
     const window = endedPeriods(Date.now()).findLast(({ period }) => period === 'month');

@@ -6,7 +6,7 @@ import { authorOf, OPERATOR } from '../models/audit-log.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { hashPassword } from '../models/password.ts';
-import { isFirstStartOver, markFirstStartOver } from '../models/service-marks.ts';
+import { isFirstStartOver, recordFirstStartOver } from '../models/service-marks.ts';
 import { createTenant, listTenants } from '../models/tenants.ts';
 import { createUser, findUserByEmail } from '../models/users.ts';
 
@@ -38,7 +38,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
   const recordedAs = (action: AuditAction): Database => ({ ...database, author: authorOf(OPERATOR, action, options) });
   // Killed after it had made all, and before it could say so.
   if ((await findUserByEmail(database, EMAIL)) !== null) {
-    await markFirstStartOver(database, nowMs);
+    await recordFirstStartOver(database, nowMs);
     return null;
   }
   const tenant = (await listTenants(database)).find(({ name }) => name === TENANT);
@@ -64,7 +64,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
     isOperator: true,
     nowMs,
   });
-  await markFirstStartOver(database, nowMs);
+  await recordFirstStartOver(database, nowMs);
   return {
     token: options.token === null ? token : null,
     email: EMAIL,

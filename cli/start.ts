@@ -20,7 +20,7 @@ import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
 import { startHeartbeatWatch } from '../workers/processes/heartbeats.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
-import { startProcessNotes } from '../workers/processes/notes.ts';
+import { startProcessRecord } from '../workers/processes/process-record.ts';
 import { startServiceClock } from '../workers/processes/service-clock.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
 import type { RunningProcess, Runtime } from '../workers/runtime.ts';
@@ -81,7 +81,7 @@ export async function startService(environment: Environment, say: (text: string)
     const processes: RunningProcess[] = [];
     closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
     await startWorkers(runtime, environment, processes);
-    processes.push(startProcessNotes(runtime, { kind: 'spotcheck', version: packageJson.version, registry }));
+    processes.push(startProcessRecord(runtime, { kind: 'spotcheck', version: packageJson.version, registry }));
     const database = openApiDatabase({
       databaseUrl,
       secrets: runtime.database.secrets,

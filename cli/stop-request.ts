@@ -19,10 +19,10 @@ export function awaitStopRequest({
   onImpatience: () => void;
 }): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  let askedAtMs: number | null = null;
+  let signalledAtMs: number | null = null;
   const onSignal = () => {
-    if (askedAtMs !== null && performance.now() - askedAtMs > ECHO_MS) onImpatience();
-    askedAtMs ??= performance.now();
+    if (signalledAtMs !== null && performance.now() - signalledAtMs > ECHO_MS) onImpatience();
+    signalledAtMs ??= performance.now();
     resolve();
   };
   process.on('SIGINT', onSignal);

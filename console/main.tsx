@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { forgetAsked } from './client/asked.ts';
+import { forgetEarlyAnswers } from './client/early-requests.ts';
 import { askEarly } from './client/live.ts';
 import { loadSession } from './client/session.ts';
 import { PAGES } from './routes.ts';
@@ -21,7 +21,7 @@ if (wanted !== undefined) {
   askEarly();
 }
 const known = loadSession();
-forgetAsked();
+forgetEarlyAnswers();
 try {
   await known;
   render(<App />, root);

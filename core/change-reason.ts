@@ -1,8 +1,8 @@
 import { isByFallingAway } from './change-moment.ts';
 import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
 import type { Decision, Tally } from './quorum.ts';
-import { enumerate, standingOf, describeNotCounted } from './source-standing.ts';
 import { evidenceFor, voteOf } from './source-state.ts';
+import { enumerate, findSourceStatus, describeNotCounted } from './source-status.ts';
 import type { Verdict } from './verdict.ts';
 
 /** The cause and the sentence that go with a decision. */
@@ -66,7 +66,7 @@ function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): stri
   return describeNotCounted(
     monitor.sources.map((source) => ({
       name: source.name,
-      standing: standingOf(source, isRecent(source, monitor, nowMs)),
+      status: findSourceStatus(source, isRecent(source, monitor, nowMs)),
     })),
   );
 }

@@ -1,7 +1,7 @@
+import type { FailureEvidence } from './failure-evidence.ts';
 import type { Tally } from './quorum.ts';
-import type { SeenFailure } from './seen-failure.ts';
-import type { SourceStanding } from './source-standing.ts';
 import type { Evidence, GaugeName } from './source-state.ts';
+import type { SourceStatus } from './source-status.ts';
 import type { MonitorState } from './state.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -26,16 +26,16 @@ export type Change = {
  * The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw
  * is null where only the source's row may know it.
  */
-export type SourceFailure = { agentNo: number; gauge: GaugeName; first: Evidence; seen: SeenFailure | null };
+export type SourceFailure = { agentNo: number; gauge: GaugeName; first: Evidence; evidence: FailureEvidence | null };
 
 /** What every source said at the moment of a decision, and what made it say so. */
 export type ChangeEvidence = { tally: Tally; quorum: number; sources: SourceEvidence[] };
 
-/** One source in it: what it says, whether that counted (`standing`: and why not), and the results behind it. */
+/** One source in it: what it says, whether that counted (`standing` says why not), and the results behind it. */
 export type SourceEvidence = {
   agentNo: number;
   name: string;
-  standing: SourceStanding;
+  standing: SourceStatus;
   vote: Verdict | null;
   fresh: boolean;
   newestAtMs: number | null;

@@ -12,40 +12,43 @@ import { judgeUdp } from './transport/judge-udp.ts';
 import { judgeVendor } from './vendor/judge.ts';
 import type { Judgement } from './verdict.ts';
 
-/** What a check has seen of its target, to be judged. */
-export type SeenCheck = { target: CheckTarget; observation: Observation; search: PatternSearch };
+/** What a check has observed of its target, to be judged. */
+export type ObservedCheck = { target: CheckTarget; observation: Observation; search: PatternSearch };
 
 /** Begins the judging of an observation of any type. */
-export function beginJudging(seen: SeenCheck): Judging {
-  const { target, observation, search } = seen;
-  return observation.type === 'http' ? new HttpJudging({ target, observation, search }) : judgeAtOnce(seen);
+export function beginJudging(observed: ObservedCheck): Judging {
+  const { target, observation, search } = observed;
+  return observation.type === 'http' ? new HttpJudging({ target, observation, search }) : judgeAtOnce(observed);
 }
 
 /** The verdict on an observation of any type; `none` where the type cannot be probed here (D-20). */
-export function judgeObservation(seen: SeenCheck): Judgement {
-  const judging = beginJudging(seen);
+export function judgeObservation(observed: ObservedCheck): Judgement {
+  const judging = beginJudging(observed);
   judging.run();
   return judging.judged().judgement;
 }
 
 /** Judges what has one condition at the most: broken off, it begins anew. */
-function judgeAtOnce(seen: SeenCheck): Judging {
+function judgeAtOnce(observed: ObservedCheck): Judging {
   let judgement: Judgement | null = null;
   return {
     run() {
-      judgement ??= judgeOther(seen);
+      judgement ??= judgeOther(observed);
     },
     judged() {
       if (judgement !== null) return { judgement, conditions: [], isOverBudget: false };
-      const { transport } = seen.target.checkSpec;
+      const { transport } = observed.target.checkSpec;
       if (transport === undefined)
-        return overBudget(`its ${seen.target.type === 'vendor' ? 'components' : 'records'}`, 'expect fewer of them');
+        return overBudget(
+          `its ${observed.target.type === 'vendor' ? 'components' : 'records'}`,
+          'expect fewer of them',
+        );
       return overBudget(`the expected answer ${quote(transport.expect ?? '')}`, 'simplify the pattern');
     },
   };
 }
 
-function judgeOther({ target, observation, search }: SeenCheck): Judgement {
+function judgeOther({ target, observation, search }: ObservedCheck): Judgement {
   switch (observation.type) {
     case 'tcp':
       return judgeTcp({ target, observation, search });

@@ -99,7 +99,7 @@ function measureExpectation({ checkSpec: { transport } }: CheckTarget, text: str
 }
 
 function measureRecords({ checkSpec: { dns } }: CheckTarget, observation: DnsObservation): number {
-  if (observation.outcome === 'unasked') return 0;
+  if (observation.outcome === 'not_queried') return 0;
   const opinions = [observation.answers, ...observation.opinions.map(({ answers }) => answers)];
   let work = 0;
   for (const { type, expected = [] } of dns?.records ?? []) {

@@ -3,7 +3,6 @@ import { explain, explainOverload } from './change-reason.ts';
 import type { Change, SourceFailure } from './change.ts';
 import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
 import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
-import { standingOf } from './source-standing.ts';
 import {
   evidenceFor,
   firstFailureOf,
@@ -13,6 +12,7 @@ import {
   type Gauge,
   type VotedResult,
 } from './source-state.ts';
+import { findSourceStatus } from './source-status.ts';
 import type { MonitorState } from './state.ts';
 
 /**
@@ -76,7 +76,7 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
       sources: monitor.sources.map((source, index) => ({
         agentNo: source.agentNo,
         name: source.name,
-        standing: standingOf(source, isRecent(source, monitor, when.nowMs)),
+        standing: findSourceStatus(source, isRecent(source, monitor, when.nowMs)),
         vote: votes[index]?.vote ?? null,
         fresh: votes[index]?.fresh ?? false,
         newestAtMs: source.newestAtMs,
@@ -98,7 +98,7 @@ function isUnchecked({ state, uncheckedFrom = null }: DecidedMonitor): boolean {
 export function failuresOf(sources: readonly Source[]): SourceFailure[] {
   return sources.flatMap(({ agentNo, state }) => {
     const found = firstFailureOf(state);
-    return found === null ? [] : [{ agentNo, gauge: found.gauge, first: found.evidence, seen: null }];
+    return found === null ? [] : [{ agentNo, gauge: found.gauge, first: found.evidence, evidence: null }];
   });
 }
 

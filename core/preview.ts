@@ -1,4 +1,6 @@
+import { extractAnswerEvidence } from './answer-evidence.ts';
 import { cleanText } from './clean-text.ts';
+import { timingsOf, type AnswerEvidence } from './failure-evidence.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
 import { conditionsOf as listConditions, expectsStatus } from './http/judge.ts';
@@ -6,8 +8,6 @@ import type { CertificateFacts } from './http/observation.ts';
 import type { HeldCondition, Judged } from './judging.ts';
 import type { AssertionSource, CheckTarget } from './monitor.ts';
 import type { Observation } from './observation.ts';
-import { seenAnswerOf } from './seen-answer.ts';
-import { timingsOf, type SeenAnswer } from './seen-failure.ts';
 import type { Judgement, Timings } from './verdict.ts';
 
 /**
@@ -32,7 +32,7 @@ export type PreviewOutcome = Judgement & {
   latencyMs: number | null;
   httpStatus: number | null;
   phases: Timings | null;
-  answer: SeenAnswer | null;
+  answer: AnswerEvidence | null;
   certificate: CertificateFacts | null;
   conditions: PreviewCondition[];
   facts: PreviewFact[];
@@ -61,7 +61,7 @@ export function describePreview({
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: isAnswered ? observation.status : null,
     phases: timingsOf(observation),
-    answer: seenAnswerOf({ target, observation }),
+    answer: extractAnswerEvidence({ target, observation }),
     certificate:
       observation?.type === 'http' && observation.certificate !== null
         ? cleanCertificate(observation.certificate)
@@ -114,7 +114,7 @@ function factsOf(observation: Observation | null): PreviewFact[] {
         ? [{ name: 'Replies', text: `${observation.received} of ${observation.sent}` }]
         : [];
     case 'dns':
-      return observation.outcome === 'asked'
+      return observation.outcome === 'queried'
         ? [
             { answers: observation.answers, at: '' },
             ...observation.opinions.map(({ resolver, answers }) => ({ answers, at: ` at ${resolver}` })),
@@ -133,7 +133,7 @@ function dnsFacts({
   answers,
   at,
 }: {
-  answers: Extract<Observation, { type: 'dns'; outcome: 'asked' }>['answers'];
+  answers: Extract<Observation, { type: 'dns'; outcome: 'queried' }>['answers'];
   at: string;
 }): PreviewFact[] {
   return Object.entries(answers).map(([type, answer]) => {

@@ -5,8 +5,8 @@ import type { Vote } from './verdict.ts';
  * go by any key of their own.
  */
 export type RecentResults = {
-  /** Takes in a result of now; true where its badness is to be doubted: results have turned mostly bad at once. */
-  note(result: { monitor: string | number; verdict: Vote }, nowMs: number): boolean;
+  /** Takes in a result of now; true where it is suspect: results have turned mostly bad at once. */
+  add(result: { monitor: string | number; verdict: Vote }, nowMs: number): boolean;
   /**
    * A monitor's bad result is real, as this agent could reach others after it. Once that was so often enough in a row
    * it is no sign of an outage of ours, until it is good again.
@@ -22,7 +22,7 @@ const MONITORS_COMPARED = 5;
 
 /**
  * What a result says of our own network holds so long, in milliseconds: an agent with few monitors sees each result
- * alone and doubts every turn.
+ * alone and suspects every turn.
  */
 const RECENT_MS = 10_000;
 
@@ -38,15 +38,15 @@ const MOST_CONFIRMED = 10_000;
 /**
  * Makes the memory of one place. Results have turned mostly bad when at least half of the monitors compared have
  * turned: bad, and not known to be really so. Those that are known to be bad say nothing, nor does a no vote; degraded
- * is an answer, and thus good. A doubted result that turns out to be no vote leaves its monitor turned, so that the
- * doubt lasts as long as the outage.
+ * is an answer, and thus good. A suspect result that turns out to be no vote leaves its monitor turned, so that the
+ * suspicion lasts as long as the outage.
  */
 export function createRecentResults(): RecentResults {
   const confirmed = new Map<string | number, number>();
   const isKnown = (monitor: string | number) => (confirmed.get(monitor) ?? 0) >= CONFIRMED_ENOUGH;
   let recent: { monitor: string | number; turned: boolean; atMs: number }[] = [];
   return {
-    note({ monitor, verdict }, nowMs) {
+    add({ monitor, verdict }, nowMs) {
       if (verdict === 'none') return false;
       const isBad = verdict === 'down';
       if (!isBad) confirmed.delete(monitor);

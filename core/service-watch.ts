@@ -22,7 +22,7 @@ export type WatchedService = {
   /** The newest poll, and the first of those that came without a gap until it. */
   sweptAtMs: number | null;
   resumedAtMs: number | null;
-  /** When a check, and a batch of results, was newly seen through; up to ten seconds older than the truth. */
+  /** When a check, and a batch of results, was last completed; up to ten seconds older than the truth. */
   checkedAtMs: number | null;
   evaluatedAtMs: number | null;
   /** Since when checks at most this far apart have been due; null while none are. */
@@ -37,7 +37,7 @@ export type Due = { sinceMs: number; intervalSeconds: number };
  * What a poll sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait;
  * undefined: the queue could not be asked.
  */
-export type ServiceSight = {
+export type ServiceEvidence = {
   nowMs: number;
   shortestIntervalSeconds: number | null;
   oldestResultsAtMs: number | null | undefined;
@@ -57,21 +57,21 @@ export type WatchStep = {
 /**
  * One poll of our own doings, every ten seconds (docs/accounting.md, Service gaps). Polls too
  * far apart are a gap of the clock, which ends whatever else was open: it covers everything from there on. The others
- * are measured from the newest of what was seen through, the end of the clock's gap, and since when checks are due. A
+ * are measured from the newest of what was completed, the end of the clock's gap, and since when checks are due. A
  * time that goes backwards is no gap.
  */
-export function stepWatch(before: WatchedService, sight: ServiceSight): WatchStep {
-  const { nowMs } = sight;
+export function stepWatch(before: WatchedService, evidence: ServiceEvidence): WatchStep {
+  const { nowMs } = evidence;
   const { sweptAtMs } = before;
   const stoodStill = sweptAtMs !== null && nowMs - sweptAtMs > MAX_STANDSTILL_MS;
   const watchingSinceMs = stoodStill ? nowMs : (before.resumedAtMs ?? nowMs);
-  const due = stepDue(before.due, sight);
+  const due = stepDue(before.due, evidence);
   const step: WatchStep = { watchingSinceMs, due, ended: [], begun: [] };
   const startsMs = {
-    checks: checksStoodSince({ ...before, due }, { ...sight, watchingSinceMs }),
-    evaluation: evaluationStoodSince(before, { ...sight, watchingSinceMs }),
+    checks: checksStoodSince({ ...before, due }, { ...evidence, watchingSinceMs }),
+    evaluation: evaluationStoodSince(before, { ...evidence, watchingSinceMs }),
   };
-  const endsMs = { checks: checksEndedAt(before, sight), evaluation: evaluationEndedAt(before, sight) };
+  const endsMs = { checks: checksEndedAt(before, evidence), evaluation: evaluationEndedAt(before, evidence) };
   for (const kind of ['checks', 'evaluation'] as const) {
     const openMs = before.openSinceMs[kind];
     const endMs = stoodStill ? sweptAtMs : endsMs[kind];
@@ -85,16 +85,19 @@ export function stepWatch(before: WatchedService, sight: ServiceSight): WatchSte
 }
 
 /** A shorter interval than before has been due from now on only; longer ones have been for as long as the shorter. */
-function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServiceSight): Due | null {
+function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServiceEvidence): Due | null {
   if (shortestIntervalSeconds === null) return null;
   const isNew = due === null || shortestIntervalSeconds < due.intervalSeconds;
   return { sinceMs: isNew ? nowMs : due.sinceMs, intervalSeconds: shortestIntervalSeconds };
 }
 
-type Sight = ServiceSight & { watchingSinceMs: number };
+type EvidenceSince = ServiceEvidence & { watchingSinceMs: number };
 
 /** Of several sources only the slowest may be left: two of the shortest intervals must pass besides. */
-function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchingSinceMs }: Sight): number | null {
+function checksStoodSince(
+  { checkedAtMs, due }: WatchedService,
+  { nowMs, watchingSinceMs }: EvidenceSince,
+): number | null {
   if (due === null) return null;
   const sinceMs = Math.max(checkedAtMs ?? 0, due.sinceMs, watchingSinceMs);
   return nowMs - sinceMs > MAX_STANDSTILL_MS + 2000 * due.intervalSeconds ? sinceMs : null;
@@ -103,7 +106,7 @@ function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchin
 /** Slow is not still: whatever batch was decided since begins the stretch anew. */
 function evaluationStoodSince(
   { evaluatedAtMs }: WatchedService,
-  { nowMs, watchingSinceMs, oldestResultsAtMs }: Sight,
+  { nowMs, watchingSinceMs, oldestResultsAtMs }: EvidenceSince,
 ): number | null {
   if (oldestResultsAtMs === null || oldestResultsAtMs === undefined) return null;
   const sinceMs = Math.max(evaluatedAtMs ?? 0, oldestResultsAtMs, watchingSinceMs);
@@ -113,7 +116,7 @@ function evaluationStoodSince(
 /** Null while it lasts, or none is open. */
 function checksEndedAt(
   { checkedAtMs, openSinceMs }: WatchedService,
-  { nowMs, shortestIntervalSeconds }: ServiceSight,
+  { nowMs, shortestIntervalSeconds }: ServiceEvidence,
 ): number | null {
   if (checkedAtMs !== null && checkedAtMs > (openSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
   return shortestIntervalSeconds === null ? nowMs : null;
@@ -125,7 +128,7 @@ function checksEndedAt(
  */
 function evaluationEndedAt(
   { evaluatedAtMs, openSinceMs }: WatchedService,
-  { nowMs, oldestResultsAtMs }: ServiceSight,
+  { nowMs, oldestResultsAtMs }: ServiceEvidence,
 ): number | null {
   if (evaluatedAtMs !== null && evaluatedAtMs > (openSinceMs.evaluation ?? nowMs))
     return Math.min(evaluatedAtMs, nowMs);

@@ -1,11 +1,11 @@
-import type { KeptAnswers } from './dns/kept-answers.ts';
-import type { SeenAnswer } from './seen-failure.ts';
+import type { StoredAnswers } from './dns/stored-answers.ts';
+import type { AnswerEvidence } from './failure-evidence.ts';
 import type { Cause, Timings, Verdict, Vote } from './verdict.ts';
 
 /**
  * A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its
- * source. `phases` are those that are kept, `answer` that of a failure which may be its source's first; neither decides
- * anything.
+ * source. `phases` are those that are stored, `answer` that of a failure which may be its source's first; neither
+ * decides anything.
  */
 export type VotedResult = {
   dueAtMs: number;
@@ -16,12 +16,12 @@ export type VotedResult = {
   httpStatus: number | null;
   latencyMs: number | null;
   phases: Timings | null;
-  answer: SeenAnswer | null;
-  /** Of dns checks that keep them, as timings are kept. */
-  dnsAnswers?: KeptAnswers;
+  answer: AnswerEvidence | null;
+  /** Of dns checks that store them, as timings are stored. */
+  dnsAnswers?: StoredAnswers;
 };
 
-/** One result kept as evidence of a streak. What it saw is kept apart, for this is read with every result. */
+/** One result stored as evidence of a streak. What it saw is stored apart, for this is read with every result. */
 export type Evidence = {
   atMs: number;
   verdict: Verdict;

@@ -97,7 +97,7 @@ export async function listCertificates(
 }
 
 /**
- * Notes advisories as said and returns those that were not said before: neither this one nor one of a lower threshold
+ * Inserts advisories as said and returns those that were not said before: neither this one nor one of a lower threshold
  * for the same expiry. Monitors that are paused or deleted by now get none. Run it in the transaction that writes the
  * deliveries.
  */

@@ -40,7 +40,7 @@ type MonitorRow = {
   given_version: number | null;
   given_at: number | null;
   given_before: number | null;
-  seen_target: string | null;
+  certificate_target: string | null;
   expires_at: number | null;
 };
 
@@ -55,7 +55,7 @@ export async function listReportedMonitors(
     text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds,
         m.timeout_ms, m.down_after_failures, m.checks_version, m.created_at, s.given_version, s.given_at,
           s.given_before,
-             c.target AS seen_target, c.expires_at
+             c.target AS certificate_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
            WHERE m.id = ANY($2::text[]) AND m.enabled`,
@@ -96,7 +96,7 @@ export async function listStoredDueTimes(
 }
 
 /** Where an agent stands as a source of some monitors, by their numbers. */
-export async function listSourceStandings(
+export async function listRecheckedSources(
   database: Database,
   agentNo: number,
   monitorNos: readonly number[],
@@ -108,7 +108,7 @@ export async function listSourceStandings(
     down_after_failures: number;
     up_after_successes: number;
   }>({
-    name: 'list-source-standings',
+    name: 'list-rechecked-sources',
     text: `SELECT m.no, s.state, m.interval_seconds, m.down_after_failures, m.up_after_successes
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.agent_no = $1
              AND s.monitor_no = ANY($2::int[])`,
@@ -145,8 +145,8 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     givenAtMs: row.given_at,
     givenBefore: row.given_before,
     certificate:
-      row.seen_target === null || row.expires_at === null
+      row.certificate_target === null || row.expires_at === null
         ? null
-        : { target: row.seen_target, expiresAt: row.expires_at },
+        : { target: row.certificate_target, expiresAt: row.expires_at },
   };
 }

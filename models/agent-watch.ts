@@ -16,7 +16,7 @@ import type { Run } from './sql.ts';
 export type AgentPoll = { door: AgentDoor; isDue: boolean; hasOwn: boolean };
 
 /**
- * An agent whose standing changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
+ * An agent whose status changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
  * `tenantId` is null for shared agents.
  */
 export type ChangedAgent = {
@@ -29,18 +29,18 @@ export type ChangedAgent = {
 };
 
 /**
- * Of the agent `a`, Unix milliseconds: check-ins are kept in whole seconds, and this is the latest moment that one can
- * have been.
+ * Of the agent `a`, Unix milliseconds: check-ins are stored in whole seconds, and this is the latest moment that one
+ * can have been.
  */
-const SEEN_MS = '(a.last_seen_at * 1000 + 999)';
+const LAST_SEEN_MS = '(a.last_seen_at * 1000 + 999)';
 
 /** Who can fall silent: has checked in, may still do so, and is no part of the service itself. */
 const IS_WATCHED = `a.kind <> 'service' AND a.revoked_at IS NULL AND a.last_seen_at IS NOT NULL`;
 
 /** Has checked in since its silence began. */
-const IS_BACK = `${SEEN_MS} > a.offline_at - ${OFFLINE_AFTER_MS}`;
+const IS_BACK = `${LAST_SEEN_MS} > a.offline_at - ${OFFLINE_AFTER_MS}`;
 
-const SILENT_SINCE = `greatest(${SEEN_MS}, d.resumed_at)`;
+const SILENT_SINCE = `greatest(${LAST_SEEN_MS}, d.resumed_at)`;
 
 /**
  * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is reported
@@ -76,18 +76,19 @@ export async function pollAgents(database: Database, nowMs: number): Promise<Age
 /** All agents that are online, and those that went offline lately or are back. */
 export async function listWatchedAgents(run: Run, nowMs: number): Promise<WatchedAgent[]> {
   return await run<WatchedAgent>(
-    `SELECT a.no, ${SEEN_MS} AS "seenAtMs", a.offline_at AS "offlineAtMs", a.held_until AS "heldUntilMs" FROM agents a
+    `SELECT a.no, ${LAST_SEEN_MS} AS "lastSeenAtMs", a.offline_at AS "offlineAtMs", a.held_until AS "heldUntilMs"
+     FROM agents a
      WHERE ${IS_WATCHED} AND (a.offline_at IS NULL OR a.offline_at >= $1 OR ${IS_BACK})`,
     [nowMs - LATELY_MS],
   );
 }
 
 /**
- * Marks agents as offline that did not check in meanwhile, and returns those that this made offline: of two processes
- * one gets each. Their sources are noted as unheard, so that the sweep decides their monitors anew however soon they
- * are back. Run it in a transaction; sources come first, as with whoever deletes an agent.
+ * Updates agents to offline that did not check in meanwhile, and returns those that this made offline: of two processes
+ * one gets each. Their sources are updated to not counted, so that the sweep decides their monitors anew however soon
+ * they are back. Run it in a transaction; sources come first, as with whoever deletes an agent.
  */
-export async function markOffline(run: Run, silent: SilenceDecision['offline']): Promise<ChangedAgent[]> {
+export async function updateToOffline(run: Run, silent: SilenceDecision['offline']): Promise<ChangedAgent[]> {
   await run(
     `WITH sources AS (
        SELECT s.monitor_no, s.agent_no FROM monitor_sources s WHERE s.agent_no = ANY($1::int[]) AND s.phase IS NOT NULL
@@ -101,7 +102,7 @@ export async function markOffline(run: Run, silent: SilenceDecision['offline']):
   return await run<ChangedAgent>(
     `WITH silent AS (
        SELECT a.no, k.offline_at FROM unnest($1::int[], $2::bigint[]) AS k (no, offline_at) JOIN agents a ON a.no = k.no
-       WHERE ${IS_WATCHED} AND a.offline_at IS NULL AND ${SEEN_MS} <= k.offline_at - ${OFFLINE_AFTER_MS}
+       WHERE ${IS_WATCHED} AND a.offline_at IS NULL AND ${LAST_SEEN_MS} <= k.offline_at - ${OFFLINE_AFTER_MS}
        ORDER BY a.no FOR NO KEY UPDATE OF a
      )
      UPDATE agents a SET offline_at = s.offline_at FROM silent s WHERE a.no = s.no
@@ -111,8 +112,8 @@ export async function markOffline(run: Run, silent: SilenceDecision['offline']):
   );
 }
 
-/** Marks agents as online that have checked in since their silence began, and returns those that this made online. */
-export async function markOnline(run: Run, nos: readonly number[]): Promise<ChangedAgent[]> {
+/** Updates agents to online that have checked in since their silence began, and returns those that this made online. */
+export async function updateToOnline(run: Run, nos: readonly number[]): Promise<ChangedAgent[]> {
   return await run<ChangedAgent>(
     `WITH back AS (
        SELECT a.no, greatest(a.last_seen_at * 1000, a.offline_at) AS at FROM agents a
@@ -124,8 +125,8 @@ export async function markOnline(run: Run, nos: readonly number[]): Promise<Chan
   );
 }
 
-/** Notes until when the silence of agents is held back; returns how many. */
-export async function markHeld(run: Run, held: SilenceDecision['held']): Promise<number> {
+/** Updates until when the silence of agents is held back; returns how many. */
+export async function updateHeldUntil(run: Run, held: SilenceDecision['held']): Promise<number> {
   const rows = await run<{ no: number }>(
     `WITH held AS (
        SELECT a.no, k.held_until FROM unnest($1::int[], $2::bigint[]) AS k (no, held_until) JOIN agents a ON a.no = k.no

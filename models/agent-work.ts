@@ -75,7 +75,7 @@ export async function findTokenAgent(database: Database, token: string): Promise
 }
 
 /**
- * Notes a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown; of
+ * Records a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown; of
  * two first ones at once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may),
  * or null when the agent is gone.
  */
@@ -122,10 +122,10 @@ export async function listAssignedWork(database: Database, agentNo: number): Pro
 }
 
 /**
- * Notes which version of their checks an agent is given, and when; monitors of which it has that version already are
+ * Updates which version of their checks an agent is given, and when; monitors of which it has that version already are
  * not to be among them.
  */
-export async function noteGivenWork(
+export async function updateGivenVersions(
   database: Database,
   { agentNo, given, nowMs }: { agentNo: number; given: readonly AssignedWork[]; nowMs: number },
 ): Promise<void> {

@@ -236,16 +236,16 @@ export async function registerSharedAgent(
   return { ...agentOf(record), retiredAt: record.revokedAt };
 }
 
-/** Notes that an agent is at work. */
-export async function touchAgent(database: Database, agentNo: number, nowMs: number): Promise<void> {
+/** Updates when an agent was last at work. */
+export async function updateLastSeenAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
   await runWith(database)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [
     agentNo,
     Math.floor(nowMs / 1000),
   ]);
 }
 
-/** Notes that an agent of ours left out checks for want of time (Unix milliseconds). */
-export async function markBehind(database: Database, agentNo: number, nowMs: number): Promise<void> {
+/** Records that an agent of ours left out checks for want of time (Unix milliseconds). */
+export async function updateBehindAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
   await runWith(database)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
 }
 

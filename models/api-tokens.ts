@@ -82,7 +82,9 @@ export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: stri
   return rowCount === 1;
 }
 
-/** The holder of a usable token; null when it is unknown, expired or revoked. Notes the use, at most once a minute. */
+/**
+ * The holder of a usable token; null when it is unknown, expired or revoked. Records the use, at most once a minute.
+ */
 export async function findTokenHolder(
   database: Pick<Database, 'pool'>,
   token: string,
@@ -111,7 +113,7 @@ export async function findTokenHolders(
   const now = Math.floor(nowMs / 1000);
   const fingerprints = tokens.map(fingerprintOf);
   // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
-  const [name, match, asked] =
+  const [name, match, keys] =
     fingerprints.length === 1
       ? ['find-token-holder', '= $1', fingerprints[0]]
       : ['find-token-holders', '= ANY($1::bytea[])', fingerprints];
@@ -120,18 +122,18 @@ export async function findTokenHolders(
     text: `SELECT t.fingerprint, t.id, t.name, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t
         JOIN tenants n ON n.id = t.tenant_id
            WHERE t.fingerprint ${match} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $2)`,
-    values: [asked, now],
+    values: [keys, now],
   });
   const used = rows
     .filter((row) => row.last_used_at === null || now - row.last_used_at >= LAST_USE_SECONDS)
     .map(({ id }) => id);
-  if (used.length > 0) await noteUse(pool, used, now);
+  if (used.length > 0) await updateLastUsed(pool, used, now);
   const holders = new Map(rows.map((row) => [row.fingerprint.toString('hex'), holderOf(row)]));
   return fingerprints.map((fingerprint) => holders.get(fingerprint.toString('hex')) ?? null);
 }
 
-/** What another process is noting is left to it: two that note many would wait for each other. */
-async function noteUse(pool: Database['pool'], ids: readonly string[], now: number): Promise<void> {
+/** Rows that another process is updating are skipped: two that update many would wait for each other. */
+async function updateLastUsed(pool: Database['pool'], ids: readonly string[], now: number): Promise<void> {
   await pool.query(
     'UPDATE api_tokens SET last_used_at = $2 WHERE id IN (SELECT id FROM api_tokens WHERE id = ANY($1::text[]) ' +
       'FOR NO KEY UPDATE SKIP LOCKED)',

@@ -118,7 +118,7 @@ export async function listAuditLog(
 }
 
 /**
- * Notes that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its
+ * Records that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its
  * own: nothing is changed beside it.
  */
 export async function recordThrottledSignIn(

@@ -42,7 +42,7 @@ const GOODBYE_MS = 1000;
  * Notifies of a change that the row itself does not show, of what hangs on it; received once the caller's transaction
  * is committed.
  */
-export async function noteChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
+export async function notifyChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
   await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);
 }
 
@@ -95,13 +95,13 @@ async function listenOnce(Client: Database['Client'], listener: ChangeListener, 
     await client.connect();
     await client.query('LISTEN spotcheck_changes');
     listener.onListening();
-    await Promise.race([lost, keepAsking(client, signal)]);
+    await Promise.race([lost, pollServer(client, signal)]);
   } finally {
     await Promise.race([client.end().catch(() => undefined), delay(GOODBYE_MS, undefined, { ref: false })]);
   }
 }
 
-async function keepAsking(client: Connection, signal: AbortSignal): Promise<void> {
+async function pollServer(client: Connection, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(ASK_EVERY_MS, signal);
     if (!signal.aborted) await client.query('SELECT 1');

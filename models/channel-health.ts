@@ -33,8 +33,8 @@ export type FailingChannel = {
 };
 
 /**
- * Notes that a delivery to a channel came to nothing, with the sentence that its owner reads; null where the channel is
- * gone, or is a chat that was lost or ended meanwhile.
+ * Records that a delivery to a channel came to nothing, with the sentence that its owner reads; null where the channel
+ * is gone, or is a chat that was lost or ended meanwhile.
  */
 export async function recordFailure(
   database: Database,
@@ -52,7 +52,7 @@ export async function recordFailure(
 }
 
 /**
- * Marks a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
+ * Records a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
  * id. None where it was reported before, where a delivery has arrived since, or where there is nobody to notify: then
  * it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries: until
  * it ends, a channel that was found cannot be deleted.

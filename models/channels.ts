@@ -2,7 +2,7 @@ import { Op, type Transaction, type WhereOptions } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../core/audit/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../core/channel.ts';
 import { recordChange } from './audit-log.ts';
-import { noteChange } from './changes.ts';
+import { notifyChange } from './changes.ts';
 import type { Database } from './database.ts';
 import { channelFields } from './recorded-fields.ts';
 import type { ChannelRecord } from './records/channel.ts';
@@ -242,7 +242,7 @@ async function replaceRouting(
   monitorIds: readonly string[],
 ): Promise<string[]> {
   await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
-  await noteChange(run, { tenantId, kind: 'channel', id });
+  await notifyChange(run, { tenantId, kind: 'channel', id });
   if (monitorIds.length === 0) return [];
   const rows = await run<{ monitor_id: string }>(
     `INSERT INTO channel_monitors (channel_id, monitor_id)

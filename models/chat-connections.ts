@@ -50,7 +50,7 @@ const ENDED = {
 export type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] };
 
 /**
- * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it
+ * Updates a chat channel to not connected any more, with the reason: nothing is sent to it until its owner connects it
  * again. The owner's other chats are notified in the same transaction, where it took alerts until now; returns those
  * deliveries, whose jobs are the caller's to add. Null where it has been connected anew since the attempt, or is not
  * connected at all.
@@ -85,7 +85,7 @@ export async function disconnectChannel(
 }
 
 /** Sends a channel nothing until a moment (Unix milliseconds), which its chat's server asked for; a later one stays. */
-export async function keepQuiet(
+export async function updateQuietUntil(
   run: Run,
   { channelId, untilMs }: { channelId: string; untilMs: number },
 ): Promise<void> {

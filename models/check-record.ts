@@ -1,12 +1,12 @@
 import { decodeCause, VERDICT_CODES } from '../core/cause-code.ts';
-import type { KeptAnswers } from '../core/dns/kept-answers.ts';
-import { readTimings } from '../core/seen-failure.ts';
+import type { StoredAnswers } from '../core/dns/stored-answers.ts';
+import { readTimings } from '../core/failure-evidence.ts';
 import type { Timings, Vote } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { runOn } from './sql.ts';
 
-/** A check as it is kept; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
-export type KeptCheck = {
+/** A check as it is stored;; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
+export type StoredCheck = {
   atMs: number;
   agentNo: number;
   source: { id: string | null; name: string | null };
@@ -15,10 +15,10 @@ export type KeptCheck = {
   reason: string | null;
   httpStatus: number | null;
   latencyMs: number | null;
-  /** Null where they were not kept: of failures they are, of successes now and then. */
+  /** Null where they were not stored: of failures they are, of successes now and then. */
   timings: Timings | null;
-  /** Null but for dns checks, of which they are kept where timings would be. */
-  dnsAnswers: KeptAnswers | null;
+  /** Null but for dns checks, of which they are stored where timings would be. */
+  dnsAnswers: StoredAnswers | null;
 };
 
 /**
@@ -46,7 +46,7 @@ type CheckRow = {
   http_status: number | null;
   verdict: number;
   cause: number | null;
-  detail: { reason?: string | null; cause?: string; phases?: string; dns?: KeptAnswers } | null;
+  detail: { reason?: string | null; cause?: string; phases?: string; dns?: StoredAnswers } | null;
 };
 
 const DAY_MS = 86_400_000;
@@ -60,9 +60,9 @@ const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];
  * The checks of a monitor, newest first. Reads ever longer stretches of days, so that a page of what is new opens no
  * partition of what is old.
  */
-export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQuery): Promise<KeptCheck[]> {
+export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQuery): Promise<StoredCheck[]> {
   const listStretch = query.verdict === undefined || query.verdict === 'up' ? listBySource : listFailures;
-  const checks: KeptCheck[] = [];
+  const checks: StoredCheck[] = [];
   let toMs = Math.min(query.toMs, query.before === undefined ? query.toMs : query.before.atMs + 1);
   let days = 1;
   while (checks.length < query.limit && toMs > query.fromMs) {
@@ -87,11 +87,11 @@ async function listBySource(
   const { bind, bound } = binds();
   const monitor = bound(query.monitorNo);
   const stretch = `due_at >= ${bound(fromMs)} AND due_at < ${bound(toMs)}`;
-  const seen =
-    query.agentNo === undefined ? sourcesSeen(monitor, stretch) : `SELECT ${bound(query.agentNo)}::int AS agent_no`;
+  const sources =
+    query.agentNo === undefined ? selectSources(monitor, stretch) : `SELECT ${bound(query.agentNo)}::int AS agent_no`;
   return await runOn(database.pool)<CheckRow>(
-    `WITH RECURSIVE seen AS (${seen})
-     ${selectFrom(`seen s, LATERAL (
+    `WITH RECURSIVE sources AS (${sources})
+     ${selectFrom(`sources s, LATERAL (
        SELECT * FROM check_results
        WHERE monitor_no = ${monitor} AND agent_no = s.agent_no AND ${stretch} ${conditionsOf(query, bound)}
        ORDER BY due_at DESC LIMIT ${bound(limit)}
@@ -123,12 +123,13 @@ function selectFrom(source: string): string {
           FROM ${source} LEFT JOIN agents a ON a.no = r.agent_no`;
 }
 
-function sourcesSeen(monitor: string, stretch: string): string {
+function selectSources(monitor: string, stretch: string): string {
   const first = (after: string) =>
     `SELECT agent_no FROM check_results WHERE monitor_no = ${monitor} AND ${stretch} ${after}
      ORDER BY agent_no LIMIT 1`;
   return (
-    `(${first('')}) UNION ALL SELECT (${first('AND agent_no > seen.agent_no')}) FROM seen WHERE seen.agent_no IS ` +
+    `(${first('')}) UNION ALL SELECT (${first('AND agent_no > sources.agent_no')}) FROM sources WHERE ` +
+    'sources.agent_no IS ' +
     'NOT NULL'
   );
 }
@@ -148,7 +149,7 @@ function binds(): { bind: unknown[]; bound: (value: unknown) => string } {
   return { bind, bound: (value) => `$${bind.push(value)}` };
 }
 
-function checkOf(row: CheckRow): KeptCheck {
+function checkOf(row: CheckRow): StoredCheck {
   return {
     atMs: row.at,
     agentNo: row.agent_no,

@@ -14,7 +14,7 @@ export type RequestedSource = {
   inability: Inability | null;
 };
 
-/** What a request for a check found. Whoever is not being checked now has no sources that could be asked. */
+/** What a request for a check found. Whoever is not being checked now has no sources. */
 export type CheckRequest = {
   monitor: { no: number; type: MonitorType; target: string; enabled: boolean };
   sources: RequestedSource[];
@@ -76,8 +76,8 @@ function requestedSource(row: SourceRow, { type }: CheckRequest['monitor']): Req
     secrets_withheld: secretsWithheld,
     has_secrets: hasSecrets,
   } = row;
-  const asked = { agentNo, agentId, kind };
-  if (kind !== 'tenant') return { ...asked, state: 'asked', inability: null };
+  const requested = { agentNo, agentId, kind };
+  if (kind !== 'tenant') return { ...requested, state: 'asked', inability: null };
   const inability = findInability({ capabilities, secretsWithheld }, { type, hasSecrets });
-  return { ...asked, state: inability === null ? 'waits' : 'unable', inability };
+  return { ...requested, state: inability === null ? 'waits' : 'unable', inability };
 }

@@ -1,5 +1,5 @@
 import { encodeCause, VERDICT_CODES } from '../core/cause-code.ts';
-import { writeTimings } from '../core/seen-failure.ts';
+import { writeTimings } from '../core/failure-evidence.ts';
 import type { VotedResult } from '../core/source-state.ts';
 import type { Run } from './sql.ts';
 
@@ -36,7 +36,7 @@ export function resultIdentity(result: MeasuredResult): string {
 }
 
 /**
- * What a row keeps beside its columns: of a result that was not up its sentence, and its cause if that has no code; of
+ * What a row stores beside its columns: of a result that was not up its sentence, and its cause if that has no code; of
  * any that carries timings these, as one text, because an object would cost each row 14 bytes on average; of dns checks
  * the answers. Null = nothing.
  */

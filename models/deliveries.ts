@@ -51,7 +51,7 @@ export type ClaimedAttempt = {
 };
 
 /**
- * What one who asked for an attempt got; null where everything that is due is claimed, or has to wait for its turn.
+ * What one who requested an attempt got; null where everything that is due is claimed, or has to wait for its turn.
  * `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by another's
  * claim.
  */
@@ -98,14 +98,14 @@ export type OverdueChannel = {
 const OVERDUE_MS = 10_000;
 
 /**
- * Ends its transaction without waiting for the disk, which was half of what claim and record took. What a crash of
- * PostgreSQL takes back is an attempt's claim or its record; the attempt is then made once more under the same
- * `delivery_id`, which receivers are told to expect. It is a part of the statement because one of its own would cost as
- * much as it saves.
+ * Commits its transaction asynchronously, without waiting for the disk, which was half of what claim and record took.
+ * What a crash of PostgreSQL takes back is an attempt's claim or its record; the attempt is then made once more under
+ * the same `delivery_id`, which receivers are told to expect. It is a part of the statement because one of its own
+ * would cost as much as it saves.
  */
-const WITHOUT_WAITING = `hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
+const ASYNC_COMMIT = `async_commit AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 
-/** Whether a delivery `d` of an asked channel `a` is due at the time $2 and nobody's. */
+/** Whether a delivery `d` of a requested channel `a` is due at the time $2 and nobody's. */
 const IS_DUE =
   `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, ` +
   '0) <= $2';
@@ -148,7 +148,7 @@ type ClaimedRow = {
   is_overtaken: boolean | null;
 };
 
-type AskedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { asked: string; has_more: boolean };
+type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { requested: string; has_more: boolean };
 
 /** Writes deliveries, in the order given, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
@@ -167,7 +167,7 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
  * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery,
  * the longest due first. The claims come in the order of the names. Of one monitor none is claimed before the first
  * attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder never
- * answered for expires, and its attempt stays counted. Retries to chats that a newer change made pointless are dropped,
+ * answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are dropped,
  * and a chat that asked to be left alone has nothing to claim until then.
  */
 export async function claimDeliveries(
@@ -175,12 +175,12 @@ export async function claimDeliveries(
   channelIds: readonly string[],
   when: { nowMs: number; claimMs: number },
 ): Promise<Claim[]> {
-  const asked = Map.groupBy(channelIds, (channelId) => channelId);
-  const byLanes = Map.groupBy(asked.keys(), (channelId) => asked.get(channelId)?.length ?? 0);
-  const rows: AskedRow[] = [];
+  const requested = Map.groupBy(channelIds, (channelId) => channelId);
+  const byLanes = Map.groupBy(requested.keys(), (channelId) => requested.get(channelId)?.length ?? 0);
+  const rows: RequestedRow[] = [];
   for (const [lanes, group] of byLanes) rows.push(...(await claimEach(database, { channelIds: group, lanes }, when)));
-  const found = Map.groupBy(await fillSummaries(database, rows, when.nowMs), (row) => row.asked);
-  const withMore = new Set(rows.filter((row) => row.has_more).map((row) => row.asked));
+  const found = Map.groupBy(await fillSummaries(database, rows, when.nowMs), (row) => row.requested);
+  const withMore = new Set(rows.filter((row) => row.has_more).map((row) => row.requested));
   return channelIds.map((channelId) => {
     const row = found.get(channelId)?.shift();
     return {
@@ -194,8 +194,12 @@ export async function claimDeliveries(
  * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was reported
  * once is sent again as it was.
  */
-async function fillSummaries(database: Database, rows: readonly AskedRow[], nowMs: number): Promise<AskedRow[]> {
-  const filled: AskedRow[] = [];
+async function fillSummaries(
+  database: Database,
+  rows: readonly RequestedRow[],
+  nowMs: number,
+): Promise<RequestedRow[]> {
+  const filled: RequestedRow[] = [];
   for (const row of rows) {
     if (row.id === null || row.message.event !== 'summary' || row.attempts_before > 0) {
       filled.push(row);
@@ -213,39 +217,40 @@ async function claimEach(
   database: Database,
   { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
   { nowMs, claimMs }: { nowMs: number; claimMs: number },
-): Promise<AskedRow[]> {
+): Promise<RequestedRow[]> {
   // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
-  return await runOn(database.pool)<AskedRow>(
-    `WITH asked AS (
+  return await runOn(database.pool)<RequestedRow>(
+    `WITH requested AS (
        SELECT channel_id FROM unnest($1::text[]) AS named (channel_id)
        WHERE NOT EXISTS (SELECT FROM channels c WHERE c.id = named.channel_id AND c.quiet_until > $2)
-     ), pointless AS (
+     ), superseded AS (
        UPDATE deliveries SET outcome = 'superseded', finished_at = $2
        WHERE id = ANY (ARRAY (
-         SELECT d.id FROM (SELECT a.channel_id FROM asked a JOIN channels c ON c.id = a.channel_id
+         SELECT d.id FROM (SELECT a.channel_id FROM requested a JOIN channels c ON c.id = a.channel_id
            WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
          WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OVERTAKEN} FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
-       SELECT n.id FROM asked a, LATERAL (
-         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM pointless))
+       SELECT n.id FROM requested a, LATERAL (
+         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
            AND NOT ${IS_WAITING}
          ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
        ) n
-     ), ${WITHOUT_WAITING}, claimed AS (
+     ), ${ASYNC_COMMIT}, claimed AS (
        UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2::bigint + $3
-       FROM hurried WHERE d.id = ANY (ARRAY (SELECT id FROM next))
+       FROM async_commit WHERE d.id = ANY (ARRAY (SELECT id FROM next))
        RETURNING d.id, d.tenant_id, d.channel_id, d.monitor_id, d.event, d.message, d.attempts, d.attempts_before,
          d.next_attempt_at
      ), opened AS (
        INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
      )
-     SELECT a.channel_id AS asked, d.*, c.type, CASE WHEN c.type <> 'webhook' THEN ${IS_OVERTAKEN} END AS is_overtaken,
+     SELECT a.channel_id AS requested, d.*, c.type, CASE
+       WHEN c.type <> 'webhook' THEN ${IS_OVERTAKEN} END AS is_overtaken,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
             c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS sealed_previous_secret,
             EXISTS (SELECT FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM next))) AS has_more
-     FROM asked a LEFT JOIN (claimed d JOIN channels c ON c.id = d.channel_id AND c.id = ANY ($1))
+     FROM requested a LEFT JOIN (claimed d JOIN channels c ON c.id = d.channel_id AND c.id = ANY ($1))
        ON d.channel_id = a.channel_id
      ORDER BY d.next_attempt_at, d.id`,
     [channelIds, nowMs, claimMs, lanes],
@@ -285,7 +290,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
        SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],
          $7::text[], $8::bigint[], $9::bigint[])
          AS m (delivery_id, attempt, outcome, status_code, duration_ms, error, response, finished_at, next_attempt_at)
-     ), ${WITHOUT_WAITING}, recorded AS (
+     ), ${ASYNC_COMMIT}, recorded AS (
        UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code,
          error = m.error, response = m.response
        FROM made m WHERE a.delivery_id = m.delivery_id AND a.attempt = m.attempt
@@ -302,7 +307,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
        AND ${IS_OVERTAKEN} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
          next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry'
            OR (${IS_FOR_CHAT} AND ${IS_OVERTAKEN}) THEN m.finished_at END
-     FROM hurried, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
+     FROM async_commit, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
      RETURNING d.id, d.attempts`,
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
   );
@@ -379,7 +384,7 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
 }
 
 /** Deliveries of one channel that are kept, beside those that are not finished. */
-const KEPT_OF_CHANNEL = 10_000;
+const MOST_OF_CHANNEL = 10_000;
 
 /**
  * Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest
@@ -393,7 +398,7 @@ export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, befo
   );
   const full = await run<{ id: string }>(
     'SELECT channel_id AS id FROM deliveries WHERE channel_id IS NOT NULL GROUP BY channel_id HAVING count(*) > $1',
-    [KEPT_OF_CHANNEL],
+    [MOST_OF_CHANNEL],
   );
   let deleted = old?.deleted ?? 0;
   // One channel after the other: a storm on many of them would be too much for one statement.
@@ -406,7 +411,7 @@ async function deleteExcess(run: Run, channelId: string): Promise<number> {
     `WITH gone AS (
        DELETE FROM deliveries d
        USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1
-         ORDER BY created_at DESC, id DESC OFFSET ${KEPT_OF_CHANNEL} LIMIT 1) last
+         ORDER BY created_at DESC, id DESC OFFSET ${MOST_OF_CHANNEL} LIMIT 1) last
        WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL
          RETURNING 1
      ) SELECT count(*) AS deleted FROM gone`,

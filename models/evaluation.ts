@@ -1,7 +1,7 @@
 import type { Source } from '../core/decided-monitor.ts';
+import type { FailureEvidence } from '../core/failure-evidence.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { freshnessMs } from '../core/quorum.ts';
-import type { SeenFailure } from '../core/seen-failure.ts';
 import type { GaugeName, SourceState } from '../core/source-state.ts';
 import type { MonitorState } from '../core/state.ts';
 import { findUncheckedFrom } from './overload.ts';
@@ -25,10 +25,10 @@ export type LockedSource = {
 /**
  * `slot` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
  * agents, who keep their own. `behindAtMs`: when its agent last left out checks for want of time (null = never).
- * `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went
+ * `wasNotCounted`: it is recorded as one that did not count when a sweep last decided its monitor, or whose agent went
  * offline since.
  */
-export type ScheduledSource = Source & { slot: number | null; wasUnheard: boolean; behindAtMs: number | null };
+export type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
 
 /** A monitor with all its sources, locked, for a decision. */
 export type EvaluatedMonitor = {
@@ -150,7 +150,7 @@ export async function lockSources(
 
 /**
  * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs`
- * is absent. Asked before a batch is stored, it is what the batch's results must be newer than (D-40).
+ * is absent. Read before a batch is stored, it is what the batch's results must be newer than (D-40).
  */
 export async function findNewestResults(
   run: Run,
@@ -222,7 +222,7 @@ export async function lockMonitors(
  * What a source saw at the bad results that its gauges begin with, by gauge: those that began anew. Null: it has no bad
  * result any more.
  */
-export type FirstSights = Partial<Record<GaugeName, (SeenFailure & { atMs: number }) | null>> | null;
+export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & { atMs: number }) | null>> | null;
 
 /**
  * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter
@@ -230,46 +230,51 @@ export type FirstSights = Partial<Record<GaugeName, (SeenFailure & { atMs: numbe
  */
 export async function storeSourceStates(
   run: Run,
-  changed: readonly { monitorNo: number; agentNo: number; state: SourceState | null; firstSights: FirstSights }[],
+  changed: readonly {
+    monitorNo: number;
+    agentNo: number;
+    state: SourceState | null;
+    firstFailureEvidence: FirstFailureEvidence;
+  }[],
 ): Promise<void> {
   if (changed.length === 0) return;
   await run(
-    `UPDATE monitor_sources s SET state = k.state, seen = CASE WHEN k.sights IS NULL THEN NULL
-     WHEN k.sights = '{}' THEN s.seen ELSE coalesce(s.seen, '{}') || k.sights END
-     FROM unnest($1::int[], $2::int[], $3::jsonb[], $4::jsonb[]) AS k (monitor_no, agent_no, state, sights)
+    `UPDATE monitor_sources s SET state = k.state, seen = CASE WHEN k.evidence IS NULL THEN NULL
+     WHEN k.evidence = '{}' THEN s.seen ELSE coalesce(s.seen, '{}') || k.evidence END
+     FROM unnest($1::int[], $2::int[], $3::jsonb[], $4::jsonb[]) AS k (monitor_no, agent_no, state, evidence)
      WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
     [
       changed.map((source) => source.monitorNo),
       changed.map((source) => source.agentNo),
       changed.map((source) => JSON.stringify(source.state)),
-      changed.map(({ firstSights }) => firstSights && JSON.stringify(firstSights)),
+      changed.map(({ firstFailureEvidence }) => firstFailureEvidence && JSON.stringify(firstFailureEvidence)),
     ],
   );
 }
 
 /**
- * Notes which sources did not count when their monitors were decided, with one statement. It waits for the sources'
+ * Updates which sources did not count when their monitors were decided, with one statement. It waits for the sources'
  * rows, so that it is run after the transaction that locked their monitors: whoever applies results locks the other way
  * round.
  */
-export async function noteUnheard(
+export async function updateNotCounted(
   run: Run,
-  sources: readonly { monitorNo: number; agentNo: number; isUnheard: boolean }[],
+  sources: readonly { monitorNo: number; agentNo: number; isNotCounted: boolean }[],
 ): Promise<void> {
   if (sources.length === 0) return;
   await run(
     `WITH locked AS (
-       SELECT s.monitor_no, s.agent_no, k.is_unheard
-       FROM unnest($1::int[], $2::int[], $3::boolean[]) AS k (monitor_no, agent_no, is_unheard)
+       SELECT s.monitor_no, s.agent_no, k.is_not_counted
+       FROM unnest($1::int[], $2::int[], $3::boolean[]) AS k (monitor_no, agent_no, is_not_counted)
        JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
        ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s
      )
-     UPDATE monitor_sources s SET was_unheard = k.is_unheard FROM locked k WHERE s.monitor_no = k.monitor_no
+     UPDATE monitor_sources s SET was_unheard = k.is_not_counted FROM locked k WHERE s.monitor_no = k.monitor_no
        AND s.agent_no = k.agent_no`,
     [
       sources.map((source) => source.monitorNo),
       sources.map((source) => source.agentNo),
-      sources.map((source) => source.isUnheard),
+      sources.map((source) => source.isNotCounted),
     ],
   );
 }
@@ -288,7 +293,7 @@ export async function storeMonitorStates(
 }
 
 /** A stretch of the monitors, in the order of their numbers; `lastNo` is null at their end. */
-export type DoubtfulPage = { doubtful: number[]; lastNo: number | null };
+export type StalePage = { stale: number[]; lastNo: number | null };
 
 /** The largest number that a monitor can have. */
 const MAX_NO = 2 ** 31 - 1;
@@ -300,10 +305,10 @@ const MAX_NO = 2 ** 31 - 1;
 const SOURCES = '(SELECT * FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4)';
 
 /**
- * Of a source: it is noted as one that did not count. Asked of an index of few, so that the source's row need not be
- * read.
+ * Of a source: it is recorded as one that did not count. Read from an index of few, so that the source's row need not
+ * be read.
  */
-const IS_UNHEARD =
+const IS_NOT_COUNTED =
   `EXISTS (SELECT 1 FROM ${SOURCES} u WHERE u.monitor_no = s.monitor_no AND u.agent_no = s.agent_no AND ` +
   'u.was_unheard)';
 
@@ -313,10 +318,10 @@ const IS_UNHEARD =
  * those of which a source counts again, undecided ones past their patience, and those edited since
  * `editedSinceSeconds`.
  */
-export async function listDoubtfulMonitors(
+export async function listStaleMonitors(
   run: Run,
   when: { nowMs: number; editedSinceSeconds: number; afterNo: number; limit: number },
-): Promise<DoubtfulPage> {
+): Promise<StalePage> {
   const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [
     when.afterNo,
     when.limit - 1,
@@ -330,15 +335,15 @@ export async function listDoubtfulMonitors(
          AND (m.updated_at >= $2
            OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
            OR (m.state IN ('up', 'degraded', 'down') AND (s.monitor_no IS NULL OR NOT ${IS_ONLINE} OR NOT (${IS_RECENT}
-             OR (${IS_BEHIND} AND ${IS_UNHEARD}))))
-           OR (${IS_UNHEARD} AND ${IS_ONLINE} AND ${IS_RECENT}))
+             OR (${IS_BEHIND} AND ${IS_NOT_COUNTED}))))
+           OR (${IS_NOT_COUNTED} AND ${IS_ONLINE} AND ${IS_RECENT}))
      ) d
      WHERE EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL) OR NOT EXISTS (SELECT 1
        FROM ${SOURCES} s WHERE s.monitor_no = d.no)
      ORDER BY d.no`,
     [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
   );
-  return { doubtful: rows.map(({ no }) => no), lastNo };
+  return { stale: rows.map(({ no }) => no), lastNo };
 }
 
 /**
@@ -365,7 +370,7 @@ function sourceOf(voter: VoterRow): ScheduledSource {
     newestAtMs: voter.newest_at,
     state: voter.state,
     slot: voter.kind === 'tenant' ? null : voter.slot,
-    wasUnheard: voter.was_unheard,
+    wasNotCounted: voter.was_unheard,
     behindAtMs: voter.behind_at,
   };
 }

@@ -1,11 +1,11 @@
 import type { HeartbeatSettings } from '../core/heartbeat/deadlines.ts';
-import type { HeartbeatObservation, HeartbeatSight } from '../core/heartbeat/observation.ts';
+import type { HeartbeatObservation, HeartbeatOutcome } from '../core/heartbeat/observation.ts';
 import type { Database } from './database.ts';
 import { COMMIT_SLACK_MS, DOOR_MARK } from './ping-door.ts';
 import type { Run } from './sql.ts';
 
-/** Something seen of a heartbeat that is not decided yet, and of which source of which monitor it will be a result. */
-export type PendingSight = {
+/** An observation of a heartbeat that is not decided yet, and the source and monitor that it will be a result of. */
+export type PendingObservation = {
   monitorNo: number;
   agentNo: number;
   checksVersion: number;
@@ -14,7 +14,7 @@ export type PendingSight = {
 };
 
 /**
- * Whether a deadline may be taken or something seen waits to be decided (`due`), nothing of the kind (`quiet`), or no
+ * Whether a deadline may be taken or an observation waits to be decided (`due`), nothing of the kind (`quiet`), or no
  * heartbeat waits for a ping at all (`none`): one prepared statement, because it is asked all the time and the answer
  * is mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
  */
@@ -40,26 +40,26 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(
     `WITH missed AS (
        SELECT monitor_no, greatest(deadline_at, heard_at + 1) AS at, CASE
-         WHEN overrun_at <= coalesce(due_at, overrun_at) THEN 'overrun' ELSE 'missed' END AS sight
+         WHEN overrun_at <= coalesce(due_at, overrun_at) THEN 'overrun' ELSE 'missed' END AS outcome
        FROM heartbeats WHERE deadline_at <= (SELECT least(at, lost_from) - $2::bigint FROM service_marks
          WHERE name = $3)
        ORDER BY deadline_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      ), reported AS (
        UPDATE heartbeats h SET verdict = 'down', heard_at = m.at, last_signal = NULL, due_at = NULL, overrun_at = NULL
          FROM missed m WHERE h.monitor_no = m.monitor_no
-     ), seen AS (
-       INSERT INTO heartbeat_observations (at, monitor_no, sight) SELECT at, monitor_no, sight FROM missed RETURNING 1
+     ), inserted AS (
+       INSERT INTO heartbeat_observations (at, monitor_no, sight) SELECT at, monitor_no, outcome FROM missed RETURNING 1
      )
-     SELECT count(*) AS missed FROM seen`,
+     SELECT count(*) AS missed FROM inserted`,
     [limit, COMMIT_SLACK_MS, DOOR_MARK],
   );
   return row?.missed ?? 0;
 }
 
-type SightRow = {
+type ObservationRow = {
   at: number;
   monitor_no: number;
-  sight: HeartbeatSight;
+  outcome: HeartbeatOutcome;
   exit_status: number | null;
   duration_ms: number | null;
   first_line: string | null;
@@ -71,10 +71,10 @@ type SightRow = {
   checks_version: number;
 };
 
-/** The oldest things seen that are not decided, at most `limit`. They stay until `forgetSights` says that they are. */
-export async function listSights(run: Run, limit: number): Promise<PendingSight[]> {
-  const rows = await run<SightRow>(
-    `SELECT o.at, o.monitor_no, o.sight, o.exit_status, o.duration_ms, o.first_line, h.interval_seconds,
+/** The oldest observations that are not decided, at most `limit`. They stay until `deleteObservations` is called. */
+export async function listPendingObservations(run: Run, limit: number): Promise<PendingObservation[]> {
+  const rows = await run<ObservationRow>(
+    `SELECT o.at, o.monitor_no, o.sight AS outcome, o.exit_status, o.duration_ms, o.first_line, h.interval_seconds,
      h.grace_seconds, h.max_duration_seconds, h.fail_enabled,
             s.agent_no, m.checks_version
      FROM heartbeat_observations o
@@ -90,7 +90,7 @@ export async function listSights(run: Run, limit: number): Promise<PendingSight[
     checksVersion: row.checks_version,
     observation: {
       type: 'heartbeat',
-      sight: row.sight,
+      outcome: row.outcome,
       startedAt: row.at,
       latencyMs: row.duration_ms,
       exitStatus: row.exit_status,
@@ -106,7 +106,7 @@ export async function listSights(run: Run, limit: number): Promise<PendingSight[
 }
 
 /** Removes what was decided and committed. */
-export async function forgetSights(run: Run, decided: readonly PendingSight[]): Promise<void> {
+export async function deleteObservations(run: Run, decided: readonly PendingObservation[]): Promise<void> {
   await run(
     `DELETE FROM heartbeat_observations o USING unnest($1::bigint[], $2::int[]) AS k (at, monitor_no) WHERE o.at = k.at
      AND o.monitor_no = k.monitor_no`,

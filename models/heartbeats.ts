@@ -42,7 +42,7 @@ type HeartbeatRow = {
 };
 
 /** A ping that is to be written. */
-type KeptRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
+type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
 
 /** What is left of a body for which there is no room, in characters. */
 const SHORT_BODY = 200;
@@ -80,18 +80,18 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
   const found = new Map(
     rows.map((row) => [
       row.token_fingerprint.toString('hex'),
-      { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isTouched: false },
+      { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isChanged: false },
     ]),
   );
-  const kept: KeptRow[] = [];
+  const stored: PingRow[] = [];
   const outcomes = named.map(({ ping, fingerprint }) => {
     const entry = found.get(fingerprint.toString('hex'));
     if (entry === undefined) return 'unknown';
     const taken = takePing(entry.heartbeat, ping, nowMs);
     if (taken.outcome === 'refused') return 'refused';
-    entry.isTouched = true;
+    entry.isChanged = true;
     const room =
-      taken.kept === null
+      taken.stored === null
         ? null
         : findRoom(
             entry.marks,
@@ -104,20 +104,20 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
       return 'limited';
     }
     entry.heartbeat = taken.heartbeat;
-    if (taken.kept === null || room?.hasRow !== true) return 'taken';
+    if (taken.stored === null || room?.hasRow !== true) return 'taken';
     entry.marks = room.marks;
-    kept.push({
+    stored.push({
       monitorNo: entry.monitorNo,
       ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null },
-      ...taken.kept,
+      ...taken.stored,
       mayChangeState: taken.mayChangeState,
     });
     return 'taken';
   });
   await storeBatch(
     run,
-    [...found.values()].filter((entry) => entry.isTouched),
-    kept,
+    [...found.values()].filter((entry) => entry.isChanged),
+    stored,
   );
   return outcomes;
 }
@@ -125,10 +125,10 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
 async function storeBatch(
   run: Run,
   heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[],
-  kept: readonly KeptRow[],
+  stored: readonly PingRow[],
 ): Promise<void> {
   if (heartbeats.length === 0) return;
-  const changing = kept.filter(({ mayChangeState }) => mayChangeState);
+  const changing = stored.filter(({ mayChangeState }) => mayChangeState);
   await run(
     `WITH moved AS (
        UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal,
@@ -139,7 +139,7 @@ async function storeBatch(
             AS k (monitor_no, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, rows_used_up,
               bytes_used_up)
        WHERE h.monitor_no = k.monitor_no
-     ), kept AS (
+     ), stored AS (
        INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms, body)
        SELECT * FROM unnest($8::bigint[], $9::int[], $10::text[], $11::smallint[], $12::bigint[], $13::text[])
      )
@@ -153,8 +153,8 @@ async function storeBatch(
       heartbeats.map(({ heartbeat }) => heartbeat.dueAtMs),
       heartbeats.map(({ heartbeat }) => heartbeat.overrunAtMs),
       heartbeats.map(({ heartbeat }) => heartbeat.runStartedAtMs),
-      ...columnsOf(kept),
-      kept.map(({ ping }) => ping.body),
+      ...columnsOf(stored),
+      stored.map(({ ping }) => ping.body),
       ...columnsOf(changing),
       changing.map(({ ping }) => firstLineOf(ping.body)),
       heartbeats.map(({ marks }) => marks.rowsUsedUpMs),
@@ -163,7 +163,7 @@ async function storeBatch(
   );
 }
 
-function columnsOf(rows: readonly KeptRow[]): unknown[][] {
+function columnsOf(rows: readonly PingRow[]): unknown[][] {
   return [
     rows.map(({ atMs }) => atMs),
     rows.map(({ monitorNo }) => monitorNo),

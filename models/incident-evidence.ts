@@ -1,5 +1,5 @@
 import type { SourceFailure } from '../core/change.ts';
-import type { SeenFailure } from '../core/seen-failure.ts';
+import type { FailureEvidence } from '../core/failure-evidence.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
@@ -17,7 +17,7 @@ export type IncidentEvidence = {
   reason: string | null;
   httpStatus: number | null;
   latencyMs: number | null;
-  seen: SeenFailure | null;
+  evidence: FailureEvidence | null;
 };
 
 /**
@@ -27,19 +27,19 @@ export type IncidentEvidence = {
 export type NewEvidence = SourceFailure & { incidentId: string | null; monitor: { id: string; no: number } };
 
 /**
- * Keeps what sources saw at their first failures with their monitors' incidents, with one statement. Of a source an
- * incident keeps the first failure of each verdict that it has.
+ * Inserts what sources saw at their first failures with their monitors' incidents, with one statement. Of a source an
+ * incident stores the first failure of each verdict that it has.
  */
 export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Promise<void> {
   // A gauge that is tripped, or on its way to it, begins with nothing better than degraded.
-  const failures = rows.map(({ incidentId, monitor, agentNo, gauge, first, seen }) => ({
+  const failures = rows.map(({ incidentId, monitor, agentNo, gauge, first, evidence }) => ({
     incidentId,
     monitorId: monitor.id,
     monitorNo: monitor.no,
     agentNo,
     gauge,
     ...first,
-    seen,
+    evidence,
   }));
   if (failures.length === 0) return;
   await run(
@@ -47,12 +47,12 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
      http_status, latency_ms, seen)
      SELECT coalesce(e."incidentId", i.id), e."agentNo", a.id, a.name, e."atMs", e.verdict, e.cause, e.reason,
        e."httpStatus", e."latencyMs",
-            coalesce(e.seen, CASE WHEN (s.seen -> e.gauge ->> 'atMs')::bigint = e."atMs" THEN (s.seen -> e.gauge) -
+            coalesce(e.evidence, CASE WHEN (s.seen -> e.gauge ->> 'atMs')::bigint = e."atMs" THEN (s.seen -> e.gauge) -
               'atMs' END)
      FROM json_to_recordset($1::json) AS e ("incidentId" text, "monitorId" text, "monitorNo" integer, "agentNo" integer,
        gauge text, "atMs" bigint, verdict text,
                                             cause text, reason text, "httpStatus" smallint, "latencyMs" integer,
-                                              seen jsonb)
+                                              evidence jsonb)
      JOIN agents a ON a.no = e."agentNo"
      LEFT JOIN monitor_sources s ON s.monitor_no = e."monitorNo" AND s.agent_no = e."agentNo"
      LEFT JOIN incidents i ON e."incidentId" IS NULL AND i.monitor_id = e."monitorId" AND i.resolved_at IS NULL
@@ -67,7 +67,7 @@ export async function listEvidence(database: Database, incidentId: string): Prom
   return await runWith(database)<IncidentEvidence>(
     `SELECT agent_no AS "agentNo", source_id AS "sourceId", source_name AS "sourceName", at AS "atMs", verdict, cause,
      reason, http_status AS "httpStatus",
-            latency_ms AS "latencyMs", seen
+            latency_ms AS "latencyMs", seen AS evidence
      FROM incident_evidence WHERE incident_id = $1 ORDER BY at, agent_no`,
     [incidentId],
   );

@@ -1,6 +1,6 @@
 import type { FieldChanges } from '../core/audit/field-changes.ts';
 import { recordChange } from './audit-log.ts';
-import { noteChange } from './changes.ts';
+import { notifyChange } from './changes.ts';
 import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
@@ -49,7 +49,7 @@ export async function deleteIncidentNote(database: Database, key: Key, noteId: s
       [key.id, key.tenantId, noteId],
     );
     if (incident === null || deleted === undefined) return false;
-    await noteChange(run, { ...key, kind: 'incident' });
+    await notifyChange(run, { ...key, kind: 'incident' });
     await recordIncident(run, database, { key, incident, changes: { note: [deleted.text, null] } });
     return true;
   });
@@ -149,6 +149,6 @@ async function insertNote(
        WHERE incident_id = $2::text) < ${MOST_NOTES} RETURNING id`,
     [id, incidentId, author, text, createdAtMs],
   );
-  if (rows.length > 0) await noteChange(run, { tenantId, kind: 'incident', id: incidentId });
+  if (rows.length > 0) await notifyChange(run, { tenantId, kind: 'incident', id: incidentId });
   return rows.length > 0;
 }

@@ -4,16 +4,16 @@ import { setAside, type FailedSource, type SetAsideHour, type SourceKey } from '
 import { holdMark, LATE_AFTER_MS, rollDayWithoutFaulty, rollHourWithoutFaulty, uniqueSources } from './rollups.ts';
 import { inPoolTransaction, type Run } from './sql.ts';
 
-/** Hours of sources that are made again in one transaction: while it lasts, who notes one of them waits. */
+/** Hours of sources that are made again in one transaction: while it lasts, who inserts one of them waits. */
 const CHUNK = 500;
 
 /**
- * Notes the hours of these results that may be rolled up without them, inside the transaction that stores them. Whether
- * an hour is over is asked of the caller's clock, at `nowMs`; whether this transaction began late enough, of the
- * database's, by which the roll-up goes as well: one that began earlier is waited for. A row that is there already is
- * locked, so that it is not taken away before these results can be seen.
+ * Inserts the hours of these results that may be rolled up without them, inside the transaction that stores them.
+ * Whether an hour is over is read from the caller's clock, at `nowMs`; whether this transaction began late enough, of
+ * the database's, by which the roll-up goes as well: one that began earlier is waited for. A row that is there already
+ * is locked, so that it is not taken away before these results are visible.
  */
-export async function noteLateHours(
+export async function insertLateHours(
   run: Run,
   results: readonly { monitorNo: number; agentNo: number; dueAtMs: number }[],
   nowMs: number,
@@ -41,8 +41,8 @@ export type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 /**
  * Makes some of the hours again that results came late for or that were set aside until now, and the days that they
  * belong to; none are taken where there are none, or another process is at it. What is taken leaves its list in the
- * same transaction, and what is noted meanwhile stays. Hours that are not rolled up yet wait for that; those that fail
- * are set aside for longer each time.
+ * same transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that
+ * fail are set aside for longer each time.
  */
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inPoolTransaction(database, async (run) => {

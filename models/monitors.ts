@@ -37,10 +37,11 @@ export async function findMonitors(
 ): Promise<(FoundMonitor | null)[]> {
   // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
   const isOne = keys.length === 1;
-  const asked = isOne
+  const requested = isOne
     ? 'monitors m'
-    : 'unnest($1::text[], $2::text[]) AS asked (id, tenant_id) JOIN monitors m ON m.id = asked.id AND m.tenant_id ' +
-      '= asked.tenant_id';
+    : 'unnest($1::text[], $2::text[]) AS requested (id, tenant_id) JOIN monitors m ON m.id = requested.id AND ' +
+      'm.tenant_id ' +
+      '= requested.tenant_id';
   const { rows } = await pool.query<Monitor & { agentIds: string[]; hasOwnSources: boolean }>({
     name: isOne ? 'find-monitor' : 'find-monitors',
     text: `SELECT no, m.id, m.tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds",
@@ -52,7 +53,7 @@ export async function findMonitors(
                   sla_target AS "slaTarget", check_spec AS "checkSpec", checks_version AS "checksVersion", enabled,
                     state, state_since AS "stateSinceMs",
                   created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
-           FROM ${asked}, LATERAL (
+           FROM ${requested}, LATERAL (
              SELECT coalesce(array_agg(a.id
                ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds",
                coalesce(bool_or(a.kind = 'tenant'), false) AS "hasOwnSources"

@@ -26,11 +26,11 @@ export async function listAwaitedRecoveries(
 ): Promise<{ channelId: string; monitorId: string }[]> {
   if (recoveries.length === 0) return [];
   return await run<{ channelId: string; monitorId: string }>(
-    `WITH asked AS MATERIALIZED (
+    `WITH requested AS MATERIALIZED (
        SELECT * FROM unnest($1::text[], $2::text[], $3::integer[]) AS a (channel_id, monitor_id, sequence)
      ), bad AS MATERIALIZED (
        SELECT m.monitor_id, t.sequence, t.detected_at
-       FROM (SELECT DISTINCT monitor_id, sequence FROM asked) m, LATERAL (
+       FROM (SELECT DISTINCT monitor_id, sequence FROM requested) m, LATERAL (
          SELECT t.sequence, t.detected_at FROM transitions t
          WHERE t.monitor_id = m.monitor_id AND t.sequence < m.sequence AND t.to_state IN ('degraded', 'down', 'unknown')
            AND t.sequence > coalesce((
@@ -48,7 +48,7 @@ export async function listAwaitedRecoveries(
        JOIN summary_changes s ON s.delivery_id = d.id
      )
      SELECT DISTINCT a.channel_id AS "channelId", a.monitor_id AS "monitorId"
-     FROM asked a JOIN bad b ON b.monitor_id = a.monitor_id JOIN channels c ON c.id = a.channel_id
+     FROM requested a JOIN bad b ON b.monitor_id = a.monitor_id JOIN channels c ON c.id = a.channel_id
      WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
        OR EXISTS (SELECT FROM deliveries d
                   WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id

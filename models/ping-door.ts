@@ -116,7 +116,7 @@ async function forgive(
   stretch: { closedAtMs: number; nowMs: number; afterNo: number },
 ): Promise<{ forgiven: number; last: number }> {
   const [row] = await run<{ forgiven: number; last: number }>(
-    `WITH touched AS (
+    `WITH overlapping AS (
        SELECT monitor_no FROM heartbeats
        WHERE monitor_no > $3 AND ((due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2) OR overrun_at > $1)
        ORDER BY monitor_no LIMIT $4 FOR NO KEY UPDATE
@@ -126,7 +126,7 @@ async function forgive(
          AND due_at - 2000::bigint * grace_seconds <= $2 THEN greatest(due_at,
          $2::bigint + 1000::bigint * (interval_seconds + grace_seconds)) ELSE due_at END,
            overrun_at = CASE WHEN overrun_at > $1 THEN overrun_at + $2::bigint - $1::bigint ELSE overrun_at END
-       FROM touched t WHERE h.monitor_no = t.monitor_no
+       FROM overlapping t WHERE h.monitor_no = t.monitor_no
        RETURNING h.monitor_no
      )
      SELECT count(*) AS forgiven, coalesce(max(monitor_no), 0) AS last FROM forgiven`,

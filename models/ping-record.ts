@@ -10,7 +10,7 @@ export type PingKind = 'success' | 'start' | 'fail' | 'exit';
 /**
  * What happened of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason.
  */
-export type KeptPing = {
+export type StoredPing = {
   atMs: number;
   kind: PingKind | null;
   exitStatus: number | null;
@@ -55,7 +55,7 @@ const VERDICT_CONDITIONS = {
 export async function listPings(
   database: Pick<Database, 'pool'>,
   { monitorNo, verdict, fromMs, toMs, limit }: PingQuery,
-): Promise<KeptPing[]> {
+): Promise<StoredPing[]> {
   const mayBeMissed = verdict === undefined || verdict === 'down';
   const rows = await runOn(database.pool)<PingRow>(
     // In this order, which is that of making partitions: the other way round each could wait for the other.
@@ -75,7 +75,7 @@ export async function listPings(
   return rows.map(pingOf);
 }
 
-function pingOf(row: PingRow): KeptPing {
+function pingOf(row: PingRow): StoredPing {
   const verdict = verdictOf(row);
   return {
     atMs: row.at,

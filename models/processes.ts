@@ -5,13 +5,13 @@ import type { Database } from './database.ts';
 import { runOn } from './sql.ts';
 
 /**
- * How a process did since its last note, in seconds: starts of checks after their due times, and evaluation after the
+ * How a process did since its last update, in seconds: starts of checks after their due times, and evaluation after the
  * oldest probe of its batch. Null = there were none.
  */
 export type ProcessFigures = { lateness: Spread | null; evaluationLag: Spread | null };
 
 /** A process at work. Times are Unix seconds. */
-export type NotedProcess = {
+export type ProcessRecord = {
   id: string;
   kind: string;
   version: string;
@@ -19,10 +19,10 @@ export type NotedProcess = {
   pid: number;
   figures: ProcessFigures | null;
   startedAt: number;
-  seenAt: number;
+  lastSeenAt: number;
 };
 
-export type ProcessNotes = {
+export type ProcessRecordOptions = {
   /** What it is: `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
   kind: string;
   version: string;
@@ -32,19 +32,19 @@ export type ProcessNotes = {
   onFailure: (error: unknown) => void;
 };
 
-/** A process notes itself so often, in milliseconds; one that has not for three times as long is gone. */
-const NOTE_EVERY_MS = 10_000;
+/** A process updates its row so often, in milliseconds; one that has not for three times as long is gone. */
+const RECORD_EVERY_MS = 10_000;
 const GONE_SECONDS = 30;
 
-/** Keeps a process noted, from now until it stops. */
-export function keepProcessNoted(
+/** Keeps the row of a process up to date, from now until it stops. */
+export function recordProcess(
   database: Pick<Database, 'pool'>,
-  { kind, version, readFigures, onFailure }: ProcessNotes,
+  { kind, version, readFigures, onFailure }: ProcessRecordOptions,
 ): { stop: () => Promise<void> } {
   const id = randomUUID();
   const startedAt = nowSeconds();
   const run = runOn(database.pool);
-  const note = async () => {
+  const upsert = async () => {
     try {
       const figures = readFigures && (await readFigures());
       await run(
@@ -58,21 +58,21 @@ export function keepProcessNoted(
       onFailure(error);
     }
   };
-  let noting = note();
-  const timer = setInterval(() => void (noting = note()), NOTE_EVERY_MS);
+  let upserting = upsert();
+  const timer = setInterval(() => void (upserting = upsert()), RECORD_EVERY_MS);
   return {
     async stop() {
       clearInterval(timer);
-      await noting;
+      await upserting;
       await run('DELETE FROM processes WHERE id = $1', [id]).catch(onFailure);
     },
   };
 }
 
 /** The processes at work, by kind, the oldest first. */
-export async function listProcesses(database: Pick<Database, 'pool'>, nowMs: number): Promise<NotedProcess[]> {
-  return await runOn(database.pool)<NotedProcess>(
-    `SELECT id, kind, version, host, pid, figures, started_at AS "startedAt", seen_at AS "seenAt" FROM processes
+export async function listProcesses(database: Pick<Database, 'pool'>, nowMs: number): Promise<ProcessRecord[]> {
+  return await runOn(database.pool)<ProcessRecord>(
+    `SELECT id, kind, version, host, pid, figures, started_at AS "startedAt", seen_at AS "lastSeenAt" FROM processes
      WHERE seen_at >= $1 ORDER BY kind, started_at, id`,
     [Math.floor(nowMs / 1000) - GONE_SECONDS],
   );

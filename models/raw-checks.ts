@@ -1,6 +1,6 @@
 import { VERDICT_CODES } from '../core/cause-code.ts';
+import { TIMING_NAMES } from '../core/failure-evidence.ts';
 import { LATENCY_GROWTH } from '../core/latency-histogram.ts';
-import { TIMING_NAMES } from '../core/seen-failure.ts';
 
 /**
  * Which of the raw checks are meant: from and to are SQL of Unix milliseconds (to excluded), `only` narrows a table,
@@ -15,7 +15,7 @@ export type RawSelection = { from: string; to: string; only?: (alias: string) =>
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * SQL of everything that was seen of monitors in a stretch of time, as rows (monitor_no, agent_no, at, verdict,
+ * SQL of everything that was observed of monitors in a stretch of time, as rows (monitor_no, agent_no, at, verdict,
  * latency_ms, phases): the results, and the pings that report an end. A ping that changed something, and a deadline
  * that passed, are among the results already, by the same time.
  */

@@ -37,14 +37,14 @@ export async function storeBootstrap(
   );
 }
 
-/** Notes that the stored registry of RDAP services is still the newest. */
-export async function touchBootstrap(database: Database, nowMs: number): Promise<void> {
+/** Records that the stored registry of RDAP services is still the newest. */
+export async function updateBootstrapCheckedAt(database: Database, nowMs: number): Promise<void> {
   await runOn(database.pool)('UPDATE rdap_bootstrap SET checked_at = $1', [nowMs]);
 }
 
 /**
  * Takes the one turn at a server until `untilMs`: null = taken; otherwise the moment before which the server does not
- * want to be asked. Times are Unix milliseconds.
+ * want to be queried. Times are Unix milliseconds.
  */
 export async function takeTurn(
   database: Database,

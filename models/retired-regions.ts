@@ -178,14 +178,15 @@ async function moveBatch(
     const before = sources.filter(({ monitor_no: no }) => no === monitor.no).map(({ no, id }) => ({ no, id }));
     // Its owner was quicker.
     if (!before.some(({ no }) => no === retired.no)) continue;
-    const kept = before.filter(({ no }) => no !== retired.no);
+    const remaining = before.filter(({ no }) => no !== retired.no);
     const [chosen] = chooseDefaultSources(
       monitor.id,
       others.map(({ id }) => id),
       1,
     );
-    const added = target ?? (kept.length === 0 ? others.find(({ id }) => id === chosen) : undefined);
-    const after = added === undefined || kept.some(({ no }) => no === added.no) ? kept : [...kept, added];
+    const added = target ?? (remaining.length === 0 ? others.find(({ id }) => id === chosen) : undefined);
+    const after =
+      added === undefined || remaining.some(({ no }) => no === added.no) ? remaining : [...remaining, added];
     const quorum = Math.max(1, Math.min(monitor.down_min_sources, after.length));
     await run('UPDATE monitors SET down_min_sources = $2, updated_at = $3 WHERE no = $1', [
       monitor.no,

@@ -15,7 +15,7 @@ const FAILING_MARK = 'rollups_failing';
 const SETTLED_AFTER_MS = 90_000;
 
 /**
- * A transaction that began later than this after the end of an hour notes the hour as late (models/late-hours.ts), by
+ * A transaction that began later than this after the end of an hour records the hour as late (models/late-hours.ts), by
  * the database's clock, in milliseconds. One that began before may hold results of it that nobody else sees yet: the
  * hour waits for its end.
  */
@@ -193,7 +193,7 @@ async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
 }
 
 /**
- * Makes the roll-ups of an hour of all that was seen in it, whole, in place of those that were there; returns how many
+ * Makes the roll-ups of an hour of all its results, whole, in place of those that were there; returns how many
  * were written.
  */
 export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {

@@ -1,20 +1,23 @@
-import type { SeenAnswer } from '../core/seen-failure.ts';
+import type { AnswerEvidence } from '../core/failure-evidence.ts';
 import type { Database } from './database.ts';
 
 type Secrets = Pick<Database, 'secrets'>;
 
 /** A result of a check: which one it is, and what it saw of an answer. */
-type Seen = { monitorNo: number; agentNo: number; dueAtMs: number; answer: SeenAnswer | null };
+type AnsweredResult = { monitorNo: number; agentNo: number; dueAtMs: number; answer: AnswerEvidence | null };
 
-/** The same on its way to the evaluator, which alone opens what was seen. */
-export type Sealed<Result extends Seen> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
+/** The same on its way to the evaluator, which alone opens the evidence. */
+export type Sealed<Result extends AnsweredResult> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
 
 /**
  * Seals what results saw of answers for their way through the queue (D-17), as outcomes of previews: what a server
  * answers belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw
  * nothing.
  */
-export function sealAnswers<Result extends Seen>({ secrets }: Secrets, results: readonly Result[]): Sealed<Result>[] {
+export function sealAnswers<Result extends AnsweredResult>(
+  { secrets }: Secrets,
+  results: readonly Result[],
+): Sealed<Result>[] {
   return results.map((result) => {
     const { answer } = result;
     if (answer === null) return { ...result, answer };
@@ -26,7 +29,7 @@ export function sealAnswers<Result extends Seen>({ secrets }: Secrets, results: 
  * The results of `sealAnswers`, and of an older version, which sealed none. An answer that cannot be opened is reported
  * and left out: what was measured counts all the same.
  */
-export function openAnswers<Result extends Seen>(
+export function openAnswers<Result extends AnsweredResult>(
   { secrets }: Secrets,
   results: readonly (Result & { sealedAnswer?: string })[],
   onUnreadable: (error: unknown, result: Result) => void,
@@ -43,6 +46,6 @@ export function openAnswers<Result extends Seen>(
   });
 }
 
-function contextOf({ monitorNo, agentNo, dueAtMs }: Seen): string {
+function contextOf({ monitorNo, agentNo, dueAtMs }: AnsweredResult): string {
   return `result:${monitorNo}:${agentNo}:${dueAtMs}:answer`;
 }

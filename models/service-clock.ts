@@ -24,7 +24,7 @@ export type ClockName = (typeof CLOCKS)[number];
 export type ClockEvents = {
   /** Called for a clock that was set, by how many milliseconds; ahead is more than 0. */
   onStep: (clock: ClockName, byMs: number) => void;
-  /** Called where PostgreSQL could not be asked; the next reading makes up for it. */
+  /** Called where PostgreSQL could not be queried; the next reading makes up for it. */
   onFailure: (error: unknown) => void;
 };
 
@@ -67,15 +67,15 @@ export function machineAheadMs(): number {
 }
 
 /** What follows a reading: `settles` is for the processes that also mend what a setting leaves behind. */
-export type KeepOptions = ClockEvents & { settles: boolean };
+export type ServiceClockOptions = ClockEvents & { settles: boolean };
 
 /**
  * Learns the service's time from PostgreSQL, and keeps it until it is stopped: the process's clock is watched each
  * second, PostgreSQL's asked every two.
  */
-export async function keepServiceClock(
+export async function runServiceClock(
   database: Pick<Database, 'pool'>,
-  options: KeepOptions,
+  options: ServiceClockOptions,
 ): Promise<{ stop: () => Promise<void> }> {
   let known: TimeReading = await begin(database, options);
   isSettled = known.correctionMs === 0;
@@ -119,7 +119,7 @@ function machineAheadOfTimer(): number {
  * The first reading: this process has no time of its own yet. Where the marks are of a later time, the clock was set
  * back while no process ran.
  */
-async function begin(database: Pick<Database, 'pool'>, options: KeepOptions): Promise<TimeReading> {
+async function begin(database: Pick<Database, 'pool'>, options: ServiceClockOptions): Promise<TimeReading> {
   const { reading, atMs } = await readTimed(database);
   const offMs = reading.databaseMs + reading.correctionMs - (atMs + aheadMs);
   aheadMs += offMs;
@@ -135,7 +135,7 @@ async function begin(database: Pick<Database, 'pool'>, options: KeepOptions): Pr
 async function compareOnce(
   database: Pick<Database, 'pool'>,
   known: TimeReading,
-  options: KeepOptions,
+  options: ServiceClockOptions,
 ): Promise<TimeReading | null> {
   const { reading, atMs, uncertainMs } = await readTimed(database);
   if (uncertainMs > SLOW_READING_MS / 2) return null;

@@ -3,7 +3,7 @@ import {
   type Due,
   type GapKind,
   type ServiceGap,
-  type ServiceSight,
+  type ServiceEvidence,
   type WatchedService,
   type WatchStep,
 } from '../core/service-watch.ts';
@@ -73,12 +73,12 @@ type WatchRow = {
 };
 
 /**
- * Polls our own doings, notes it, and records the gaps that follow from it, in one transaction: of two that
- * poll at once the second sees what the first one noted. The caller says what it found in the queue.
+ * Polls our own activity, records it, and records the gaps that follow from it, in one transaction: of two that
+ * poll at once the second sees what the first one recorded. The caller says what it found in the queue.
  */
 export async function watchService(
   database: Database,
-  seen: Pick<ServiceSight, 'nowMs' | 'oldestResultsAtMs'>,
+  evidence: Pick<ServiceEvidence, 'nowMs' | 'oldestResultsAtMs'>,
 ): Promise<WatchStep> {
   return await inPoolTransaction(database, async (run) => {
     const [sweep] = await run<{ at: number; resumed_at: number }>(
@@ -103,8 +103,8 @@ export async function watchService(
       resumedAtMs: sweep?.resumed_at ?? null,
       ...watchedOf(row),
     };
-    const step = stepWatch(before, { ...seen, shortestIntervalSeconds: row?.shortest_interval ?? null });
-    await writeStep(run, { before, step, nowMs: seen.nowMs });
+    const step = stepWatch(before, { ...evidence, shortestIntervalSeconds: row?.shortest_interval ?? null });
+    await writeStep(run, { before, step, nowMs: evidence.nowMs });
     return step;
   });
 }

@@ -150,25 +150,25 @@ export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
 
 /**
  * A setting of the time, or a stand-still of ours, may have been a mistake that is soon mended: the shortest that is
- * doubted, in milliseconds.
+ * suspect, in milliseconds.
  */
-const DOUBTED_FROM_MS = 3_600_000;
+const SUSPECT_JUMP_MS = 3_600_000;
 
 /**
  * True while the service's time is not sure enough for what cannot be taken back: PostgreSQL's clock was set and it is
- * not settled yet, or within the last `doubtMs` the time jumped ahead by more than an hour.
+ * not settled yet, or within the last `jumpWindowMs` the time jumped ahead by more than an hour.
  */
-export async function isTimeDoubtful(
+export async function isTimeUncertain(
   database: Pick<Database, 'pool'>,
-  { nowMs, doubtMs }: { nowMs: number; doubtMs: number },
+  { nowMs, jumpWindowMs }: { nowMs: number; jumpWindowMs: number },
 ): Promise<boolean> {
-  const [row] = await runOn(database.pool)<{ is_doubtful: boolean }>(
+  const [row] = await runOn(database.pool)<{ is_uncertain: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM service_marks WHERE name = $1 AND at <> resumed_at)
          OR EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock' AND ended_at > $2
-           AND ended_at - started_at > $3) AS is_doubtful`,
-    [TIME.corrected, nowMs - doubtMs, DOUBTED_FROM_MS],
+           AND ended_at - started_at > $3) AS is_uncertain`,
+    [TIME.corrected, nowMs - jumpWindowMs, SUSPECT_JUMP_MS],
   );
-  return row?.is_doubtful === true;
+  return row?.is_uncertain === true;
 }
 
 /**

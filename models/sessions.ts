@@ -85,8 +85,8 @@ export async function createSession(
 }
 
 /**
- * The holder of a session that is not over; null when the secret is unknown or the session has ended. Notes that it was
- * seen, at most once a minute.
+ * The holder of a session that is not over; null when the secret is unknown or the session has ended. Records that it
+ * was seen, at most once a minute.
  */
 export async function findSessionHolder(
   database: Pick<Database, 'pool'>,

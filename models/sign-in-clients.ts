@@ -5,13 +5,13 @@ import { runOn } from './sql.ts';
 export type SignInAccount = { account: string; userId: string | null };
 
 /** The browsers and networks of a sign-in, and when it was. */
-export type Seen = { clients: readonly string[]; nowMs: number };
+export type SignIn = { clients: readonly string[]; nowMs: number };
 
 /** A client without a sign-in is deleted after this, in seconds. */
 export const KEPT_SECONDS = 180 * 86_400;
 
 /** `seen_at` of a known client is updated this seldom, in seconds. */
-const SEEN_SECONDS = 86_400;
+const REFRESHED_AFTER_SECONDS = 86_400;
 
 /**
  * An account keeps this many clients of a kind and loses the oldest: a program may sign in as often as it likes.
@@ -35,7 +35,7 @@ export async function findSignInClients(
 export async function recordSignInClients(
   { pool }: SignInDatabase,
   of: SignInAccount,
-  { clients, nowMs }: Seen,
+  { clients, nowMs }: SignIn,
 ): Promise<void> {
   const { account, userId } = of;
   const now = Math.floor(nowMs / 1000);
@@ -44,7 +44,7 @@ export async function recordSignInClients(
      INSERT INTO sign_in_places AS p (account, user_id, place, seen_at)
      SELECT $1, $2, place, $4 FROM unnest($3::text[]) AS place WHERE $2::text IS NULL OR EXISTS (SELECT FROM held)
      ON CONFLICT (account, place) DO UPDATE SET seen_at = excluded.seen_at
-     WHERE p.seen_at <= excluded.seen_at - ${SEEN_SECONDS} RETURNING place`,
+     WHERE p.seen_at <= excluded.seen_at - ${REFRESHED_AFTER_SECONDS} RETURNING place`,
     [account, userId, clients, now],
   );
   if (recorded.length === 0) return;

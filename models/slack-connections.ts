@@ -8,7 +8,7 @@ import { inPoolTransaction, runOn } from './sql.ts';
  * How a connect code of a Slack channel stands; only an open one connects it. `unknown`: there is none, or its channel
  * was deleted since.
  */
-export type SlackCodeStanding = 'open' | 'used' | 'expired' | 'unknown';
+export type SlackCodeStatus = 'open' | 'used' | 'expired' | 'unknown';
 
 /** An incoming webhook, in clear, and what Slack calls the channel that it leads to (null = it does not say). */
 export type SlackConnection = {
@@ -20,18 +20,18 @@ export type SlackConnection = {
 };
 
 /** How the code with a fingerprint stands. It may change until it is used: `connectSlackChannel` decides. */
-export async function findSlackCodeStanding(
+export async function findSlackCodeStatus(
   database: Database,
   code: { fingerprint: Uint8Array; nowMs: number },
-): Promise<SlackCodeStanding> {
-  const [row] = await runOn(database.pool)<{ standing: SlackCodeStanding }>(
+): Promise<SlackCodeStatus> {
+  const [row] = await runOn(database.pool)<{ status: SlackCodeStatus }>(
     `SELECT CASE WHEN k.used_at IS NOT NULL THEN 'used' WHEN k.expires_at <= $2 THEN 'expired'
-     ELSE 'open' END AS standing
+     ELSE 'open' END AS status
      FROM connect_codes k JOIN channels c ON c.id = k.channel_id
      WHERE k.fingerprint = $1 AND c.type = 'slack'`,
     [code.fingerprint, Math.floor(code.nowMs / 1000)],
   );
-  return row?.standing ?? 'unknown';
+  return row?.status ?? 'unknown';
 }
 
 /**

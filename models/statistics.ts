@@ -1,7 +1,7 @@
 import { VERDICT_CODES } from '../core/cause-code.ts';
+import { TIMING_NAMES } from '../core/failure-evidence.ts';
 import { NO_LATENCIES, type Histogram } from '../core/latency-histogram.ts';
 import { cutWindow, DAY_MS, HOUR_MS, type Span, type Spans } from '../core/rollup-spans.ts';
-import { TIMING_NAMES } from '../core/seen-failure.ts';
 import type { Timings } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { bucketSql, isTimed, timingsOfCheck, rawChecks, summedTimings } from './raw-checks.ts';
@@ -10,8 +10,8 @@ import { runOn } from './sql.ts';
 
 /**
  * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks
- * that were up or degraded; `timings` are the means of those of them whose timings were kept, in milliseconds, without
- * timings that none of them had, `timingChecks` of how many each is.
+ * that were up or degraded; `timings` are the means of those of them whose timings were stored, in milliseconds,
+ * without timings that none of them had, `timingChecks` of how many each is.
  */
 export type Tally = {
   up: number;
@@ -153,7 +153,7 @@ export function meanTimings(tallies: readonly Tally[]): PerTiming {
 
 /** A row as a tally: timings as means. */
 export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
-  const kept = TIMING_NAMES.flatMap((name, index) => {
+  const measured = TIMING_NAMES.flatMap((name, index) => {
     const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
     return checks === 0 ? [] : [{ name, ms, checks }];
   });
@@ -163,7 +163,7 @@ export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: T
     down,
     none,
     latency: buckets === null || counts === null ? NO_LATENCIES : { buckets, counts },
-    timings: Object.fromEntries(kept.map(({ name, ms, checks }) => [name, ms / checks])),
-    timingChecks: Object.fromEntries(kept.map(({ name, checks }) => [name, checks])),
+    timings: Object.fromEntries(measured.map(({ name, ms, checks }) => [name, ms / checks])),
+    timingChecks: Object.fromEntries(measured.map(({ name, checks }) => [name, checks])),
   };
 }

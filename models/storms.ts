@@ -66,7 +66,7 @@ export async function listNewestSummaries(
  * Makes deliveries that were just written the newest summaries of their channels. The caller holds the tenants by
  * `countChangedMonitors`.
  */
-export async function noteSummaries(
+export async function upsertSummaries(
   run: Run,
   opened: readonly { channelId: string; deliveryId: string; dueAtMs: number }[],
 ): Promise<void> {

@@ -39,18 +39,18 @@ export async function recordTransitions<Decided extends DecidedTransition>(
     run,
     decided.map(({ monitor }) => monitor.id),
   );
-  const touched = new Map<string, IncidentOfTenant>();
+  const changed = new Map<string, IncidentOfTenant>();
   const recorded = decided.map((transition) => {
     const before = open.get(transition.monitor.id) ?? null;
     const incident = applyTransition(before, transition);
     if (incident !== null && incident !== before) {
-      touched.set(incident.id, incident);
+      changed.set(incident.id, incident);
       if (incident.resolvedAtMs === null) open.set(incident.monitorId, incident);
       else open.delete(incident.monitorId);
     }
     return { ...transition, incident };
   });
-  await storeIncidents(run, [...touched.values()]);
+  await storeIncidents(run, [...changed.values()]);
   return recorded;
 }
 

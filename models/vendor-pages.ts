@@ -35,7 +35,7 @@ export async function listVendorDocumentRecords(
     etag: row.etag,
     lastModified: row.last_modified,
     fetchedAtMs: row.fetched_at,
-    askedAtMs: row.asked_at,
+    requestedAtMs: row.asked_at,
     latencyMs: row.latency_ms,
     failure: row.failure,
     failures: row.failures,
@@ -50,14 +50,14 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
       const [record] = await listVendorDocumentRecords(database, [url]);
       return record ?? null;
     },
-    async claim(url, { nowMs, untilMs, askedBeforeMs, tenantId = null }) {
+    async claim(url, { nowMs, untilMs, requestedBeforeMs, tenantId = null }) {
       const { rowCount } = await database.pool.query(
         `INSERT INTO vendor_pages (url, claimed_until, reader_tenant_id) VALUES ($1, $3, $5)
          ON CONFLICT (url) DO UPDATE SET claimed_until = $3, reader_tenant_id = CASE
            WHEN $5::text IS NOT NULL THEN vendor_pages.reader_tenant_id END
            WHERE coalesce(vendor_pages.claimed_until, 0) <= $2 AND coalesce(vendor_pages.asked_at, 0) <= $4
              AND coalesce(vendor_pages.retry_at, 0) <= $2`,
-        [url, nowMs, untilMs, askedBeforeMs, tenantId],
+        [url, nowMs, untilMs, requestedBeforeMs, tenantId],
       );
       return rowCount === 1;
     },
@@ -73,14 +73,14 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
           record.etag,
           record.lastModified,
           record.fetchedAtMs,
-          record.askedAtMs,
+          record.requestedAtMs,
           Math.round(record.latencyMs),
           record.failure === null ? null : JSON.stringify(record.failure),
           record.failures,
           record.retryAtMs,
         ],
       );
-      await deleteOldestUnwatched(database, record.url, record.askedAtMs);
+      await deleteOldestUnwatched(database, record.url, record.requestedAtMs);
     },
   };
 }

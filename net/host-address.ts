@@ -30,7 +30,7 @@ export function resolveHost(
 
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
-    // A lookup cannot be called off: one that outlasts the deadline ends unheard.
+    // A lookup cannot be called off: one that outlasts the deadline is ignored.
     const callOff = startDeadline(deadlineMs, () => resolve({ outcome: 'failed', ...timeoutFailure('lookup') }));
     dns.lookup(host, { all: true }, (error, addresses) => {
       callOff();

@@ -52,7 +52,7 @@ type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
 export function readBody(response: IncomingMessage, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
   const reading = startReading(response, options, resolve);
-  return { ended: promise, soFar: () => reading.kept.body().bytes, giveUp: () => reading.finish('out_of_memory') };
+  return { ended: promise, soFar: () => reading.buffer.body().bytes, giveUp: () => reading.finish('out_of_memory') };
 }
 
 /**
@@ -67,7 +67,7 @@ export function glimpseBody(
   const end = (): void => {
     clearTimeout(timer);
     reading.stop();
-    resolve(reading.kept.body().bytes);
+    resolve(reading.buffer.body().bytes);
   };
   const timer = setTimeout(end, withinMs);
   const reading = startReading(response, { limit, decodes: true }, end);
@@ -79,7 +79,7 @@ function startReading(
   response: IncomingMessage,
   { limit, decodes, charge }: Reading,
   onEnd: (outcome: BodyOutcome) => void,
-): { kept: KeptBytes; stop: () => void; finish: (outcome: BodyOutcome) => void } {
+): { buffer: BodyBuffer; stop: () => void; finish: (outcome: BodyOutcome) => void } {
   const createDecoder = decodes
     ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '')
     : undefined;
@@ -87,7 +87,7 @@ function startReading(
   let wireBytes = 0;
   let finished = false;
   // What undoes a content coding remembers about as much as it has given out.
-  const kept = new KeptBytes(
+  const buffer = new BodyBuffer(
     limit,
     (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes),
   );
@@ -102,10 +102,10 @@ function startReading(
     stop();
     onEnd(outcome);
   };
-  const finishBody = (): void => finish(kept.body());
+  const finishBody = (): void => finish(buffer.body());
   const keep = (chunk: Buffer): void => {
     if (finished) return;
-    const added = kept.add(chunk);
+    const added = buffer.add(chunk);
     if (added === 'out_of_memory') finish(added);
     else if (added === 'full') finishBody();
   };
@@ -121,7 +121,7 @@ function startReading(
   const breakOff = (create: CreateDecoder, chunk: Buffer): void => {
     response.off('data', receive);
     response.pause();
-    decode(create, chunk, () => finish({ ...kept.body(), truncated: true }));
+    decode(create, chunk, () => finish({ ...buffer.body(), truncated: true }));
   };
   const receive = (chunk: Buffer): void => {
     wireBytes += chunk.length;
@@ -134,14 +134,14 @@ function startReading(
   response.on('end', () => (decoder === null ? finishBody() : decoder.end()));
   response.on('error', () => finish('lost'));
   response.on('close', () => response.complete || finish('lost'));
-  return { kept, stop, finish };
+  return { buffer, stop, finish };
 }
 
 /**
  * The first `limit` bytes of what is added, in one piece of memory: a body may come in a million chunks, each of which
  * would hold a hundred times its own size.
  */
-class KeptBytes {
+class BodyBuffer {
   readonly #limit: number;
   readonly #take: (bytes: number) => boolean;
   #held: Buffer = Buffer.alloc(0);
@@ -158,10 +158,10 @@ class KeptBytes {
   add(chunk: Buffer): 'kept' | 'full' | 'out_of_memory' {
     const room = this.#limit - this.#size;
     this.#truncated = chunk.length > room;
-    const kept = this.#truncated ? chunk.subarray(0, room) : chunk;
-    if (!this.#makeRoom(this.#size + kept.length)) return 'out_of_memory';
-    kept.copy(this.#held, this.#size);
-    this.#size += kept.length;
+    const buffer = this.#truncated ? chunk.subarray(0, room) : chunk;
+    if (!this.#makeRoom(this.#size + buffer.length)) return 'out_of_memory';
+    buffer.copy(this.#held, this.#size);
+    this.#size += buffer.length;
     return this.#truncated ? 'full' : 'kept';
   }
 

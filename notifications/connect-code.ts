@@ -6,7 +6,7 @@ const LIFETIME_SECONDS = 3600;
 /** 32 bytes make 43 characters of base64url: within Telegram's 64 for a start parameter. */
 const CODE_BYTES = 32;
 
-/** The code of a connect link, and what is kept of it. */
+/** The code of a connect link, and what is stored of it. */
 export type ConnectCode = { code: string; fingerprint: Buffer; expiresAtSeconds: number };
 
 /** A new single-use code that expires after an hour (D-55). `randomBytes` must be a cryptographic source. */

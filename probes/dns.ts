@@ -60,7 +60,7 @@ class DnsCheck {
     if (parts === null)
       return {
         ...this.#measured(),
-        outcome: 'unasked',
+        outcome: 'not_queried',
         cause: 'unsupported',
         reason: 'The target is not a name that can be looked up',
       };
@@ -80,13 +80,13 @@ class DnsCheck {
         : await this.#findServers(server);
     if (found.outcome === 'failed') {
       const measured = this.#measured();
-      const isInDoubt = found.cause === 'dns_error' || found.cause === 'timeout';
+      const needsResolverCheck = found.cause === 'dns_error' || found.cause === 'timeout';
       return {
         ...measured,
-        outcome: 'unasked',
+        outcome: 'not_queried',
         cause: found.cause,
         reason: `The server cannot be found. ${found.reason}`,
-        ownResolversWork: isInDoubt ? await watch.work() : null,
+        ownResolversWork: needsResolverCheck ? await watch.work() : null,
       };
     }
 
@@ -99,14 +99,14 @@ class DnsCheck {
       this.#target.checkSpec.dns?.crossCheck ? this.#means.panel.ask(question) : [],
     ]);
     if (hasFailed(answers, 'unreachable')) await requireDescriptors();
-    const isInDoubt = server === null && (hasFailed(answers, 'timeout') || hasFailed(answers, 'servfail'));
+    const needsResolverCheck = server === null && (hasFailed(answers, 'timeout') || hasFailed(answers, 'servfail'));
     return {
       ...measured,
-      outcome: 'asked',
+      outcome: 'queried',
       server: server?.host ?? null,
       answers,
       opinions,
-      ownResolversWork: isInDoubt ? await watch.work() : null,
+      ownResolversWork: needsResolverCheck ? await watch.work() : null,
     };
   }
 

@@ -1,7 +1,7 @@
+import { STORED_BODY_BYTES } from '../core/answer-evidence.ts';
 import { expectsStatus, needsBody } from '../core/http/judge.ts';
 import type { HttpObservation } from '../core/http/observation.ts';
 import type { CheckTarget } from '../core/monitor.ts';
-import { KEPT_BODY_BYTES } from '../core/seen-answer.ts';
 import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { HttpJourney } from './http/journey.ts';
 import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http/redirect.ts';
@@ -79,7 +79,7 @@ class HttpCheck {
       glimpseLimit: (status) =>
         hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true)
           ? 0
-          : KEPT_BODY_BYTES,
+          : STORED_BODY_BYTES,
     });
   }
 

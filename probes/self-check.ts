@@ -37,7 +37,7 @@ const CUT_OFF: Judgement = {
 
 /**
  * Opens the self-check of one place. Only a bad result costs more than a glance, and only where most have just turned
- * bad. Once the hosts are out of reach every bad result is doubted, and good ones have them asked again, until one is
+ * bad. Once the hosts are out of reach every bad result is suspect, and good ones have them asked again, until one is
  * reached.
  */
 export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfCheck {
@@ -57,10 +57,10 @@ export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfC
   return async ({ monitor, type }, judgement) => {
     // What is known from earlier says nothing of the network of now.
     if (!talksToTarget(type)) return judgement;
-    const isDoubtful = results.note({ monitor, verdict: judgement.verdict }, now());
+    const isSuspect = results.add({ monitor, verdict: judgement.verdict }, now());
     const isBad = judgement.verdict === 'down';
     if (!isBad && !reachesAny) void checkAndNotify();
-    if (!isBad || (!isDoubtful && reachesAny)) return judgement;
+    if (!isBad || (!isSuspect && reachesAny)) return judgement;
     if (!(await checkAndNotify())) return CUT_OFF;
     results.confirm(monitor);
     return judgement;
@@ -83,12 +83,12 @@ function createReachability(hosts: readonly HostPort[]): () => Promise<boolean> 
   const reachAny = () => Promise.any(hosts.map(reach)).catch(() => false);
   let next: Promise<boolean> | null = null;
   let last = Promise.resolve(true);
-  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
   const askNext = async (): Promise<boolean> => {
     await last;
-    await delay(Math.max(0, askedAtMs + QUESTIONS_APART_MS - performance.now()));
+    await delay(Math.max(0, startedAtMs + QUESTIONS_APART_MS - performance.now()));
     next = null;
-    askedAtMs = performance.now();
+    startedAtMs = performance.now();
     last = reachAny();
     return await last;
   };

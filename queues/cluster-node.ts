@@ -20,7 +20,7 @@ const ROUND_MS = 500;
 const BETWEEN_CONNECTIONS_MS = 500;
 
 /** Nodes asked in one round, those of the configuration first. */
-const ASKED_AT_ONCE = 16;
+const QUERIED_AT_ONCE = 16;
 
 /** A socket whose other end does not close it is destroyed after this, in milliseconds. */
 const DISCONNECT_MS = 2000;
@@ -84,10 +84,10 @@ export class ClusterNodes {
 
   async #ask(): Promise<Round> {
     const endpoints = new Map([...this.#configured, ...this.#learned].map((endpoint) => [nameOf(endpoint), endpoint]));
-    const chosen = [...endpoints.values()].slice(0, ASKED_AT_ONCE);
-    const asked = await Promise.allSettled(chosen.map((endpoint) => askNode(endpoint, this.access)));
-    const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const reasons = asked.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+    const chosen = [...endpoints.values()].slice(0, QUERIED_AT_ONCE);
+    const queried = await Promise.allSettled(chosen.map((endpoint) => askNode(endpoint, this.access)));
+    const answers = queried.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const reasons = queried.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
     const failures = reasons.filter((reason) => reason instanceof Error);
     if (answers.length > 0) this.#learned = answers.flatMap(({ nodes }) => nodes);
     return { answers, failures };
@@ -169,9 +169,9 @@ type NodeEntry = [host: string | null, port: number, id: string];
  * Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]. A node that does not know its own
  * host has none, and was reached by the one that we asked.
  */
-function readSlots(slots: unknown, asked: Endpoint): Pick<Answer, 'ranges' | 'nodes'> {
+function readSlots(slots: unknown, queried: Endpoint): Pick<Answer, 'ranges' | 'nodes'> {
   const rows = Array.isArray(slots) ? (slots as [number, number, ...NodeEntry[]][]) : [];
-  const toMaster = ([host, port, id]: NodeEntry): Master => ({ host: host || asked.host, port, id });
+  const toMaster = ([host, port, id]: NodeEntry): Master => ({ host: host || queried.host, port, id });
   const ranges = rows.flatMap(([from, to, master]) => {
     return master === undefined || master[0] === '?' ? [] : [{ from, to, master: toMaster(master) }];
   });

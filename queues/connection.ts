@@ -2,8 +2,8 @@ import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } fr
 import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
-import { KeptWorker } from './kept-worker.ts';
 import { COMMAND_TIMEOUT_MS, explainRedisError, redisServers, type RedisRole } from './redis.ts';
+import { SupervisedWorker } from './supervised-worker.ts';
 
 export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */
@@ -24,7 +24,7 @@ export type QueueBackendOptions = {
   onWorkerReopened?: (queue: string) => void;
 };
 
-/** What a worker does with one job; its result is kept with the job for the board. */
+/** What a worker does with one job; its result is stored with the job for the board. */
 export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
 /**
@@ -241,7 +241,7 @@ function redisBackend({
         return { close };
       };
       const hasWaiting = () => hasJob(producerOf(tag), `${tag}:${name}`);
-      return new KeptWorker({
+      return new SupervisedWorker({
         process: processor,
         open,
         concurrency: own.concurrency,
@@ -253,12 +253,12 @@ function redisBackend({
     freeLocks: () => Promise.resolve(),
     countConnections: () => connections,
     async findAway() {
-      const asked = await Promise.all(
+      const queried = await Promise.all(
         [...names].map(async (name) =>
           (await answersInTime(takesWrites(producerOf(tagOf(name)), tagOf(name)))) ? [] : [name],
         ),
       );
-      return asked.flat();
+      return queried.flat();
     },
     close: async () => {
       await Promise.all([...clients].map(leaveRedis));

@@ -1,5 +1,5 @@
-import type { KeptAnswers } from '../core/dns/kept-answers.ts';
-import type { SeenAnswer } from '../core/seen-failure.ts';
+import type { StoredAnswers } from '../core/dns/stored-answers.ts';
+import type { AnswerEvidence } from '../core/failure-evidence.ts';
 import type { Timings, Vote } from '../core/verdict.ts';
 
 /** A tick of one slot of an agent's interval: the worker reads which monitors stand in it. */
@@ -35,8 +35,8 @@ export type CheckOutcome = {
 
 /**
  * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded.
- * `phases` only where they are kept (core/seen-failure.ts), `answer` only where it can be the first failure of its
- * source.
+ * `phases` only where they are stored (core/failure-evidence.ts), `answer` only where it can be the first failure of
+ * its source.
  */
 export type ResultPayload = {
   monitorNo: number;
@@ -50,9 +50,9 @@ export type ResultPayload = {
   latencyMs: number | null;
   httpStatus: number | null;
   phases: Timings | null;
-  answer: SeenAnswer | null;
-  /** Of dns checks, where timings would be kept. */
-  dnsAnswers?: KeptAnswers;
+  answer: AnswerEvidence | null;
+  /** Of dns checks, where timings would be stored. */
+  dnsAnswers?: StoredAnswers;
 };
 
 /** A result in the queue: what it saw of an answer is sealed. A job of an older version may have it in `answer`. */

@@ -5,7 +5,7 @@
 export type AuditOutcome =
   | { kind: 'clean' }
   | { kind: 'found'; lines: string[] }
-  | { kind: 'not asked'; reason: string };
+  | { kind: 'not audited'; reason: string };
 
 type Advisory = { title: string; url: string; severity: string };
 type Report = {
@@ -23,7 +23,7 @@ export function readAudit(text: string): AuditOutcome {
   const report = parse(text);
   if (report?.auditReportVersion === undefined)
     return {
-      kind: 'not asked',
+      kind: 'not audited',
       reason: report?.message || report?.error?.summary || text.trim().split('\n')[0] || 'npm said nothing',
     };
   const serious = Object.values(report.vulnerabilities ?? {}).filter(({ severity }) => SERIOUS.has(severity));

@@ -179,13 +179,13 @@ async function agree(
   }
 }
 
-type SeenNode = { id: string; isMaster: boolean; isFailed: boolean; masterId: string; ranges: [number, number][] };
+type ListedNode = { id: string; isMaster: boolean; isFailed: boolean; masterId: string; ranges: [number, number][] };
 
 /**
  * Reads the lines of CLUSTER NODES: id, address, flags, master, pings, epoch, link, slots; those on their way are in
  * brackets.
  */
-function parseNodes(text: string): SeenNode[] {
+function parseNodes(text: string): ListedNode[] {
   return text
     .trim()
     .split('\n')

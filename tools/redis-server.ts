@@ -83,10 +83,10 @@ export async function startRedis({
 }
 
 async function awaitLine(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<void> {
-  const seen: string[] = [];
+  const lines: string[] = [];
   for await (const line of createInterface({ input: stream })) {
     if (pattern.test(line)) return;
-    seen.push(line);
+    lines.push(line);
   }
-  throw new Error(`redis-server did not start:\n${seen.slice(-5).join('\n')}`);
+  throw new Error(`redis-server did not start:\n${lines.slice(-5).join('\n')}`);
 }

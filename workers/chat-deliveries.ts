@@ -9,7 +9,7 @@ import {
   addToSummaries,
   countChangedMonitors,
   listNewestSummaries,
-  noteSummaries,
+  upsertSummaries,
   type NewestSummary,
 } from '../models/storms.ts';
 import { supersedeRetries } from '../models/superseding.ts';
@@ -21,7 +21,7 @@ export type ChatDelivery = NewDelivery & { monitorId: string; message: MonitorMe
 /**
  * Writes what chats are notified of changes whose transitions are written already, and returns the deliveries whose
  * jobs are to be added. A chat is not notified of the end of what it was never notified of. Retries that the change
- * makes pointless are dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of
+ * supersedes are dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of
  * the changes instead of a delivery for each.
  */
 export async function writeChatDeliveries(
@@ -49,7 +49,7 @@ export async function writeChatDeliveries(
     current.filter((one) => !isGathered(one)),
   );
   await insertDeliveries(run, [...opened.values()]);
-  await noteSummaries(
+  await upsertSummaries(
     run,
     [...opened.values()].map(({ id, channelId, dueAtMs }) => ({ channelId, deliveryId: id, dueAtMs })),
   );
@@ -79,12 +79,12 @@ async function dropUnawaited(
   const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
   const handled = new Set<string>();
   // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
-  const asked = changes.filter((change) => {
+  const changed = changes.filter((change) => {
     const isFirst = !handled.has(keyOf(change));
     handled.add(keyOf(change));
     return isFirst && change.message.state === 'up';
   });
-  const recoveries = asked.map(({ channelId, monitorId, message }) => ({
+  const recoveries = changed.map(({ channelId, monitorId, message }) => ({
     channelId,
     monitorId,
     sequence: message.detail.sequence,
@@ -92,7 +92,7 @@ async function dropUnawaited(
   const awaited = new Set(
     (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * 86_400_000)).map(keyOf),
   );
-  const old = new Set(asked.filter((change) => !awaited.has(keyOf(change))));
+  const old = new Set(changed.filter((change) => !awaited.has(keyOf(change))));
   return changes.filter((change) => !old.has(change));
 }
 

@@ -4,7 +4,7 @@ import type { ChatMessage } from '../core/chat/message.ts';
 import { isChatOnly } from '../core/envelope.ts';
 import { MAX_RETRIES, nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import { createBatched, type Batched } from '../models/batched.ts';
-import { keepQuiet, moveChat, type LostConnection } from '../models/chat-connections.ts';
+import { updateQuietUntil, moveChat, type LostConnection } from '../models/chat-connections.ts';
 import type { Database } from '../models/database.ts';
 import {
   claimDeliveries,
@@ -44,9 +44,9 @@ export type DeliverOptions = {
   /** Draws from [0, 1). */
   random: () => number;
   /** Called with each delivery that came to nothing at its receiver, once that is committed. */
-  noteFailure: (failed: FailedDelivery) => Promise<void>;
+  recordFailure: (failed: FailedDelivery) => Promise<void>;
   /** Called with a chat that cannot be reached any more, which may have been connected anew by then. */
-  noteLoss: (lost: LostConnection) => Promise<void>;
+  recordLoss: (lost: LostConnection) => Promise<void>;
   log: DeliveryLog;
   onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
 };
@@ -94,7 +94,7 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
   const finishedAtMs = options.now();
   const nextAttemptAtMs = retryInMs === null ? null : finishedAtMs + retryInMs;
   const quietUntilMs = result.retryAfterMs === null ? null : finishedAtMs + result.retryAfterMs;
-  if (quietUntilMs !== null) await keepQuiet(runOn(options.database.pool), { channelId, untilMs: quietUntilMs });
+  if (quietUntilMs !== null) await updateQuietUntil(runOn(options.database.pool), { channelId, untilMs: quietUntilMs });
   const isRecorded = await options.record({ ...result, outcome, deliveryId, attempt, finishedAtMs, nextAttemptAtMs });
   report(options, claimed, { ...result, outcome });
   await heedChat(options, claimed, result);
@@ -102,9 +102,9 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
   if (quietUntilMs !== null && quietUntilMs !== nextAttemptAtMs)
     await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: quietUntilMs });
   if (!isRecorded) return 'skipped';
-  // A lost chat has its own mark, and an alert that was never sent says nothing of its receiver.
+  // A lost chat is recorded by itself, and an alert that was never sent says nothing of its receiver.
   if (outcome === 'failed' && refused === null && result.channelProblem === null)
-    await options.noteFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });
+    await options.recordFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });
   if (nextAttemptAtMs !== null)
     await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: nextAttemptAtMs });
   return outcome;
@@ -112,14 +112,14 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
 
 /** What an attempt says of its chat holds for all that is sent there later. */
 async function heedChat(
-  { database, noteLoss }: DeliverOptions,
+  { database, recordLoss }: DeliverOptions,
   { channelId, connection }: ClaimedAttempt,
   { channelProblem, movedTo }: ChatAttempt,
 ): Promise<void> {
   if (connection === null) return;
   if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
   if (channelProblem !== null)
-    await noteLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
+    await recordLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */

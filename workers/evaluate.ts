@@ -11,17 +11,17 @@ import {
   findNewestResults,
   lockMonitors,
   lockSources,
-  noteUnheard,
+  updateNotCounted,
   storeSourceStates,
   type EvaluatedMonitor,
   type LockedSource,
 } from '../models/evaluation.ts';
 import { insertEvidence } from '../models/incident-evidence.ts';
-import { noteLateHours } from '../models/late-hours.ts';
+import { insertLateHours } from '../models/late-hours.ts';
 import { createPartitions, NO_PARTITION } from '../models/partitions.ts';
 import { scheduleRechecks, type PlannedRecheck } from '../models/schedule.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
-import { firstSightsOf, lateEvidence, withSights, type SteppedMonitor } from './first-failures.ts';
+import { collectFirstFailureEvidence, lateEvidence, withEvidence, type SteppedMonitor } from './first-failures.ts';
 import { recordChanges, type RecordedChanges, type RecordingTools } from './record-changes.ts';
 
 export type EvaluatorDependencies = RecordingTools & { database: Database; now: () => number };
@@ -77,7 +77,7 @@ async function evaluateBatch(
   const suspects = findSuspects(ordered, known);
   const newest = await newestBefore(run, suspects, dependencies.now());
   const fresh = await storeResults(run, ordered);
-  await noteLateHours(run, ordered, dependencies.now());
+  await insertLateHours(run, ordered, dependencies.now());
   const applicable = ordered.filter((result) => {
     const source = suspects.get(sourceKey(result));
     return (
@@ -93,7 +93,7 @@ async function evaluateBatch(
 
 /**
  * One result's odd text must not make PostgreSQL refuse the whole batch. A job that an older version put into the queue
- * knows nothing of what was seen.
+ * knows nothing of the evidence.
  */
 function clean({ phases = null, answer = null, ...measured }: MeasuredResult): MeasuredResult {
   const result = { ...measured, phases, answer };
@@ -142,9 +142,9 @@ async function decideMonitors(
   const changed = decided.flatMap((one) => changedSources({ ...one, nowMs }));
   await storeSourceStates(run, changed);
   // What turned while it did not count changes nothing once it does: the sweep then decides anew.
-  await noteUnheard(
+  await updateNotCounted(
     run,
-    changed.filter(({ isUnheard }) => isUnheard),
+    changed.filter(({ isNotCounted }) => isNotCounted),
   );
   const rechecks = decided.flatMap((one) => one.rechecks);
   await scheduleRechecks(run, rechecks);
@@ -179,7 +179,7 @@ function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResul
     rechecks.set(result.agentNo, planRecheck({ monitor, before: after }, result, nowMs));
     const applied = applyResult(after, result, nowMs);
     if (applied.change !== null)
-      changes.push({ ...applied.change, failures: withSights(applied.change.failures, results) });
+      changes.push({ ...applied.change, failures: withEvidence(applied.change.failures, results) });
     after = applied.monitor;
   }
   return { after, changes, rechecks: [...rechecks.values()].filter((recheck) => recheck !== null) };
@@ -211,11 +211,11 @@ function changedSources({ monitor, after, results, nowMs }: SteppedMonitor & { n
       monitorNo: monitor.no,
       agentNo: source.agentNo,
       state: source.state,
-      firstSights: firstSightsOf(
+      firstFailureEvidence: collectFirstFailureEvidence(
         source.state,
         results.filter(({ agentNo }) => agentNo === source.agentNo),
       ),
-      isUnheard: !isFresh(source, after, nowMs),
+      isNotCounted: !isFresh(source, after, nowMs),
     }));
 }
 

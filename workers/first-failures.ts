@@ -1,38 +1,41 @@
 import type { Change, SourceFailure } from '../core/change.ts';
 import type { DecidedMonitor } from '../core/decided-monitor.ts';
+import { toFailureEvidence } from '../core/failure-evidence.ts';
 import { failuresOf } from '../core/monitor-state.ts';
-import { seenFailureOf } from '../core/seen-failure.ts';
 import { firstBadOf, GAUGES, voteOf, type SourceState } from '../core/source-state.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { MeasuredResult } from '../models/check-results.ts';
-import type { EvaluatedMonitor, FirstSights } from '../models/evaluation.ts';
+import type { EvaluatedMonitor, FirstFailureEvidence } from '../models/evaluation.ts';
 import type { NewEvidence } from '../models/incident-evidence.ts';
 
 /** A monitor as it was locked and as it is after its results of a batch. */
 export type SteppedMonitor = { monitor: EvaluatedMonitor; after: DecidedMonitor; results: readonly MeasuredResult[] };
 
 /** What the results of a source, one monitor's, saw at the first failures that its state knows of. */
-export function firstSightsOf(state: SourceState | null, results: readonly MeasuredResult[]): FirstSights {
-  const sights: FirstSights = {};
+export function collectFirstFailureEvidence(
+  state: SourceState | null,
+  results: readonly MeasuredResult[],
+): FirstFailureEvidence {
+  const byGauge: FirstFailureEvidence = {};
   let hasFailed = false;
   for (const gauge of GAUGES) {
     const first = state && firstBadOf(state[gauge]);
     if (first === null) continue;
     hasFailed = true;
     const result = results.find(({ dueAtMs }) => dueAtMs === first.atMs);
-    const seen = result && seenFailureOf(result);
-    if (result !== undefined) sights[gauge] = seen ? { atMs: first.atMs, ...seen } : null;
+    const evidence = result && toFailureEvidence(result);
+    if (result !== undefined) byGauge[gauge] = evidence ? { atMs: first.atMs, ...evidence } : null;
   }
-  return hasFailed ? sights : null;
+  return hasFailed ? byGauge : null;
 }
 
 /** Failures with what these results, of their monitor, saw at them. */
-export function withSights(failures: readonly SourceFailure[], results: readonly MeasuredResult[]): SourceFailure[] {
+export function withEvidence(failures: readonly SourceFailure[], results: readonly MeasuredResult[]): SourceFailure[] {
   return failures.map((failure) => {
     const result = results.find(
       ({ agentNo, dueAtMs }) => agentNo === failure.agentNo && dueAtMs === failure.first.atMs,
     );
-    return result === undefined ? failure : { ...failure, seen: seenFailureOf(result) };
+    return result === undefined ? failure : { ...failure, evidence: toFailureEvidence(result) };
   });
 }
 
@@ -54,7 +57,7 @@ export function lateEvidence({
     (source, index) =>
       badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !alreadyStored.has(source.agentNo),
   );
-  return withSights(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
+  return withEvidence(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
 }
 
 const BADNESS = { up: 0, degraded: 1, down: 2 } as const satisfies Record<Verdict, number>;

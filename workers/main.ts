@@ -9,7 +9,7 @@ import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
 import { openRuntime } from './open-runtime.ts';
-import { startProcessNotes } from './processes/notes.ts';
+import { startProcessRecord } from './processes/process-record.ts';
 import { startServiceClock } from './processes/service-clock.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
@@ -99,7 +99,7 @@ async function main(name: string): Promise<void> {
   const running = await start(runtime, environment);
   running.push(clock);
   running.push(
-    startProcessNotes(runtime, {
+    startProcessRecord(runtime, {
       kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name,
       version: packageJson.version,
       registry,

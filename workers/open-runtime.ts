@@ -6,15 +6,15 @@ import { createIdSource } from '../models/ids.ts';
 import { unrolledSinceMs } from '../models/rollups.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
 import type { ClockName } from '../models/service-clock.ts';
-import { markDone, type NotedDoing } from '../models/service-marks.ts';
+import { upsertActivity, type Activity } from '../models/service-marks.ts';
 import { runOn } from '../models/sql.ts';
 import { openJudge } from '../probes/judging/judge.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
-import { createDoingNotes } from './doing-notes.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import type { Runtime } from './runtime.ts';
+import { createThrottledRecorder } from './throttled-recorder.ts';
 
 export type RuntimeOptions = {
   databaseUrl: string;
@@ -63,9 +63,9 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     judge,
     log,
     metrics,
-    noteDoing: createDoingNotes<NotedDoing>({
-      mark: (name, nowMs) => markDone(database, name, nowMs),
-      onFailure: (error) => log.warn({ err: error }, 'service.not_marked'),
+    recordActivity: createThrottledRecorder<Activity>({
+      record: (name, nowMs) => upsertActivity(database, name, nowMs),
+      onFailure: (error) => log.warn({ err: error }, 'service.activity_not_recorded'),
     }),
     newId: createIdSource(),
     now: Date.now,

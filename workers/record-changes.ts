@@ -42,7 +42,7 @@ export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: D
 export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
 /**
- * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with what was seen
+ * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with the evidence
  * at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries' jobs are
  * for the caller to add once the transaction is committed.
  */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { ClockName } from '../models/service-clock.ts';
-import type { NotedDoing } from '../models/service-marks.ts';
+import type { Activity } from '../models/service-marks.ts';
 import type { Judge } from '../probes/judging/judge.ts';
 import type { QueueBackend } from '../queues/connection.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
@@ -16,8 +16,8 @@ export type Runtime = {
   judge: Judge;
   log: Logger;
   metrics: WorkerMetrics;
-  /** Notes that a check, or a batch of results, was seen through; never rejects, and mostly does nothing. */
-  noteDoing: (name: NotedDoing, nowMs: number) => Promise<void>;
+  /** Records that a check, or a batch of results, was completed; never rejects, and mostly does nothing. */
+  recordActivity: (name: Activity, nowMs: number) => Promise<void>;
   newId: (prefix: IdPrefix) => string;
   now: () => number;
   publicUrl: string;

@@ -5,9 +5,9 @@ import { judgeReport } from '../../core/agent/judge-report.ts';
 import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
 import { isBeforeCreation, sortByAge } from '../../core/agent/report-age.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
+import { cleanAnswer } from '../../core/answer-evidence.ts';
+import { storesTimings, roundTimings } from '../../core/failure-evidence.ts';
 import { isRecord } from '../../core/monitor-input/checks.ts';
-import { cleanAnswer } from '../../core/seen-answer.ts';
-import { keepsTimings, roundTimings } from '../../core/seen-failure.ts';
 import { latestStartMs } from '../../core/source-state.ts';
 import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
 import type { TokenAgent } from '../../models/agent-work.ts';
@@ -17,10 +17,10 @@ import { accept, ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 import { agentOf } from './authentication.ts';
+import { newCertificates } from './observed-certificates.ts';
 import { listRechecks } from './rechecks.ts';
 import { createResultBatches } from './result-batches.ts';
 import { createResultLimits, type AssignedReport } from './result-limits.ts';
-import { newCertificates } from './seen-certificates.ts';
 
 /** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
 export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
@@ -111,7 +111,7 @@ function resultOf(
     latencyMs: latencyMs === null ? null : Math.min(latencyMs, mostMs),
     httpStatus,
     phases:
-      isRecord(timing) && keepsTimings({ verdict, dueAtMs }, monitor.intervalSeconds)
+      isRecord(timing) && storesTimings({ verdict, dueAtMs }, monitor.intervalSeconds)
         ? roundTimings(withWait(timing), mostMs)
         : null,
     answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,

@@ -6,7 +6,7 @@ import type { PullAnswer } from '../../core/agent/wire.ts';
 import {
   checkInAgent,
   listAssignedWork,
-  noteGivenWork,
+  updateGivenVersions,
   openWorkSecrets,
   type AssignedWork,
   type TokenAgent,
@@ -30,15 +30,15 @@ export function pullHandler({ database, logger, metrics, now }: ApiDependencies)
     const agent = agentOf(response);
     const checkIn = accept(readPull(request.body));
     await requireUsableKey(checkIn, agent);
-    const seen = await checkInAgent(database, { agentNo: agent.no, checkIn, nowMs: now() });
+    const checkedIn = await checkInAgent(database, { agentNo: agent.no, checkIn, nowMs: now() });
     // Deleted or revoked since the request was let in.
-    if (seen === null) throw invalidAgentToken();
+    if (checkedIn === null) throw invalidAgentToken();
 
     const { capabilities } = checkIn;
-    const recipient: Recipient = { agentId: agent.id, publicKey: seen.publicKey, withheld: seen.withheld };
+    const recipient: Recipient = { agentId: agent.id, publicKey: checkedIn.publicKey, withheld: checkedIn.withheld };
     const assigned = (await listAssignedWork(database, agent.no)).filter((work) => isAble(work, checkIn));
     const changed = assigned.filter(({ givenVersion, checksVersion }) => givenVersion !== checksVersion);
-    if (changed.length > 0) await noteGivenWork(database, { agentNo: agent.no, given: changed, nowMs: now() });
+    if (changed.length > 0) await updateGivenVersions(database, { agentNo: agent.no, given: changed, nowMs: now() });
 
     const tag = tagOf({
       capabilities,

@@ -1,6 +1,6 @@
 import { hintRecheck } from '../../core/agent/recheck-hints.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
-import { listSourceStandings } from '../../models/agent-results.ts';
+import { listRecheckedSources } from '../../models/agent-results.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 
@@ -20,14 +20,14 @@ export async function listRechecks(
       .map(({ monitor }) => monitor.no),
   );
   if (bad.size === 0) return [];
-  const standings = await listSourceStandings(database, agentNo, [...bad]);
+  const sources = await listRecheckedSources(database, agentNo, [...bad]);
   const ofMonitors = Map.groupBy(current, ({ monitor }) => monitor);
   return [...ofMonitors].flatMap(([{ no, id }, reports]) => {
-    const standing = bad.has(no) ? standings.get(no) : undefined;
+    const source = bad.has(no) ? sources.get(no) : undefined;
     const afterMs =
-      standing &&
+      source &&
       hintRecheck(
-        standing,
+        source,
         reports.map(({ result }) => result),
       );
     return afterMs === undefined || afterMs === null ? [] : [{ monitorId: id, afterMs }];

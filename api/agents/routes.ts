@@ -34,7 +34,7 @@ export function createAgentRouter(dependencies: ApiDependencies, slots: RequestH
     limits: [REQUESTS_PER_MINUTE],
     countOf: ({ agent }) => (agent === undefined ? null : { key: `agent:${agent.id}`, limit: REQUESTS_PER_MINUTE }),
   });
-  for (const path of [...Object.keys(handlers), ...DISCOVERY_PATHS]) router.all(path, noteRoute(path));
+  for (const path of [...Object.keys(handlers), ...DISCOVERY_PATHS]) router.all(path, recordRoute(path));
   router.use(agentAuthentication(dependencies), limit, requireAgent);
   for (const [path, handler] of Object.entries(handlers))
     router
@@ -54,7 +54,7 @@ const dropDiscoveries: RequestHandler = (_request, response) => {
   response.status(204).end();
 };
 
-function noteRoute(path: string): RequestHandler {
+function recordRoute(path: string): RequestHandler {
   return (_request, response, next) => {
     contextOf(response).route = `${AGENT_PATH}${path}`;
     next();

@@ -59,7 +59,7 @@ export function createChannelHandler(dependencies: HandlerDependencies): Request
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const { url, ...draft } = accept(readChannelCreate(request.body));
-    const monitorIds = await keepOwnMonitors(dependencies, tenantId, draft.monitorIds);
+    const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
     if ((await countChannels(database, tenantId)) >= MOST_CHANNELS) throw tooManyChannels();
@@ -98,7 +98,7 @@ export function updateChannelHandler(dependencies: ApiDependencies): RequestHand
     const current = await getOwnChannel(dependencies, key);
     // The type cannot change any more, so that the patch can be judged before the row is locked.
     const patch = accept(readChannelPatch(request.body, current.type));
-    const monitorIds = patch.monitorIds && (await keepOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
+    const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
     if ((await updateChannel(database, key, { ...patch, ...(monitorIds && { monitorIds }) })) === null)
       throw notFound('channel', key.id);
     response.json({ ok: true });
@@ -178,7 +178,7 @@ async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: str
 }
 
 /** Those of the ids that are monitors of the account, as with `dependencies` (D-64). */
-async function keepOwnMonitors(
+async function filterOwnMonitors(
   { database }: ApiDependencies,
   tenantId: string,
   monitorIds: readonly string[],

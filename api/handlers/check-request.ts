@@ -24,14 +24,14 @@ export function requestCheckHandler(dependencies: HandlerDependencies): RequestH
     // Else a change and a request after it would contact any address at once.
     const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEWS_MS;
     if (mayChangeState) await turns.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
-    const asked = await requestCheck(database, { tenantId, id, nowMs });
-    if (asked === null) throw notFound('monitor', id);
-    if (asked.sources.length === 0) throw conflict(whyNot(asked));
+    const requested = await requestCheck(database, { tenantId, id, nowMs });
+    if (requested === null) throw notFound('monitor', id);
+    if (requested.sources.length === 0) throw conflict(whyNot(requested));
     announceSchedule(dependencies, {
       ...noScheduleChange(),
-      rechecks: asked.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
+      rechecks: requested.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
     });
-    response.status(202).json(presentRequest(id, asked, nowMs));
+    response.status(202).json(presentRequest(id, requested, nowMs));
   };
 }
 

@@ -25,7 +25,7 @@ const NO_TIE = '0';
 type ListQuery = NonNullable<operations['listChecks']['parameters']['query']>;
 
 /** What is asked for, of whatever type the monitor is. */
-type Asked = {
+type ChecksRequest = {
   monitor: MeasuredMonitor;
   source: string | undefined;
   verdict: ListQuery['verdict'];
@@ -43,12 +43,12 @@ export function listChecksHandler({ database, config, now }: ApiDependencies): R
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const monitor = await findMeasuredMonitor(database, key);
     if (monitor === null) throw notFound('monitor', key.id);
-    const asked = readAsked(monitor, { request, response }, now());
+    const requested = readRequest(monitor, { request, response }, now());
     const list = monitor.type === 'heartbeat' ? listPingEntries : listCheckEntries;
-    const entries = await list(database, asked);
+    const entries = await list(database, requested);
     const shown = cutPage(
       entries,
-      { limit: asked.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
+      { limit: requested.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
       { request, response, publicUrl: config.publicUrl },
     );
     response.json({ checks: shown.map((entry) => entry.shown) } satisfies components['schemas']['CheckList']);
@@ -56,11 +56,11 @@ export function listChecksHandler({ database, config, now }: ApiDependencies): R
 }
 
 /** Results are shown for as long as the plan keeps them, although their day goes as a whole. */
-function readAsked(
+function readRequest(
   monitor: MeasuredMonitor,
   { request, response }: { request: Request; response: Response },
   nowMs: number,
-): Asked {
+): ChecksRequest {
   const { limit, after } = readPage(request);
   const { source, verdict, since, until } = request.query as ListQuery;
   if (since !== undefined && until !== undefined && Number(until) < Number(since))
@@ -86,7 +86,7 @@ function readAsked(
 
 async function listCheckEntries(
   database: ApiDependencies['database'],
-  { monitor, source, verdict, fromMs, toMs, before, limit }: Asked,
+  { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
 ): Promise<Entry[]> {
   const agentNo = source === undefined ? undefined : isId(source) ? await findAgentNo(database, source) : null;
   if (agentNo === null) return [];
@@ -104,7 +104,7 @@ async function listCheckEntries(
 
 async function listPingEntries(
   database: ApiDependencies['database'],
-  { monitor, source, verdict, fromMs, toMs, before, limit }: Asked,
+  { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
 ): Promise<Entry[]> {
   const service = await findServiceAgent(database);
   if (source !== undefined && source !== service?.id) return [];

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Spread } from '../../core/bucket-quantile.ts';
 import { readFleet } from '../../models/fleet.ts';
-import { listProcesses, type NotedProcess } from '../../models/processes.ts';
+import { listProcesses, type ProcessRecord } from '../../models/processes.ts';
 import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -93,8 +93,8 @@ function presentProcess({
   pid,
   figures,
   startedAt,
-  seenAt,
-}: NotedProcess): Schemas['FleetProcess'] {
+  lastSeenAt,
+}: ProcessRecord): Schemas['FleetProcess'] {
   const { lateness = null, evaluationLag = null } = figures ?? {};
   return {
     kind,
@@ -102,7 +102,7 @@ function presentProcess({
     host,
     pid,
     started_at: startedAt,
-    seen_at: seenAt,
+    seen_at: lastSeenAt,
     lateness: lateness && presentSpread(lateness),
     evaluation_lag: evaluationLag && presentSpread(evaluationLag),
   };

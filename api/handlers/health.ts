@@ -20,8 +20,8 @@ export function getReadinessHandler({ database, findAwayQueues, stopping }: ApiD
     const isQueueThere = away.length === 0;
     const isReady = isDatabaseThere && isQueueThere && !stopping.aborted;
     const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
-    const notes = { ...(!isQueueThere && { queues_away: away }), ...(!isTimeSettled() && { clock: 'set' }) };
-    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...notes });
+    const details = { ...(!isQueueThere && { queues_away: away }), ...(!isTimeSettled() && { clock: 'set' }) };
+    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...details });
   };
 }
 

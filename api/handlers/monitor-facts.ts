@@ -28,7 +28,9 @@ export function getMonitorFactsHandler({ database }: ApiDependencies): RequestHa
       domain: domain && presentDomain(domain),
       certificate: certificate && { name: certificate.name, expires_at: certificate.expiresAt },
       advisories: isWarned(found.monitor)
-        ? standing(said, { domain, certificateExpiresAt: certificate?.expiresAt ?? null }).map(presentAdvisory)
+        ? listCurrentAdvisories(said, { domain, certificateExpiresAt: certificate?.expiresAt ?? null }).map(
+            presentAdvisory,
+          )
         : [],
     } satisfies Facts);
   };
@@ -58,7 +60,7 @@ function presentDomain(facts: DomainFacts): Facts['domain'] {
 }
 
 /** The newest of each subject that is about the expiry as it is now: what was renewed since is warned of no more. */
-function standing(
+function listCurrentAdvisories(
   said: readonly SaidAdvisory[],
   { domain, certificateExpiresAt }: { domain: DomainFacts | null; certificateExpiresAt: number | null },
 ): SaidAdvisory[] {

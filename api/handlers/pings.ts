@@ -43,7 +43,7 @@ export function pingHandler({ database, now, metrics, unstoredPings }: ApiDepend
     const [, token, signal = ''] = TOKEN_AND_SIGNAL.exec(request.path) ?? [];
     if (token === undefined) throw unknownToken();
     const report = readSignal(signal);
-    noteRoute(response, signal);
+    recordRoute(response, signal);
     const ping = { ...report, body: await readPingBody(request) };
     const outcome = await take({ token, ping }, addressOf(response) ?? '');
     count.inc({ kind: ping.kind, outcome });
@@ -67,7 +67,7 @@ const ANSWERS = {
   limited: () => {
     throw new ApiError(
       429,
-      'this heartbeat reports more changes than are kept: the ping counts as a sign of life alone, wait 60 s',
+      'this heartbeat reports more changes than are stored: the ping counts as a sign of life alone, wait 60 s',
       { 'Retry-After': '60' },
     );
   },
@@ -92,7 +92,7 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
 }
 
 /** As the description writes it: tokens belong into no log. */
-function noteRoute(response: Response, signal: string): void {
+function recordRoute(response: Response, signal: string): void {
   const part = EXIT_STATUS.test(signal) ? '{exit_status}' : signal;
   contextOf(response).route = `${PING_PATH}/{token}${part === '' ? '' : `/${part}`}`;
 }

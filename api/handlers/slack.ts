@@ -1,9 +1,9 @@
 import type { Request, RequestHandler } from 'express';
-import { buildGreeting } from '../../core/chat/notes.ts';
+import { buildGreeting } from '../../core/chat/service-messages.ts';
 import { authorOf, systemActor } from '../../models/audit-log.ts';
 import { isDatabaseAway } from '../../models/availability.ts';
 import type { CodedChannel } from '../../models/chat-connections.ts';
-import { connectSlackChannel, findSlackCodeStanding } from '../../models/slack-connections.ts';
+import { connectSlackChannel, findSlackCodeStatus } from '../../models/slack-connections.ts';
 import { fingerprintOf } from '../../notifications/connect-code.ts';
 import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
 import { SLACK_RETURN_PATH } from '../../notifications/slack/connect-link.ts';
@@ -143,8 +143,8 @@ async function comeBack(
   const opened = openState(state, { open: database.secrets.open, nowMs: now() });
   if (opened.outcome !== 'good') return describeRefusal(opened.outcome);
   const fingerprint = fingerprintOf(opened.code);
-  const standing = await findSlackCodeStanding(database, { fingerprint, nowMs: now() });
-  if (standing !== 'open') return describeRefusal(standing);
+  const status = await findSlackCodeStatus(database, { fingerprint, nowMs: now() });
+  if (status !== 'open') return describeRefusal(status);
   if (authorizeSlack === null) return describeRefusal('noApp');
 
   await turns.take('connect', fingerprint.toString('base64url'));

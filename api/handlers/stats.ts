@@ -48,12 +48,12 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     const { from, to, resolution, by_source: bySource, by_phase: byTiming } = request.query as StatsQuery;
     const withTimings = isYes(byTiming);
     const nowMs = now();
-    const asked = {
+    const requested = {
       ...(from !== undefined && { from: Number(from) }),
       ...(to !== undefined && { to: Number(to) }),
       ...(resolution !== undefined && { resolution }),
     };
-    const { countedFrom, countedTo, ...window } = readStatsWindow(asked, {
+    const { countedFrom, countedTo, ...window } = readStatsWindow(requested, {
       nowMs,
       resultDays: PLAN_LIMITS[caller.plan].resultDays,
     });
@@ -103,8 +103,8 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
   };
 }
 
-function isYes(asked: string | undefined): boolean {
-  return asked === '1' || asked === 'true';
+function isYes(requested: string | undefined): boolean {
+  return requested === '1' || requested === 'true';
 }
 
 /** `GET /monitors/{id}/uptime` */

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { listStanding } from '../../models/caller-standing.ts';
 import { listenToChanges, type Change } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
+import { listValidCallers } from '../../models/valid-callers.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import { createBroadcast, type Broadcast } from './broadcast.ts';
@@ -167,6 +167,6 @@ function keyOf(caller: Caller): string {
 async function findEnded(database: Database, readers: readonly Opened[], nowMs: number): Promise<Opened[]> {
   const sessionIds = readers.flatMap(({ caller }) => (caller.kind === 'session' ? [caller.sessionId] : []));
   const tokenIds = readers.flatMap(({ caller }) => (caller.kind === 'token' ? [caller.tokenId] : []));
-  const standing = await listStanding(database, { sessionIds, tokenIds, nowMs });
-  return readers.filter(({ caller }) => !standing.has(caller.kind === 'session' ? caller.sessionId : caller.tokenId));
+  const valid = await listValidCallers(database, { sessionIds, tokenIds, nowMs });
+  return readers.filter(({ caller }) => !valid.has(caller.kind === 'session' ? caller.sessionId : caller.tokenId));
 }

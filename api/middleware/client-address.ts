@@ -4,7 +4,7 @@ import type { ApiConfig } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 
 /**
- * Notes where a request comes from while its connection is sure to be there; all who count, store or log the address
+ * Records where a request comes from while its connection is sure to be there; all who count, store or log the address
  * take it from there.
  */
 export function clientAddress({ trustedProxies }: Pick<ApiConfig, 'trustedProxies'>): RequestHandler {

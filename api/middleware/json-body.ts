@@ -71,8 +71,8 @@ const limitValues: RequestHandler = (request, _response, next) => {
 /** Walks without recursion: a body may be nested deeper than the stack. */
 function hasMoreValues(body: unknown, limit: number): boolean {
   const pending: unknown[] = [body];
-  for (let seen = 0; pending.length > 0; seen += 1) {
-    if (seen + pending.length > limit) return true;
+  for (let visited = 0; pending.length > 0; visited += 1) {
+    if (visited + pending.length > limit) return true;
     const value = pending.pop();
     if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) pending.push(inner);
   }

@@ -1,13 +1,13 @@
 import type { Timings } from '../../core/verdict.ts';
 import type { NamedAgent } from '../../models/agent-names.ts';
-import type { KeptCheck } from '../../models/check-record.ts';
-import type { KeptPing } from '../../models/ping-record.ts';
+import type { StoredCheck } from '../../models/check-record.ts';
+import type { StoredPing } from '../../models/ping-record.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
 /** A result as it is shown. */
-export function presentCheck(check: KeptCheck): Schemas['Check'] {
+export function presentCheck(check: StoredCheck): Schemas['Check'] {
   return {
     at: check.atMs / 1000,
     source: check.source,
@@ -33,7 +33,7 @@ function presentAnswer(
 }
 
 /** What happened of a heartbeat, in the shape of a result. */
-export function presentPing(ping: KeptPing, service: NamedAgent | null): Schemas['Check'] {
+export function presentPing(ping: StoredPing, service: NamedAgent | null): Schemas['Check'] {
   return {
     at: ping.atMs / 1000,
     source: { id: service?.id ?? null, name: service?.name ?? null },

@@ -1,5 +1,5 @@
 import type { SourceEvidence } from '../../core/change.ts';
-import type { SeenAnswer } from '../../core/seen-failure.ts';
+import type { AnswerEvidence } from '../../core/failure-evidence.ts';
 import type { ListedIncident } from '../../models/history.ts';
 import type { IncidentEvidence } from '../../models/incident-evidence.ts';
 import type { IncidentNote } from '../../models/incident-notes.ts';
@@ -83,10 +83,10 @@ function presentEvidence({
   reason,
   httpStatus,
   latencyMs,
-  seen,
+  evidence,
 }: IncidentEvidence): Wire['IncidentEvidence'] {
-  const timings = seen?.phases ?? null;
-  const answer = seen?.answer ?? null;
+  const timings = evidence?.phases ?? null;
+  const answer = evidence?.answer ?? null;
   return {
     source: { id: sourceId, name: sourceName },
     at: toUnixSeconds(atMs),
@@ -96,12 +96,12 @@ function presentEvidence({
     http_status: httpStatus,
     latency_ms: latencyMs,
     phases: timings && presentTimings(timings),
-    answer: answer && presentSeenAnswer(answer),
+    answer: answer && presentAnswerEvidence(answer),
   };
 }
 
 /** An answer of a target, as far as it is kept. */
-export function presentSeenAnswer({ status, headers, body, bodyWithheld }: SeenAnswer): Wire['SeenAnswer'] {
+export function presentAnswerEvidence({ status, headers, body, bodyWithheld }: AnswerEvidence): Wire['SeenAnswer'] {
   return { status, headers, body, body_withheld: bodyWithheld ?? null };
 }
 

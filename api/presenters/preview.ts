@@ -1,7 +1,7 @@
 import type { PreviewOutcome } from '../../core/preview.ts';
 import type { components } from '../schema.generated.ts';
 import { presentTimings } from './check.ts';
-import { presentSeenAnswer } from './incident-detail.ts';
+import { presentAnswerEvidence } from './incident-detail.ts';
 
 /** The outcome of a preview, as it is shown; a null region: the service itself checked. */
 export function presentPreview(
@@ -16,7 +16,7 @@ export function presentPreview(
     latency_ms: outcome.latencyMs,
     http_status: outcome.httpStatus,
     phases: phases && presentTimings(phases),
-    answer: answer && presentSeenAnswer(answer),
+    answer: answer && presentAnswerEvidence(answer),
     certificate: certificate && {
       subject: certificate.subject,
       issuer: certificate.issuer,

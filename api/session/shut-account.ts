@@ -7,7 +7,7 @@ import type { ShutAccount } from './throttle.ts';
  * is recorded, for its owners to know that somebody is guessing. What is wrong with the database does not change the
  * answer, which is a refusal already.
  */
-export function noteShutAccount({
+export function createShutAccountRecorder({
   database,
   makeId,
   now,

@@ -17,15 +17,15 @@ export async function countTicks(
   { monitors, intervalSeconds, fromMs, toMs }: TickWindow,
 ): Promise<TickCount> {
   const everyMs = intervalSeconds * 1000;
-  const [row] = await runWith(database)<{ kept: number; fewest: number; most: number }>(
-    `SELECT sum(kept)::int AS kept, min(kept)::int AS fewest, max(kept)::int AS most FROM (
-       SELECT m.no, count(DISTINCT (r.due_at - $1::bigint) / $3::int) AS kept
+  const [row] = await runWith(database)<{ stored: number; fewest: number; most: number }>(
+    `SELECT sum(stored)::int AS stored, min(stored)::int AS fewest, max(stored)::int AS most FROM (
+       SELECT m.no, count(DISTINCT (r.due_at - $1::bigint) / $3::int) AS stored
        FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no AND r.due_at >= $1 AND r.due_at < $2
        WHERE m.id BETWEEN $4 AND $5 GROUP BY m.no
      ) t`,
     [fromMs, toMs, everyMs, monitorId(1), monitorId(monitors)],
   );
-  const { kept = 0, fewest = 0, most = 0 } = row ?? {};
+  const { stored = 0, fewest = 0, most = 0 } = row ?? {};
   const due = (monitors * (toMs - fromMs)) / everyMs;
-  return { due, missed: due - kept, fewest, most };
+  return { due, missed: due - stored, fewest, most };
 }

@@ -30,11 +30,11 @@ const FLAPPING: readonly Setting[] = UP_AFTER.map((upAfterSuccesses) => ({ ...DE
 
 const measured = SETTINGS.filter((setting) => !values.defaults || isDeepStrictEqual(setting, DEFAULT_SETTING));
 
-const asked: readonly { setting: Setting; worlds: readonly WorldName[] }[] = [
+const planned: readonly { setting: Setting; worlds: readonly WorldName[] }[] = [
   ...measured.map((setting) => ({ setting, worlds: WORLD_NAMES.filter((world) => parseArguments(world, setting)) })),
   ...FLAPPING.map((setting) => ({ setting, worlds: ['flapping'] as const })),
 ];
-const cells: Cell[] = asked.flatMap(({ setting, worlds }, stream) =>
+const cells: Cell[] = planned.flatMap(({ setting, worlds }, stream) =>
   worlds.map((world) => ({ seed, world, setting, stream, scale })),
 );
 
@@ -43,7 +43,7 @@ const scores = await simulateCells(cells, (done) => {
   if (done % 100 === 0) process.stderr.write(`${done} of ${cells.length}\n`);
 });
 
-const rows: Row[] = asked.map(({ setting, worlds }, stream) => ({
+const rows: Row[] = planned.map(({ setting, worlds }, stream) => ({
   setting,
   scores: Object.fromEntries(
     worlds.map((world) => [world, scores[cells.findIndex((cell) => cell.stream === stream && cell.world === world)]]),

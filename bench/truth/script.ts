@@ -4,21 +4,21 @@ import type { Verdict } from '../../core/verdict.ts';
  * How a location sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by
  * timeout. `hangs`: what is down does not refuse but never answers. `silent`: the location makes no checks at all.
  */
-export type Sight = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
+export type Behaviour = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
 
-/** A sight that lasts from `startMs` to before `endMs`. */
-export type Spell = Sight & { startMs: number; endMs: number };
+/** A behaviour that lasts from `startMs` to before `endMs`. */
+export type Spell = Behaviour & { startMs: number; endMs: number };
 
 /** What a location sees from the beginning to the end of a history: spells that follow one another without a gap. */
 export type Script = readonly Spell[];
 
 /** A location that works, and sees a target that works, but for a share of lost checks. */
-export function sound(strayShare: number): Sight {
+export function sound(strayShare: number): Behaviour {
   return { verdict: 'up', strayShare, hangs: false, silent: false };
 }
 
 /** Lays spells, in any order, over what a location sees else; where two spells overlap the one named later is seen. */
-export function layOver(base: Sight, spells: readonly Spell[], span: { startMs: number; endMs: number }): Script {
+export function layOver(base: Behaviour, spells: readonly Spell[], span: { startMs: number; endMs: number }): Script {
   const waiting = spells
     .map((spell, rank) => ({ spell, rank }))
     .filter(({ spell: { startMs, endMs } }) => startMs < span.endMs && endMs > span.startMs)
@@ -31,7 +31,7 @@ export function layOver(base: Sight, spells: readonly Spell[], span: { startMs: 
   return edges.slice(0, -1).map((startMs, index) => {
     current = current.filter(({ spell }) => spell.endMs > startMs);
     while (waiting.length > 0 && (waiting.at(-1)?.spell.startMs ?? 0) <= startMs) current.push(...waiting.splice(-1));
-    const seen = current.toSorted((a, b) => b.rank - a.rank)[0]?.spell ?? base;
-    return { ...seen, startMs, endMs: edges[index + 1] ?? span.endMs };
+    const visible = current.toSorted((a, b) => b.rank - a.rank)[0]?.spell ?? base;
+    return { ...visible, startMs, endMs: edges[index + 1] ?? span.endMs };
   });
 }

@@ -14,7 +14,7 @@ export type Table = { title: string; columns: readonly Column[] };
 const HOURS_A_YEAR = 8766;
 
 /** With none seen, this many are likely enough to be seen (95 %). */
-const NONE_SEEN = 3;
+const NONE_FOUND = 3;
 
 const NOTHING = '-';
 
@@ -100,7 +100,7 @@ function falseDowns(score: Score | undefined): string {
   if (score === undefined) return NOTHING;
   const perCount = (1000 * HOURS_A_YEAR) / score.hours;
   return score.falseDowns === 0
-    ? `< ${rounded(NONE_SEEN * perCount)} (0)`
+    ? `< ${rounded(NONE_FOUND * perCount)} (0)`
     : `${rounded(score.falseDowns * perCount)} (${score.falseDowns.toLocaleString('en')})`;
 }
 

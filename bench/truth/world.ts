@@ -1,6 +1,6 @@
 import type { Stretch } from './beginning.ts';
 import type { Random } from './random.ts';
-import { layOver, sound, type Script, type Sight, type Spell } from './script.ts';
+import { layOver, sound, type Script, type Behaviour, type Spell } from './script.ts';
 import type { SlotChoice, Setting } from './setting.ts';
 
 /** Something that happens to the target, or to its way to some locations; figures are reported by `kind`. */
@@ -36,9 +36,9 @@ const LONG_OUTAGES = [600, 1800, 7200] as const;
 export const LONG_KIND = '10 min and more';
 export const OUTAGE_KINDS: readonly string[] = [...SHORT_OUTAGES.map(kindOfLength), LONG_KIND];
 
-const DOWN: Sight = { verdict: 'down', strayShare: 0, hangs: false, silent: false };
-const HANGING: Sight = { ...DOWN, hangs: true };
-const AWAY: Sight = { ...sound(0), silent: true };
+const DOWN: Behaviour = { verdict: 'down', strayShare: 0, hangs: false, silent: false };
+const HANGING: Behaviour = { ...DOWN, hangs: true };
+const AWAY: Behaviour = { ...sound(0), silent: true };
 
 /** A target that works all the time, watched by locations that lose checks. */
 function healthy(name: string, { share, hours }: { share: number; hours: number }): World {
@@ -48,14 +48,14 @@ function healthy(name: string, { share, hours }: { share: number; hours: number 
       `The target works; each check of each location is lost (timeout) with a chance of ${share * 100} %, ` +
       'independently',
     hours,
-    unfold: (setting, _, span) => truthOf({ setting, span, sightAt: () => sound(share) }),
+    unfold: (setting, _, span) => truthOf({ setting, span, behaviourAt: () => sound(share) }),
   };
 }
 
 /** The target goes away and comes back, in lengths at random, one to two hours apart. */
 function outages(
   name: string,
-  { assumes, sight, sightAt = () => sound(USUAL_LOSS), seenAt = () => true }: OutageWorld,
+  { assumes, behaviour, behaviourAt = () => sound(USUAL_LOSS), isVisibleAt = () => true }: OutageWorld,
 ): World {
   return {
     name,
@@ -74,8 +74,9 @@ function outages(
         setting,
         span,
         happenings,
-        sightAt,
-        spellsAt: (location) => (seenAt(location) ? happenings.map((happening) => ({ ...sight, ...happening })) : []),
+        behaviourAt,
+        spellsAt: (location) =>
+          isVisibleAt(location) ? happenings.map((happening) => ({ ...behaviour, ...happening })) : [],
       });
     },
   };
@@ -83,9 +84,9 @@ function outages(
 
 type OutageWorld = {
   assumes: string;
-  sight: Sight;
-  sightAt?: (location: number) => Sight;
-  seenAt?: (location: number) => boolean;
+  behaviour: Behaviour;
+  behaviourAt?: (location: number) => Behaviour;
+  isVisibleAt?: (location: number) => boolean;
 };
 
 /** Every world: first those in which no down is right, then those in which the target has troubles. */
@@ -115,14 +116,14 @@ export const WORLDS = {
     assumes: 'The target works; one location always says that it is down',
     hours: 37_500,
     unfold: (setting, _, span) =>
-      truthOf({ setting, span, sightAt: (location) => (location === 0 ? DOWN : sound(USUAL_LOSS)) }),
+      truthOf({ setting, span, behaviourAt: (location) => (location === 0 ? DOWN : sound(USUAL_LOSS)) }),
   },
   'half-liar': {
     name: 'Half a liar',
     assumes: 'The target works; one location says of every other check, at random, that it is down',
     hours: 2000,
     unfold: (setting, _, span) =>
-      truthOf({ setting, span, sightAt: (location) => (location === 0 ? sound(0.5) : sound(USUAL_LOSS)) }),
+      truthOf({ setting, span, behaviourAt: (location) => (location === 0 ? sound(0.5) : sound(USUAL_LOSS)) }),
   },
   away: {
     name: 'Locations go away',
@@ -175,29 +176,29 @@ export const WORLDS = {
   },
   refused: outages('Outages, refusing', {
     assumes: 'The target refuses connections for 5 s to 2 h, one to two hours apart',
-    sight: DOWN,
+    behaviour: DOWN,
   }),
   apart: {
     ...outages('Outages, locations apart', {
       assumes: 'The target refuses; each location checks at a moment of its own, at random',
-      sight: DOWN,
+      behaviour: DOWN,
     }),
     slotChoice: 'apart',
   },
   hanging: outages('Outages, hanging', {
     assumes: 'The same, but nobody answers: each check lasts until the timeout',
-    sight: HANGING,
+    behaviour: HANGING,
   }),
   blind: outages('Outages, one location blind', {
     assumes: 'The target refuses; one location sees it up all the time',
-    sight: DOWN,
-    seenAt: (location) => location > 0,
+    behaviour: DOWN,
+    isVisibleAt: (location) => location > 0,
   }),
   'one-away': outages('Outages, one location away', {
     assumes: 'The target refuses; one location is away all the time',
-    sight: DOWN,
-    sightAt: (location) => (location === 0 ? AWAY : sound(USUAL_LOSS)),
-    seenAt: (location) => location > 0,
+    behaviour: DOWN,
+    behaviourAt: (location) => (location === 0 ? AWAY : sound(USUAL_LOSS)),
+    isVisibleAt: (location) => location > 0,
   }),
   partial: {
     name: 'Partial outages',
@@ -212,11 +213,11 @@ export const WORLDS = {
         startMs += 10 * MINUTE + gap(random)
       ) {
         const stretch = { startMs, endMs: startMs + 10 * MINUTE };
-        const seenBy = 1 + random.below(Math.max(1, setting.sources - 1));
+        const observers = 1 + random.below(Math.max(1, setting.sources - 1));
         const first = random.below(setting.sources);
-        for (let index = 0; index < seenBy; index += 1)
+        for (let index = 0; index < observers; index += 1)
           spells[(first + index) % setting.sources]?.push({ ...DOWN, ...stretch });
-        happenings.push({ ...stretch, kind: `seen by ${seenBy}` });
+        happenings.push({ ...stretch, kind: `seen by ${observers}` });
       }
       return truthOf({ setting, span, happenings, spellsAt: (location) => spells[location] ?? [] });
     },
@@ -247,7 +248,7 @@ export const WORLDS = {
   'in-turn': {
     ...outages('Outages, locations in turn', {
       assumes: 'The target refuses; the locations check one after the other, evenly over the interval',
-      sight: DOWN,
+      behaviour: DOWN,
     }),
     slotChoice: 'in turn',
   },
@@ -259,7 +260,7 @@ type TruthInput = {
   setting: Setting;
   span: Stretch;
   happenings?: readonly Happening[];
-  sightAt?: (location: number) => Sight;
+  behaviourAt?: (location: number) => Behaviour;
   spellsAt?: (location: number) => readonly Spell[];
 };
 
@@ -267,13 +268,13 @@ function truthOf({
   setting,
   span,
   happenings = [],
-  sightAt = () => sound(USUAL_LOSS),
+  behaviourAt = () => sound(USUAL_LOSS),
   spellsAt = () => [],
 }: TruthInput): Truth {
   return {
     happenings,
     scripts: Array.from({ length: setting.sources }, (_, location) =>
-      layOver(sightAt(location), spellsAt(location), span),
+      layOver(behaviourAt(location), spellsAt(location), span),
     ),
   };
 }

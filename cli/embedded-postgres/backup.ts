@@ -70,7 +70,7 @@ async function copyCluster(client: Client, from: string, to: string): Promise<vo
   for (const name of log) await copyEntry(join(from, 'pg_wal', name), join(to, 'pg_wal', name));
   const label = join(to, 'backup_label');
   await writeFile(label, ended.labelfile, { mode: 0o600 });
-  await keepOwner(from, label);
+  await copyOwner(from, label);
   await syncPath(label);
 }
 
@@ -94,17 +94,17 @@ function ignoreGone(path: string): (error: NodeJS.ErrnoException) => void {
 /** As the server needs it: its account's, and closed to others. */
 async function makeFolder(like: string, path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
-  await keepOwner(like, path);
+  await copyOwner(like, path);
 }
 
 async function copyEntry(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   await chmod(to, 0o600);
-  await keepOwner(from, to);
+  await copyOwner(from, to);
   await syncPath(to);
 }
 
-async function keepOwner(like: string, path: string): Promise<void> {
+async function copyOwner(like: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(like);
   await chown(path, uid, gid);

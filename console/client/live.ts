@@ -90,7 +90,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
     if (abort.aborted || !underWay.has(since)) return;
     forgetUpTo(since);
     batch(() => {
-      monitors.value = keepSame(monitors.peek() ?? [], overview.monitors);
+      monitors.value = reuseUnchanged(monitors.peek() ?? [], overview.monitors);
       openIncidents.value = new Map(incidents.map((incident) => [incident.monitor_id, incident]));
       take(since);
       monitorsError.value = null;
@@ -149,12 +149,12 @@ export function putMonitors(changed: readonly Monitor[], deleted: readonly strin
   const gone = new Set(deleted);
   // Of one that changed more than once the last counts.
   const fresh = new Map(changed.filter(({ id }) => !gone.has(id)).map((row) => [row.id, row]));
-  const kept: Monitor[] = [];
+  const remaining: Monitor[] = [];
   for (const row of rows) {
-    if (!gone.has(row.id)) kept.push(fresh.get(row.id) ?? row);
+    if (!gone.has(row.id)) remaining.push(fresh.get(row.id) ?? row);
     fresh.delete(row.id);
   }
-  monitors.value = [...kept, ...fresh.values()];
+  monitors.value = [...remaining, ...fresh.values()];
 }
 
 /** Puts what has changed in its place, all of it as one: a storm of a thousand is one new list. */
@@ -182,13 +182,15 @@ function putIncidents(incidents: readonly Incident[]): void {
 }
 
 /** Rows that did not change stay the very same, and so what is drawn of them; where none did, so does the list. */
-function keepSame(before: readonly Monitor[], after: readonly Monitor[]): readonly Monitor[] {
+function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): readonly Monitor[] {
   const known = new Map(before.map((row) => [row.id, row]));
-  const kept = after.map((row) => {
+  const remaining = after.map((row) => {
     const old = known.get(row.id);
     return old !== undefined && isSame(old, row) ? old : row;
   });
-  return kept.length === before.length && kept.every((row, index) => row === before[index]) ? before : kept;
+  return remaining.length === before.length && remaining.every((row, index) => row === before[index])
+    ? before
+    : remaining;
 }
 
 /** A row of the overview has nothing but texts, numbers and nulls. */

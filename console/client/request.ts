@@ -1,4 +1,4 @@
-import { takeAsked } from './asked.ts';
+import { takeEarlyAnswer } from './early-requests.ts';
 import { Failure } from './failure.ts';
 import { nextCursor, type Page } from './pages.ts';
 import { csrfToken, endSession } from './session-state.ts';
@@ -42,7 +42,7 @@ export async function requestPage<T>(
 /** An answer with all of its body: a connection can break in between as well. */
 async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   try {
-    const response = await ((init.method === 'GET' ? takeAsked(url) : undefined) ?? fetch(url, init));
+    const response = await ((init.method === 'GET' ? takeEarlyAnswer(url) : undefined) ?? fetch(url, init));
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;

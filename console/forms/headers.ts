@@ -13,16 +13,16 @@ export function removeHeader(headers: readonly HeaderDraft[], index: number): He
  */
 export function findHeaderProblems(headers: readonly HeaderDraft[]): Record<string, string> {
   const problems: Record<string, string> = {};
-  const seen = new Set<string>();
+  const known = new Set<string>();
   for (const [index, { name, value, kind }] of headers.entries()) {
     if (kind === 'removed') continue;
     const lower = name.trim().toLowerCase();
     if (lower === '' && value !== '') problems[headerField(index)] = 'A header needs a name';
-    else if (lower !== '' && seen.has(lower))
+    else if (lower !== '' && known.has(lower))
       problems[headerField(index)] = `There is another header ${name.trim()}: one of them has to go`;
     else if (lower !== '' && kind === 'secret' && value === '')
       problems[headerField(index)] = `${name.trim()} needs its value: a stored one can be kept, but not read`;
-    seen.add(lower);
+    known.add(lower);
   }
   return problems;
 }

@@ -33,7 +33,7 @@ export function patchBody(
   return {
     ...Object.fromEntries(changed),
     // Left out it becomes the default, which is what empty stands for.
-    ...(isQuorumAsked(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
+    ...(hasQuorum(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
     ...(sendsSpec && { check_spec: withCleared(spec, draft.type) }),
   };
 }
@@ -43,7 +43,7 @@ export function isChanged(draft: Draft, original: Draft): boolean {
   return !isSame(draft, original);
 }
 
-function isQuorumAsked({ type }: Draft): boolean {
+function hasQuorum({ type }: Draft): boolean {
   return AGENT_CHECKED.includes(type);
 }
 

@@ -7,7 +7,7 @@ import { useLeaveQuestion } from '../parts/leaving.ts';
  */
 export function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
   useLeaveQuestion({
-    isAsked: isUnsaved,
+    isNeeded: isUnsaved,
     isFree: isSaved,
     ask: () =>
       confirm({ title: 'Leave without saving?', text: 'What you have filled in here will be gone.', action: 'Leave' }),

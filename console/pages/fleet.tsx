@@ -18,7 +18,7 @@ type Process = Fleet['processes'][number];
 type Agent = Fleet['agents'][number];
 type Queue = NonNullable<Fleet['queues']>[number];
 
-/** Processes note themselves about as often. */
+/** Processes update their rows about as often. */
 const POLL_MS = 10_000;
 
 const PROCESSES: readonly Column<Process>[] = [
@@ -194,7 +194,7 @@ function byLateness(a: Process, b: Process): number {
 }
 
 function AgentState({
-  agent: { offline_since: since, last_seen_at: seenAt, retired_at: retiredAt },
+  agent: { offline_since: since, last_seen_at: lastSeenAt, retired_at: retiredAt },
 }: {
   agent: Agent;
 }) {
@@ -208,7 +208,7 @@ function AgentState({
         </span>
       </span>
     );
-  return seenAt === null ? <Badge tone="warning">Never seen</Badge> : <Badge tone="good">Online</Badge>;
+  return lastSeenAt === null ? <Badge tone="warning">Never seen</Badge> : <Badge tone="good">Online</Badge>;
 }
 
 function Depth({ jobs }: { jobs: number }) {

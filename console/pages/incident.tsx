@@ -16,7 +16,7 @@ import { useShortcut } from '../shell/keys.tsx';
 import { IncidentDeliveries } from './incident/deliveries.tsx';
 import { Evidence } from './incident/evidence.tsx';
 import { Notes } from './incident/notes.tsx';
-import { Standing } from './incident/standing.tsx';
+import { IncidentStatus } from './incident/status.tsx';
 import { Timeline } from './incident/timeline.tsx';
 
 type IncidentDetail = Schemas['IncidentDetail'];
@@ -52,7 +52,7 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
   return (
     <Page title={incident.monitor_name} back={BACK} actions={<Actions incident={incident} reload={reload} />}>
       <Outdated load={load} />
-      <Standing incident={incident} />
+      <IncidentStatus incident={incident} />
       <div class="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div class="min-w-0">
           <Section title="What happened">
@@ -60,7 +60,7 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
             {isCut('timeline') && <Cut />}
           </Section>
           <Section
-            title="What was seen"
+            title="Evidence"
             lead={incident.evidence.length > 0 ? 'By each location at its first failure.' : undefined}
           >
             <Evidence evidence={incident.evidence} />

@@ -69,6 +69,6 @@ export function MonitorFormPage({ params, query }: PageProps) {
 }
 
 /** Links may ask for a type. */
-function typeOf(asked: string | undefined): MonitorType {
-  return asked !== undefined && Object.hasOwn(TYPES, asked) ? (asked as MonitorType) : 'http';
+function typeOf(requested: string | undefined): MonitorType {
+  return requested !== undefined && Object.hasOwn(TYPES, requested) ? (requested as MonitorType) : 'http';
 }

@@ -18,8 +18,8 @@ import { readShown, wordsOf } from './monitor/ranges.ts';
 import { Response } from './monitor/response.tsx';
 import { Settings } from './monitor/settings.tsx';
 import { Special } from './monitor/specials.tsx';
-import { hasLocations } from './monitor/standing-words.ts';
-import { Standing } from './monitor/standing.tsx';
+import { hasLocations } from './monitor/status-words.ts';
+import { MonitorStatus } from './monitor/status.tsx';
 import { Uptime } from './monitor/uptime.tsx';
 import { useChecks, type CheckChoice } from './monitor/use-checks.ts';
 import { useMonitor } from './monitor/use-monitor.ts';
@@ -81,7 +81,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
         <Icon name="back" class="size-4" />
         Monitors
       </a>
-      <Standing
+      <MonitorStatus
         monitor={monitor}
         incident={openIncidents.value.get(id) ?? null}
         before={list === null ? undefined : (list.find((incident) => incident.status === 'resolved') ?? null)}
@@ -91,7 +91,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
         <Target target={monitor.target} type={monitor.type} />
         <div class="flex flex-wrap gap-2 print:hidden">
-          <Actions monitor={monitor} onAsked={pollNewest} />
+          <Actions monitor={monitor} onRequested={pollNewest} />
         </div>
       </div>
       <Special detail={monitor} checks={newest.checks.value} />

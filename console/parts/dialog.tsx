@@ -76,17 +76,17 @@ export function Dialog({
 }
 
 type Question = { title: string; text: ComponentChildren; action: string; tone?: 'primary' | 'danger' };
-const asked = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
+const openQuestion = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
 
 /** Asks before something that cannot be taken back; true = go on. `action` says on the button what will be done. */
 export function confirm(question: Question): Promise<boolean> {
   // Of two questions at once the first one is not asked any more.
-  asked.peek()?.answer(false);
+  openQuestion.peek()?.answer(false);
   return new Promise((resolve) => {
-    asked.value = {
+    openQuestion.value = {
       ...question,
       answer: (yes) => {
-        asked.value = null;
+        openQuestion.value = null;
         resolve(yes);
       },
     };
@@ -95,8 +95,8 @@ export function confirm(question: Question): Promise<boolean> {
 
 /** Where questions appear; the layout has one. */
 export function Questions() {
-  if (asked.value === null) return null;
-  const { title, text, action, tone = 'danger', answer } = asked.value;
+  if (openQuestion.value === null) return null;
+  const { title, text, action, tone = 'danger', answer } = openQuestion.value;
   return (
     <Dialog
       title={title}

@@ -17,7 +17,7 @@ const KEPT = 'I have kept it';
 export function Kept({ question, text, action = KEPT, href, children }: Once & { href: string }) {
   const isKept = useRef(false);
   useLeaveQuestion({
-    isAsked: true,
+    isNeeded: true,
     isFree: () => isKept.current,
     ask: () => askWhetherKept({ question, text, action }),
   });
@@ -50,7 +50,7 @@ export function KeptDialog({
   children,
 }: Once & { title: string; onClose: () => void }) {
   const ask = () => askWhetherKept({ question, text, action });
-  useLeaveQuestion({ isAsked: true, isFree: () => false, ask });
+  useLeaveQuestion({ isNeeded: true, isFree: () => false, ask });
   return (
     <Dialog
       title={title}

@@ -3,7 +3,7 @@ import { askBeforeLeaving } from '../shell/router.ts';
 
 type Leaving = {
   /** Whether there is anything that would be lost. */
-  isAsked: boolean;
+  isNeeded: boolean;
   /** The question; true = go. */
   ask: () => Promise<boolean>;
   /** Asked in the moment of leaving: what was saved just now may not be drawn yet. */
@@ -14,11 +14,11 @@ type Leaving = {
  * While something would be lost, leaving is asked about: by ours within the console, by the browser's own question
  * beyond it.
  */
-export function useLeaveQuestion({ isAsked, ask, isFree }: Leaving): void {
+export function useLeaveQuestion({ isNeeded, ask, isFree }: Leaving): void {
   const latest = useRef({ ask, isFree });
   latest.current = { ask, isFree };
   useEffect(() => {
-    if (!isAsked) return undefined;
+    if (!isNeeded) return undefined;
     const stop = askBeforeLeaving(async () => latest.current.isFree() || (await latest.current.ask()));
     const hold = (event: BeforeUnloadEvent) => {
       if (!latest.current.isFree()) event.preventDefault();
@@ -28,5 +28,5 @@ export function useLeaveQuestion({ isAsked, ask, isFree }: Leaving): void {
       stop();
       window.removeEventListener('beforeunload', hold);
     };
-  }, [isAsked]);
+  }, [isNeeded]);
 }

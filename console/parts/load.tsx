@@ -25,12 +25,12 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
   // Of what was asked for with these keys: how often, and which question was answered last.
-  const turn = useMemo(() => ({ asked: 0, answered: 0, ending: new AbortController() }), keys);
+  const turn = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
   const valued = useRef(turn);
   const reload = useCallback(async () => {
     const { signal } = turn.ending;
-    turn.asked += 1;
-    const number = turn.asked;
+    turn.requests += 1;
+    const number = turn.requests;
     const isStale = () => signal.aborted || number < turn.answered;
     isBusy.value = true;
     try {
@@ -45,7 +45,7 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
       if (valued.current !== turn) value.value = null;
     }
     turn.answered = number;
-    isBusy.value = number < turn.asked;
+    isBusy.value = number < turn.requests;
   }, [turn]);
   useEffect(() => {
     void reload();

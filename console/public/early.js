@@ -6,8 +6,8 @@ try {
   // Without storage the system decides.
 }
 
-// What the console asks for first is on its way while its own parts still are; `client/asked.ts` takes it.
-globalThis.spotcheckAsked = new Map(
+// What the console asks for first is on its way while its own parts still are; `client/early-requests.ts` takes it.
+globalThis.spotcheckEarlyAnswers = new Map(
   ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'].map((url) => {
     const answer = fetch(url, { headers: { Accept: 'application/json' } });
     // Who takes it hears of a failure; where nobody does, nobody need.

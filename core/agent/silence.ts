@@ -24,7 +24,7 @@ const SUSPECT_AFTER_MS = 45_000;
  */
 export type WatchedAgent = {
   no: number;
-  seenAtMs: number;
+  lastSeenAtMs: number;
   /** Since when it counts as offline; null = it is online. */
   offlineAtMs: number | null;
   /** Until when its silence was held back at the last such occasion; null = there was none. */
@@ -81,8 +81,8 @@ type Presence = { agent: WatchedAgent; isOnline: boolean; silentSinceMs: number 
  */
 function presenceOf(agent: WatchedAgent, door: AgentDoor): Presence {
   const silentSinceMs = agent.offlineAtMs === null ? null : agent.offlineAtMs - OFFLINE_AFTER_MS;
-  if (silentSinceMs !== null && agent.seenAtMs <= silentSinceMs) return { agent, isOnline: false, silentSinceMs };
-  return { agent, isOnline: true, silentSinceMs: Math.max(agent.seenAtMs, door.openSinceMs) };
+  if (silentSinceMs !== null && agent.lastSeenAtMs <= silentSinceMs) return { agent, isOnline: false, silentSinceMs };
+  return { agent, isOnline: true, silentSinceMs: Math.max(agent.lastSeenAtMs, door.openSinceMs) };
 }
 
 /**

@@ -118,7 +118,7 @@ export type AgentResultDetail = {
   answer?: AgentAnswer;
 };
 
-/** The start of an answer, as text: without what the check's secrets may be in (core/seen-answer.ts). */
+/** The start of an answer, as text: without what the check's secrets may be in (core/answer-evidence.ts). */
 export type AgentAnswer = {
   headers?: Record<string, string>;
   body?: string | null;

@@ -28,10 +28,10 @@ export function escapeShown(text: string, maxLength: number): string {
   const characters = [...text].map((character) => ESCAPES[character] ?? character);
   const whole = characters.join('');
   if (whole.length <= maxLength) return whole;
-  let kept = '';
+  let cut = '';
   for (const character of characters) {
-    if (kept.length + character.length >= maxLength) break;
-    kept += character;
+    if (cut.length + character.length >= maxLength) break;
+    cut += character;
   }
-  return `${kept.trimEnd()}…`;
+  return `${cut.trimEnd()}…`;
 }

@@ -1,7 +1,7 @@
 import type { CheckTarget, DnsRecordSpec } from '../monitor.ts';
 import { quote } from '../quoted.ts';
 import type { FixedCause, Judgement } from '../verdict.ts';
-import type { DnsAnswer, DnsAnswers, DnsAsked, DnsFailure, DnsObservation, DnsUnasked } from './observation.ts';
+import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsObservation, DnsNotQueried } from './observation.ts';
 import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';
 import { isReverseName, splitDnsTarget } from './target.ts';
 
@@ -29,7 +29,7 @@ export function judgeDns({
   target: Pick<CheckTarget, 'checkSpec'>;
   observation: DnsObservation;
 }): Judgement {
-  if (observation.outcome === 'unasked') return judgeUnasked(observation);
+  if (observation.outcome === 'not_queried') return judgeNotQueried(observation);
   const records = target.checkSpec.dns?.records ?? [];
   const own = judgeAnswers(observation.answers, {
     records,
@@ -133,7 +133,7 @@ function list(records: readonly string[]): string {
  * A server that the target names is what is watched. Resolvers of ours that fail say something of the name only while
  * they work otherwise (D-42).
  */
-function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsAsked): Judgement {
+function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsQueried): Judgement {
   const { cause, words } = FAILURES[failure];
   if (server !== null) return { verdict: 'down', cause, reason: `The server ${quote(server)} ${words}` };
   const reason = MAY_BE_THE_NAMES[failure];
@@ -145,7 +145,7 @@ function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsAske
   };
 }
 
-function judgeUnasked({ cause, reason, ownResolversWork }: DnsUnasked): Judgement {
+function judgeNotQueried({ cause, reason, ownResolversWork }: DnsNotQueried): Judgement {
   const isOurs =
     cause === 'blocked_target' || cause === 'unsupported' || (cause !== 'dns_nxdomain' && ownResolversWork !== true);
   return { verdict: isOurs ? 'none' : 'down', cause, reason };
@@ -157,7 +157,7 @@ function judgeUnasked({ cause, reason, ownResolversWork }: DnsUnasked): Judgemen
  */
 function judgeOpinions(
   own: Judgement,
-  { observation, records }: { observation: DnsAsked; records: readonly DnsRecordSpec[] },
+  { observation, records }: { observation: DnsQueried; records: readonly DnsRecordSpec[] },
 ): Judgement {
   if (own.verdict === 'none' || (own.verdict === 'down' && observation.server !== null)) return own;
   const opinions = observation.opinions
@@ -172,7 +172,7 @@ function judgeOpinions(
   return { verdict: 'degraded', cause: 'dns_disagree', reason: `Resolvers disagree. ${says.map(describe).join('; ')}` };
 }
 
-/** A resolver that cannot be asked has no opinion; one that cannot resolve the name has. */
+/** A resolver that cannot be queried has no opinion; one that cannot resolve the name has. */
 function judgeTheirFailure(failure: DnsFailure): Judgement {
   const { cause, words } = FAILURES[failure];
   return { verdict: failure === 'servfail' ? 'down' : 'none', cause, reason: words };

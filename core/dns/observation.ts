@@ -15,7 +15,7 @@ export type DnsAnswer =
   | { outcome: 'nxdomain' }
   | { outcome: 'failed'; failure: DnsFailure };
 
-/** One answer for each type that was asked for. */
+/** One answer for each type that was queried. */
 export type DnsAnswers = Readonly<Partial<Record<DnsRecordType, DnsAnswer>>>;
 
 /** What another resolver says; `resolver` is its address. */
@@ -27,7 +27,7 @@ type Measured = {
   startedAt: number;
   /** From the start to the last answer, in milliseconds; what other resolvers took is not in it. */
   latencyMs: number;
-  /** Whether the system's resolvers answer another question; null = they were not in doubt. */
+  /** Whether the system's resolvers answer another question; null = that was not in question. */
   ownResolversWork: boolean | null;
 };
 
@@ -35,15 +35,15 @@ type Measured = {
  * Questions that were put. `server` is the one that the target names, null = the system's resolvers; `opinions` is
  * empty without a cross check.
  */
-export type DnsAsked = Measured & {
-  outcome: 'asked';
+export type DnsQueried = Measured & {
+  outcome: 'queried';
   server: string | null;
   answers: DnsAnswers;
   opinions: readonly DnsOpinion[];
 };
 
-/** The server that the target names could not be found, or may not be asked. `reason` is a sentence for people. */
-export type DnsUnasked = Measured & { outcome: 'unasked'; cause: FixedCause; reason: string };
+/** The server that the target names could not be found, or may not be queried. `reason` is a sentence for people. */
+export type DnsNotQueried = Measured & { outcome: 'not_queried'; cause: FixedCause; reason: string };
 
 /** The facts of one dns probe. */
-export type DnsObservation = DnsAsked | DnsUnasked;
+export type DnsObservation = DnsQueried | DnsNotQueried;

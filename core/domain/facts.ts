@@ -6,7 +6,7 @@ export type Registration = { expiresAt: number | null; registrar: string | null 
 
 /**
  * What one lookup of a domain came to. A failed one is our matter, never the domain's; `retryAtMs` is when the
- * registry may be asked again where it said so itself, null where it did not.
+ * registry may be queried again where it said so itself, null where it did not.
  */
 export type DomainLookup =
   | ({ outcome: 'registered' } & Registration)
@@ -29,7 +29,7 @@ export type DomainFacts = {
   /** Lookups in a row that failed of themselves, and what the last one failed of. */
   failures: number;
   failure: string | null;
-  /** The registry is not asked before. */
+  /** The registry is not queried before. */
   nextLookupAtMs: number;
 };
 
@@ -51,7 +51,7 @@ const LONGEST_RETRY_MS = 6 * HOUR_MS;
 /** Answers older than this say nothing of today, in milliseconds. */
 const FACTS_HOLD_MS = 7 * ANSWER_LASTS_MS;
 
-/** A domain of which nothing is known yet, and which may be asked for at once. */
+/** A domain of which nothing is known yet, and which may be looked up at once. */
 export function unknownDomain(name: string): DomainFacts {
   return {
     name,

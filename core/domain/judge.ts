@@ -44,7 +44,7 @@ function judgeExpiry(
     : {
         verdict: 'degraded',
         cause: 'domain_expiring',
-        reason: `${name} was to expire on ${formatDate(expiresAt)}, and its registry could not be asked since`,
+        reason: `${name} was to expire on ${formatDate(expiresAt)}, and its registry could not be queried since`,
       };
 }
 

@@ -5,7 +5,7 @@ export type DomainObservation = {
   type: 'domain';
   /** Unix milliseconds at which the probe began. */
   startedAt: number;
-  /** How long the registry was asked, in milliseconds; null when the answer came from what was known already. */
+  /** How long the registry took to answer, in milliseconds; null when the answer came from what was known already. */
   latencyMs: number | null;
   /** Null where the target has no registrable domain. */
   facts: DomainFacts | null;

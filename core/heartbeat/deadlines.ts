@@ -38,17 +38,17 @@ export type Heartbeat = HeartbeatSettings & {
   runStartedAtMs: number | null;
 };
 
-/** A ping as it is kept. `durationMs` is how long the run took that it ended, null where none was under way. */
-export type KeptPing = { atMs: number; durationMs: number | null };
+/** A ping as it is stored. `durationMs` is how long the run took that it ended, null where none was under way. */
+export type StoredPing = { atMs: number; durationMs: number | null };
 
 /**
  * What becomes of a ping: refused, because it reports a failure to a heartbeat that takes none; or taken, with the
- * heartbeat after it. `kept` is null for a mere repeat, `mayChangeState` says whether it can change the monitor's
+ * heartbeat after it. `stored` is null for a mere repeat, `mayChangeState` says whether it can change the monitor's
  * state.
  */
 export type TakenPing =
   | { outcome: 'refused' }
-  | { outcome: 'taken'; heartbeat: Heartbeat; kept: KeptPing | null; mayChangeState: boolean };
+  | { outcome: 'taken'; heartbeat: Heartbeat; stored: StoredPing | null; mayChangeState: boolean };
 
 /** The same ping again sooner than this, in milliseconds, leaves no row of its own: a job in a loop fills no table. */
 const REPEAT_MS = 200;
@@ -62,7 +62,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
     return {
       outcome: 'taken',
       heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: nowMs + patienceMs(heartbeat) },
-      kept: null,
+      stored: null,
       mayChangeState: false,
     };
   }
@@ -71,7 +71,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   const atMs = Math.max(nowMs, heartbeat.receivedAtMs + 1);
   const received = { ...heartbeat, receivedAtMs: atMs, lastSignal };
   if (heartbeat.isPaused)
-    return { outcome: 'taken', heartbeat: received, kept: { atMs, durationMs: null }, mayChangeState: false };
+    return { outcome: 'taken', heartbeat: received, stored: { atMs, durationMs: null }, mayChangeState: false };
   const dueAtMs = atMs + patienceMs(heartbeat);
   if (ping.kind === 'start') {
     const { overrunAtMs, maxDurationSeconds } = heartbeat;
@@ -80,7 +80,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
     return {
       outcome: 'taken',
       heartbeat: { ...received, dueAtMs, overrunAtMs: mustEndAtMs, runStartedAtMs: atMs },
-      kept: { atMs, durationMs: null },
+      stored: { atMs, durationMs: null },
       mayChangeState: false,
     };
   }
@@ -89,7 +89,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   return {
     outcome: 'taken',
     heartbeat: { ...received, verdict, dueAtMs, overrunAtMs: null, runStartedAtMs: null },
-    kept: { atMs, durationMs },
+    stored: { atMs, durationMs },
     mayChangeState: isBad || heartbeat.verdict !== verdict,
   };
 }

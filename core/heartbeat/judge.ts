@@ -1,7 +1,7 @@
 import { quote } from '../quoted.ts';
 import type { Judgement } from '../verdict.ts';
 import type { HeartbeatSettings } from './deadlines.ts';
-import type { HeartbeatObservation, HeartbeatSight } from './observation.ts';
+import type { HeartbeatObservation, HeartbeatOutcome } from './observation.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;
 
@@ -21,10 +21,10 @@ const JUDGES = {
     const within = maxDurationSeconds === null ? 'in time' : `within ${maxDurationSeconds} s`;
     return { verdict: 'down', cause: 'heartbeat_overrun', reason: `The job was started and did not end ${within}` };
   },
-} as const satisfies Record<HeartbeatSight, Judge>;
+} as const satisfies Record<HeartbeatOutcome, Judge>;
 
 /**
- * The verdict on what was seen of a heartbeat (D-29): up for an end that was good, down for everything else. The
+ * The verdict on one observation of a heartbeat (D-29): up for an end that was good, down for everything else. The
  * settings speak in the reason.
  */
 export function judgeHeartbeat({
@@ -34,7 +34,7 @@ export function judgeHeartbeat({
   observation: HeartbeatObservation;
   settings: HeartbeatSettings;
 }): Judgement {
-  const judge: Judge = JUDGES[observation.sight];
+  const judge: Judge = JUDGES[observation.outcome];
   return judge(observation, settings);
 }
 

@@ -1,13 +1,13 @@
 /**
- * What can be seen of a heartbeat: an end of its job (success, failure, exit status), the absence of a ping, a run that
- * takes too long.
+ * What can be observed of a heartbeat: an end of its job (success, failure, exit status), the absence of a ping, a run
+ * that takes too long.
  */
-export type HeartbeatSight = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
+export type HeartbeatOutcome = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
 
-/** The facts of one sight (D-29). */
+/** The facts of one outcome (D-29). */
 export type HeartbeatObservation = {
   type: 'heartbeat';
-  sight: HeartbeatSight;
+  outcome: HeartbeatOutcome;
   /** Unix milliseconds: when the ping came, or the deadline that passed without one. */
   startedAt: number;
   /** How long the run took that the ping ended, in milliseconds; null where no start was reported before it. */

@@ -1,4 +1,4 @@
-/** What is kept of a ping's body, in bytes (D-29). */
+/** What is stored of a ping's body, in bytes (D-29). */
 export const MAX_PING_BODY_BYTES = 10_000;
 
 /**

@@ -1,9 +1,9 @@
 import { spend } from '../steady-rate.ts';
 
-/** Until when (Unix milliseconds) the pings of a heartbeat use up what is kept of them; null = nothing does. */
+/** Until when (Unix milliseconds) the pings of a heartbeat use up what is stored of them; null = nothing does. */
 export type PingMarks = { rowsUsedUpMs: number | null; bytesUsedUpMs: number | null };
 
-/** What may be kept of a ping: a row, and its whole body; and the marks after it. */
+/** What may be stored of a ping: a row, and its whole body; and the marks after it. */
 export type PingRoom = { hasRow: boolean; hasBody: boolean; marks: PingMarks };
 
 /**
@@ -18,7 +18,7 @@ const SHORTEST_MS = 500;
 /** 64 KiB of bodies at once, and as much again in an hour. */
 const BODY_BYTES = { burst: 65_536, everyMs: 3_600_000 / 65_536 };
 
-/** Finds room for a ping and its body (D-318); what is not kept leaves the marks as they are. */
+/** Finds room for a ping and its body (D-318); what is not stored leaves the marks as they are. */
 export function findRoom(
   { rowsUsedUpMs, bytesUsedUpMs }: PingMarks,
   { intervalSeconds, bytes }: { intervalSeconds: number; bytes: number },

@@ -48,11 +48,11 @@ export const headerValue: Check<string> = (value, field, problems) => {
 
 /** The first name that occurs twice when case does not count, in the order given; null when all differ. */
 export function findRepeatedName(names: readonly string[]): string | null {
-  const seen = new Set<string>();
+  const known = new Set<string>();
   for (const name of names) {
     const lower = name.toLowerCase();
-    if (seen.has(lower)) return name;
-    seen.add(lower);
+    if (known.has(lower)) return name;
+    known.add(lower);
   }
   return null;
 }

@@ -1,7 +1,7 @@
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
 import { addProblem, flag, listOf, oneOf, shape, text, type Checked, type Problem } from './checks.ts';
 import { findRepeatedName, headerMap, headerValue, MAX_HEADERS } from './headers.ts';
-import { keepOrReplace, refuseMoved } from './secret-value.ts';
+import { preserveOrReplace, refuseMoved } from './secret-value.ts';
 
 const FIELD = 'check_spec.request';
 const CREDENTIAL = text({ max: 8192 });
@@ -34,14 +34,14 @@ type AuthInput = Checked<typeof authInput>;
 export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
 
 /** What a request may ask to keep. `isMoved`: the target has another origin than the one that it was stored for. */
-export type KeptRequest = StoredRequest & { isMoved: boolean };
+export type PreservableRequest = StoredRequest & { isMoved: boolean };
 
 /**
  * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under
  * `preserveSecretHeaders` (those sent are added or replace, those named in `removeSecretHeaders` go), credentials when
  * `auth` has its type alone, the secret body under `preserveBody`.
  */
-export function completeRequest(input: RequestInput, stored: KeptRequest, problems: Problem[]): StoredRequest {
+export function completeRequest(input: RequestInput, stored: PreservableRequest, problems: Problem[]): StoredRequest {
   const secretHeaders = completeSecretHeaders(input, stored, problems);
   const secretHeaderNames = Object.keys(secretHeaders).toSorted();
   const auth = completeAuth(input.auth, stored, problems);
@@ -81,11 +81,14 @@ function completeSecretHeaders(
   problems: Problem[],
 ): Record<string, string> {
   const sent = input.secretHeaders ?? {};
-  const notKept = new Set(
+  const replaced = new Set(
     [...Object.keys(sent), ...(input.removeSecretHeaders ?? [])].map((name) => name.toLowerCase()),
   );
-  const kept = input.preserveSecretHeaders ? Object.entries(stored.secrets.secretHeaders ?? {}) : [];
-  const secretHeaders = { ...Object.fromEntries(kept.filter(([name]) => !notKept.has(name.toLowerCase()))), ...sent };
+  const preserved = input.preserveSecretHeaders ? Object.entries(stored.secrets.secretHeaders ?? {}) : [];
+  const secretHeaders = {
+    ...Object.fromEntries(preserved.filter(([name]) => !replaced.has(name.toLowerCase()))),
+    ...sent,
+  };
 
   const names = [...Object.keys(input.headers ?? {}), ...Object.keys(secretHeaders)];
   if (names.length > MAX_HEADERS) {
@@ -152,7 +155,7 @@ const CREDENTIALS = {
 } as const satisfies Record<'bearer' | 'basic', readonly Credential[]>;
 
 function completeSecretBody(input: RequestInput, stored: StoredRequest, problems: Problem[]): string | undefined {
-  return keepOrReplace(
+  return preserveOrReplace(
     {
       field: FIELD,
       keys: BODY_KEYS,

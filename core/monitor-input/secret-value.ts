@@ -20,7 +20,7 @@ export type SecretValue = {
  * Returns the secret to store: the one that was sent, or else the stored one, so that a read can be sent back;
  * undefined for a plain value, and after a problem.
  */
-export function keepOrReplace(
+export function preserveOrReplace(
   { field, keys, value, isSecret, preserves, stored }: SecretValue,
   problems: Problem[],
 ): string | undefined {

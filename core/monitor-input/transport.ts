@@ -2,7 +2,7 @@ import type { MonitorSecrets, TransportSpec } from '../monitor.ts';
 import { parsePattern } from '../pattern.ts';
 import { decodePayload } from '../transport/payload.ts';
 import { addProblem, flag, oneOf, shape, text, type Checked, type Problem } from './checks.ts';
-import { keepOrReplace, refuseMoved } from './secret-value.ts';
+import { preserveOrReplace, refuseMoved } from './secret-value.ts';
 
 const FIELD = 'check_spec.transport';
 
@@ -50,7 +50,7 @@ export function completeTransport(
       got: 'something else',
     });
   }
-  const secret = keepOrReplace(
+  const secret = preserveOrReplace(
     {
       field: FIELD,
       keys: { value: 'payload', secret: 'payloadSecret', preserve: 'preservePayload' },

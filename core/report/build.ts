@@ -12,7 +12,7 @@ import type {
   ReportSummary,
   ResponseMs,
 } from './content.ts';
-import { asOfEnd, countIncidents, touches } from './incidents.ts';
+import { asOfEnd, countIncidents, overlaps } from './incidents.ts';
 import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 
 /**
@@ -63,7 +63,7 @@ export function reportMonitor(
   );
   const seconds = sumSeconds(steps);
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
-  const incidents = found.filter((incident) => touches(incident, window)).map((incident) => asOfEnd(incident, window));
+  const incidents = found.filter((incident) => overlaps(incident, window)).map((incident) => asOfEnd(incident, window));
   const figures = countIncidents(incidents, window);
   const { id, name, type, slaTarget } = monitor;
   return {

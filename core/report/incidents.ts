@@ -5,7 +5,7 @@ import type { ReportWindow } from './periods.ts';
 export type IncidentFigures = { incidents: number; longestSeconds: number; mttrSeconds: number | null };
 
 /** Whether an incident belongs to a period: a second of it does, or it began there and was over within that second. */
-export function touches(
+export function overlaps(
   { started_at: start, resolved_at: end }: Pick<ReportIncident, 'started_at' | 'resolved_at'>,
   { startSeconds, endSeconds }: ReportWindow,
 ): boolean {

@@ -19,8 +19,8 @@ export type VendorDocument = {
   minAgeMs: number;
   /** For AWS' feeds: the `service:region` that the feed is about. */
   component?: string;
-  /** How large what is kept of it may be, as JSON in bytes. */
-  maxKeptBytes: number;
+  /** How large what is stored of it may be, as JSON in bytes. */
+  maxStoredBytes: number;
 };
 
 /**
@@ -41,7 +41,7 @@ export type VendorDocumentRecord = {
   /** When it was last seen to be as in `snapshot`. */
   fetchedAtMs: number | null;
   /** When the newest attempt ended. */
-  askedAtMs: number;
+  requestedAtMs: number;
   /** How long the newest attempt took, in milliseconds. */
   latencyMs: number;
   /** Of the newest attempt; null when it was good. */
@@ -62,12 +62,12 @@ export type VendorDocumentStore = {
   find(url: string): Promise<VendorDocumentRecord | null>;
   /**
    * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since
-   * `askedBeforeMs`. A page that a `tenantId` reads for a request of the API counts for that tenant, until a check
+   * `requestedBeforeMs`. A page that a `tenantId` reads for a request of the API counts for that tenant, until a check
    * reads it.
    */
   claim(
     url: string,
-    claim: { nowMs: number; untilMs: number; askedBeforeMs: number; tenantId?: string | undefined },
+    claim: { nowMs: number; untilMs: number; requestedBeforeMs: number; tenantId?: string | undefined },
   ): Promise<boolean>;
   /** Stores the outcome of an attempt and ends the claim. */
   save(record: VendorDocumentRecord): Promise<void>;
@@ -77,11 +77,11 @@ export type VendorDocumentStore = {
 const CATALOGUE_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
 /**
- * What is kept of a page that a customer names is less: anybody may have made it. 400 components, which is many, take
+ * What is stored of a page that a customer names is less: anybody may have made it. 400 components, which is many, take
  * 40 kB.
  */
-const CATALOGUE_SIZE = { maxKeptBytes: 512 * 1024 };
-const OTHER_SIZE = { maxKeptBytes: 128 * 1024 };
+const CATALOGUE_SIZE = { maxStoredBytes: 512 * 1024 };
+const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 
 /** New products come a few times a year. */
 const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
@@ -131,7 +131,7 @@ export function listVendorDocuments(
   }
 }
 
-type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxKeptBytes'>;
+type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxStoredBytes'>;
 
 function awsFeeds(components: readonly string[], limits: DocumentLimits): VendorDocument[][] {
   if (components.length === 0 || components.length > MOST_FEEDS) return [];
@@ -147,7 +147,7 @@ function awsFeeds(components: readonly string[], limits: DocumentLimits): Vendor
 
 /** True while a document need not, or must not, be asked for again. */
 export function isSettled(record: VendorDocumentRecord, { minAgeMs }: VendorDocument, nowMs: number): boolean {
-  return nowMs - record.askedAtMs < minAgeMs || nowMs < (record.retryAtMs ?? 0);
+  return nowMs - record.requestedAtMs < minAgeMs || nowMs < (record.retryAtMs ?? 0);
 }
 
 /** What some documents say together: all of them must be there. */

@@ -1,14 +1,14 @@
 import type { ChatMessage } from '../../core/chat/message.ts';
 import { cleanText } from '../../core/clean-text.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
-import { keepAnswer } from '../answer-text.ts';
+import { excerptAnswer } from '../answer-text.ts';
 import { OUTCOME_OF_FAILURE } from '../attempt-result.ts';
 import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChatAttempt } from '../chat-attempt.ts';
 import { renderSlackMessage } from './message.ts';
 import type { SlackSending } from './sending.ts';
 import { isWebhookUrl } from './webhook-url.ts';
 
-/** How much of an answer's body is kept, in bytes; Slack answers with one word. */
+/** How much of an answer's body is stored, in bytes; Slack answers with one word. */
 const RESPONSE_LIMIT = 1024;
 
 /**
@@ -68,7 +68,7 @@ export async function attemptSlack(
   const durationMs = Math.max(0, Math.round(now() - startedAtMs));
   if (exchange.outcome === 'answered') {
     // The URL is the secret, and a server may quote the path that it was asked for.
-    const response = keepAnswer(exchange.body, [webhookUrl, new URL(webhookUrl).pathname]);
+    const response = excerptAnswer(exchange.body, [webhookUrl, new URL(webhookUrl).pathname]);
     return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
   }
   return {

@@ -3,7 +3,7 @@ import type { Agent } from 'node:http';
 import { z } from 'zod';
 import { cleanText } from '../../core/clean-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
-import { keepAnswer, strikeOut } from '../answer-text.ts';
+import { excerptAnswer, strikeOut } from '../answer-text.ts';
 
 /**
  * The bot that the installation is, and the server of the Bot API that knows it; `apiUrl` without a slash at its end.
@@ -18,7 +18,7 @@ export type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMes
 
 /**
  * What came of a call. `refused`: the Bot API said no. `unreachable`: no answer came, or one that is not the Bot API's,
- * such as a proxy's. No text in it holds the bot's token; `response` is the start of the answer as it is kept with an
+ * such as a proxy's. No text in it holds the bot's token; `response` is the start of the answer as it is stored with an
  * attempt.
  */
 export type BotAnswer =
@@ -79,7 +79,7 @@ export async function callBot(
   if (exchange.outcome === 'failed')
     return { outcome: 'unreachable', statusCode: null, reason: exchange.reason, response: null };
   const { status: statusCode, body } = exchange;
-  const response = keepAnswer(body, secretsOf(bot));
+  const response = excerptAnswer(body, secretsOf(bot));
   const answer = ANSWER.safeParse(parseJson(body)).data;
   if (answer === undefined)
     return {

@@ -1,5 +1,5 @@
 import { CHAT_CAPS, type ChatMessage } from '../../core/chat/message.ts';
-import { buildGreeting } from '../../core/chat/notes.ts';
+import { buildGreeting } from '../../core/chat/service-messages.ts';
 import { shorten } from '../../core/chat/shown-text.ts';
 import type { ChatChannel, ChatOutcome } from '../../core/chat/update.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
@@ -24,17 +24,17 @@ function answerTo(reply: Exclude<ChatOutcome, { outcome: 'silent' }>, publicUrl:
       return buildGreeting({ name, enabled, allMonitors, publicUrl }, HOW_TO_STOP);
     }
     case 'connected_before':
-      return note(`This chat is connected already, through the channel ${nameOf(reply.channel)}. ${HOW_TO_STOP}`);
+      return buildReply(`This chat is connected already, through the channel ${nameOf(reply.channel)}. ${HOW_TO_STOP}`);
     case 'no_code':
-      return note(describeChannels(reply.channels));
+      return buildReply(describeChannels(reply.channels));
     case 'stopped':
-      return note(
+      return buildReply(
         reply.channels.length === 0
           ? 'No alerts arrive here.'
           : `No more alerts arrive here. ${describeDisabled(reply.channels)}`,
       );
     default:
-      return note(BAD_CODES[reply.outcome]);
+      return buildReply(BAD_CODES[reply.outcome]);
   }
 }
 
@@ -61,7 +61,7 @@ function describeDisabled(channels: readonly ChatChannel[]): string {
   return `Disabled: ${listOf(channels)}. Their owner can enable them again in Spotcheck.`;
 }
 
-function note(text: string): ChatMessage {
+function buildReply(text: string): ChatMessage {
   return { tone: 'neutral', title: 'Spotcheck', text, facts: [], link: null };
 }
 

@@ -1,7 +1,7 @@
 import type { Agent } from 'node:https';
 import { sealEnvelope, type EventMessage } from '../../core/envelope.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
-import { keepAnswer } from '../answer-text.ts';
+import { excerptAnswer } from '../answer-text.ts';
 import { OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
 import { findUrlProblem } from './url.ts';
@@ -26,7 +26,7 @@ export type WebhookDelivery = {
 export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: number; now: () => number };
 
 /**
- * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is kept, so that a
+ * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is stored, so that a
  * quoted URL is never cut in two before it is struck out.
  */
 const RESPONSE_LIMIT = 4096;
@@ -55,7 +55,7 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
     statusCode,
     durationMs,
     error,
-    response: body === null || body.length === 0 ? null : keepAnswer(body, secretsOf(delivery)),
+    response: body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery)),
   };
 }
 
@@ -69,7 +69,7 @@ async function post(
   const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
   const headers = {
     'Content-Type': 'application/json',
-    // Little is kept of the answer, and it shall be readable as it comes.
+    // Little is stored of the answer, and it shall be readable as it comes.
     'Accept-Encoding': 'identity',
     'User-Agent': 'Spotcheck/1 (webhook)',
     ...signDelivery(

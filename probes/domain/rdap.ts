@@ -2,7 +2,7 @@ import type { DomainLookup } from '../../core/domain/facts.ts';
 import type { HttpAnswer, HttpClient } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
-import type { Asked, AskInTurn } from './registry-turns.ts';
+import type { RegistryAnswer, AskInTurn } from './registry-turns.ts';
 
 /** What RDAP lookups are made with. */
 export type RdapTools = { http: HttpClient; askInTurn: AskInTurn; now: () => number };
@@ -45,7 +45,7 @@ export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools:
     if (turn.outcome === 'busy') {
       return {
         outcome: 'failed',
-        reason: 'The registry is not asked more often than it allows',
+        reason: 'The registry is not queried more often than it allows',
         retryAtMs: turn.retryAtMs,
         refused: true,
       };
@@ -60,7 +60,7 @@ async function send(
   url: URL,
   { name, deadlineMs }: { name: string; deadlineMs: number },
   { http, now }: RdapTools,
-): Promise<Asked<Step>> {
+): Promise<RegistryAnswer<Step>> {
   const exchange = await http({ url, method: 'GET', headers: HEADERS, deadlineMs, bodyLimit: () => MAX_BODY_BYTES });
   if (exchange.outcome === 'failed') return answered(failed(`The registry's RDAP service: ${exchange.reason}`));
   const { status, headers } = exchange;
@@ -79,7 +79,7 @@ async function send(
   return redirect === null ? answered(outcomeOf(exchange, name)) : { result: { redirect }, askAgainAtMs: null };
 }
 
-function answered(outcome: RdapOutcome): Asked<Step> {
+function answered(outcome: RdapOutcome): RegistryAnswer<Step> {
   return { result: { outcome }, askAgainAtMs: null };
 }
 

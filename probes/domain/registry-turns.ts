@@ -5,16 +5,16 @@ import type { DomainStore } from './store.ts';
  * What a request to a registry brought, and when the registry may be asked again where it said so (Unix milliseconds;
  * null = it did not).
  */
-export type Asked<Result> = { result: Result; askAgainAtMs: number | null };
+export type RegistryAnswer<Result> = { result: Result; askAgainAtMs: number | null };
 
 /** What became of a wish to ask a registry: its answer, or when to wish again. */
-export type Turn<Result> = { outcome: 'asked'; result: Result } | { outcome: 'busy'; retryAtMs: number };
+export type Turn<Result> = { outcome: 'answered'; result: Result } | { outcome: 'busy'; retryAtMs: number };
 
 /** Asks a server when it is our turn; `ask` is given the milliseconds that are left. */
 export type AskInTurn = <Result>(
   server: string,
   deadlineAtMs: number,
-  ask: (deadlineMs: number) => Promise<Asked<Result>>,
+  ask: (deadlineMs: number) => Promise<RegistryAnswer<Result>>,
 ) => Promise<Turn<Result>>;
 
 /** Between two requests to one registry, in milliseconds. */
@@ -43,9 +43,9 @@ export function createTurns({ store, now }: { store: DomainStore; now: () => num
     }
     let askAgainAtMs: number | null = null;
     try {
-      const asked = await ask(Math.max(1, deadlineAtMs - now()));
-      askAgainAtMs = asked.askAgainAtMs;
-      return { outcome: 'asked', result: asked.result };
+      const answered = await ask(Math.max(1, deadlineAtMs - now()));
+      askAgainAtMs = answered.askAgainAtMs;
+      return { outcome: 'answered', result: answered.result };
     } finally {
       await store.endTurn(server, { untilMs, freeAtMs: Math.max(now() + PAUSE_MS, askAgainAtMs ?? 0) });
     }

@@ -1,6 +1,6 @@
 import type { DomainLookup } from '../../core/domain/facts.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
-import type { Asked, AskInTurn } from './registry-turns.ts';
+import type { RegistryAnswer, AskInTurn } from './registry-turns.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
@@ -89,16 +89,16 @@ async function ask(server: WhoisServer, { name, deadlineAtMs }: Question, tools:
   const turn = await tools.askInTurn(keyOf(server), deadlineAtMs, (deadlineMs) =>
     exchange(server, { name, deadlineMs }, tools),
   );
-  return turn.outcome === 'asked'
+  return turn.outcome === 'answered'
     ? turn.result
-    : { outcome: 'failed', reason: 'The registry is not asked more often than it allows', retryAtMs: turn.retryAtMs };
+    : { outcome: 'failed', reason: 'The registry is not queried more often than it allows', retryAtMs: turn.retryAtMs };
 }
 
 async function exchange(
   server: WhoisServer,
   { name, deadlineMs }: { name: string; deadlineMs: number },
   { tcp, now }: WhoisTools,
-): Promise<Asked<Answer>> {
+): Promise<RegistryAnswer<Answer>> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   const made = await tcp({

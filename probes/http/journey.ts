@@ -1,5 +1,5 @@
+import { isLatin1, STORED_BODY_BYTES } from '../../core/answer-evidence.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed } from '../../core/http/observation.ts';
-import { isLatin1, KEPT_BODY_BYTES } from '../../core/seen-answer.ts';
 import type { FixedCause, Timings } from '../../core/verdict.ts';
 import type { HttpAnswer, HttpExchange } from '../../net/http-client.ts';
 
@@ -41,7 +41,7 @@ export class HttpJourney {
       headers,
       body: isBodyRead ? decodeText(body, headers['content-type']) : null,
       bodyTruncated: truncated,
-      bodyStart: isBodyRead ? body.subarray(0, KEPT_BODY_BYTES) : nullIfEmpty(await glimpse),
+      bodyStart: isBodyRead ? body.subarray(0, STORED_BODY_BYTES) : nullIfEmpty(await glimpse),
       hadSecrets,
     };
   }

@@ -50,10 +50,10 @@ class PingProgram {
   }
 
   async measure(round: EchoRound): Promise<EchoOutcome> {
-    const askedAtMs = performance.now();
+    const startedAtMs = performance.now();
     await this.#enter();
     try {
-      const deadlineMs = round.deadlineMs - (performance.now() - askedAtMs);
+      const deadlineMs = round.deadlineMs - (performance.now() - startedAtMs);
       // A target must not look slow because the queue in front of it was long.
       return deadlineMs < round.deadlineMs / 2 ? OVERLOADED : await run(this.#command, { ...round, deadlineMs });
     } finally {

@@ -72,7 +72,7 @@ export class FairQueue<Job> {
     return overdue.map(({ job }) => job);
   }
 
-  /** Notes what an account has used. */
+  /** Charges what an account has used. */
   charge(account: string, ms: number): void {
     this.#chargedMs += ms;
     const used = this.#decayed(account) + ms;

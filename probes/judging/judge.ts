@@ -9,13 +9,13 @@ import { ComputeThread, type Computed } from './compute-thread.ts';
 import type { JudgingTask } from './judge-thread.ts';
 
 /**
- * What was seen, and whose it is: computing time is shared out among accounts. `check` tells one monitor, in its
+ * What was observed, and whose it is: computing time is shared out among accounts. `check` tells one monitor, in its
  * present version, from all others; null for a preview.
  */
-export type SeenCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
+export type ObservedCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
 
-/** Judges what a check has seen, with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
-export type Judge = (seen: SeenCheck) => Promise<Judged>;
+/** Judges what a check has observed, with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
+export type Judge = (observed: ObservedCheck) => Promise<Judged>;
 
 export type OpenJudge = { judge: Judge; close: () => Promise<void> };
 
@@ -56,7 +56,7 @@ export function openJudge(): OpenJudge {
   const thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));
   const slow = new Map<string, Slow>();
 
-  const note = (check: string, { result: { judgement, isOverBudget } }: Computed<Judged>) => {
+  const recordCost = (check: string, { result: { judgement, isOverBudget } }: Computed<Judged>) => {
     const times = Math.max(0, (slow.get(check)?.times ?? 0) + (isOverBudget ? 1 : -1));
     slow.delete(check);
     if (times === 0) return;
@@ -83,7 +83,7 @@ export function openJudge(): OpenJudge {
         takesLong: known !== undefined,
       });
       if (computed === null) return unjudged(CROWDED_OUT);
-      if (check !== null) note(check, computed);
+      if (check !== null) recordCost(check, computed);
       return computed.result;
     },
     close: () => thread.close(),

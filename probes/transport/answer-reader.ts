@@ -36,12 +36,12 @@ export class TcpAnswerReader {
 
   /** True when no more is needed. */
   add(piece: Uint8Array): boolean {
-    const kept = piece.subarray(0, MAX_BYTES - this.#byteLength);
+    const taken = piece.subarray(0, MAX_BYTES - this.#byteLength);
     const before = this.#text.length;
-    this.#byteLength += kept.length;
-    this.#text += this.#decoder.decode(kept, { stream: true });
-    this.#bytes += Buffer.from(kept).toString('latin1');
-    return this.#byteLength === MAX_BYTES || this.#isExpected(before, this.#byteLength - kept.length);
+    this.#byteLength += taken.length;
+    this.#text += this.#decoder.decode(taken, { stream: true });
+    this.#bytes += Buffer.from(taken).toString('latin1');
+    return this.#byteLength === MAX_BYTES || this.#isExpected(before, this.#byteLength - taken.length);
   }
 
   /** What was collected, without the beginning of a character whose end has not come. */

@@ -30,7 +30,7 @@ const POLL_MS = 100;
 /** What AWS' events and feeds mean changes as time passes: they are short, and read anew each time. */
 const DEPENDS_ON_TIME: ReadonlySet<VendorFormat> = new Set<VendorFormat>(['aws-events', 'aws-feed']);
 
-const NOTHING_TO_KEEP: VendorFailure = {
+const NOTHING_TO_STORE: VendorFailure = {
   kind: 'not_a_status_page',
   reason: 'The status page answers HTTP 304 to a first request',
 };
@@ -71,22 +71,22 @@ export type DocumentMemory = {
  * them.
  */
 export function createDocumentMemory({ most, mostBytes }: { most: number; mostBytes: number }): DocumentMemory {
-  const kept = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
+  const memory = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
   let total = 0;
   const forget = (url: string): void => {
-    total -= kept.get(url)?.bytes ?? 0;
-    kept.delete(url);
+    total -= memory.get(url)?.bytes ?? 0;
+    memory.delete(url);
   };
   return {
-    get: (url) => kept.get(url)?.record,
+    get: (url) => memory.get(url)?.record,
     set(record) {
-      if (kept.get(record.url)?.record === record) return;
+      if (memory.get(record.url)?.record === record) return;
       forget(record.url);
       const bytes = Buffer.byteLength(JSON.stringify(record));
-      kept.set(record.url, { record, bytes });
+      memory.set(record.url, { record, bytes });
       total += bytes;
-      for (const url of kept.keys()) {
-        if (kept.size <= most && total <= mostBytes) break;
+      for (const url of memory.keys()) {
+        if (memory.size <= most && total <= mostBytes) break;
         forget(url);
       }
     },
@@ -107,7 +107,7 @@ async function refresh(
       await store.claim(document.url, {
         nowMs,
         untilMs: nowMs + CLAIM_MS,
-        askedBeforeMs: nowMs - document.minAgeMs,
+        requestedBeforeMs: nowMs - document.minAgeMs,
         tenantId,
       })
     ) {
@@ -137,38 +137,38 @@ async function ask(
     url,
     DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known,
   );
-  const askedAtMs = now();
-  const asked = {
+  const requestedAtMs = now();
+  const requested = {
     ...known,
-    askedAtMs,
-    latencyMs: askedAtMs - startedAtMs,
+    requestedAtMs,
+    latencyMs: requestedAtMs - startedAtMs,
     failure: null,
     failures: 0,
     retryAtMs: null,
   };
   const failures = (before?.failures ?? 0) + 1;
-  if (fetched.outcome === 'unchanged' && known.snapshot !== null) return { ...asked, fetchedAtMs: askedAtMs };
-  if (fetched.outcome === 'unchanged') return { ...asked, failure: NOTHING_TO_KEEP, failures };
+  if (fetched.outcome === 'unchanged' && known.snapshot !== null) return { ...requested, fetchedAtMs: requestedAtMs };
+  if (fetched.outcome === 'unchanged') return { ...requested, failure: NOTHING_TO_STORE, failures };
   if (fetched.outcome === 'failed') {
     return {
-      ...asked,
+      ...requested,
       failure: fetched.failure,
       failures,
-      retryAtMs: fetched.retryAfterMs === undefined ? null : askedAtMs + fetched.retryAfterMs,
+      retryAtMs: fetched.retryAfterMs === undefined ? null : requestedAtMs + fetched.retryAfterMs,
     };
   }
-  const parsed = await parseDocument(fetched.body, document, askedAtMs);
+  const parsed = await parseDocument(fetched.body, document, requestedAtMs);
   if (!parsed.ok)
     return {
-      ...asked,
+      ...requested,
       failure: { kind: 'not_a_status_page', reason: `The status page cannot be understood: ${parsed.message}` },
       failures,
     };
   return {
-    ...asked,
+    ...requested,
     snapshot: parsed.value,
     etag: fetched.etag,
     lastModified: fetched.lastModified,
-    fetchedAtMs: askedAtMs,
+    fetchedAtMs: requestedAtMs,
   };
 }

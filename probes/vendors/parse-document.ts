@@ -31,7 +31,7 @@ const MOST_EVENTS = 50;
 /** What a document says in the common form, or why it is not of the form that it should have. */
 export function parseVendorDocument(
   body: Buffer,
-  { format, component, maxKeptBytes }: VendorDocument,
+  { format, component, maxStoredBytes }: VendorDocument,
   nowMs: number,
 ): Parsed<VendorSnapshot> {
   const parse: ParseDocument = PARSERS[format];
@@ -45,7 +45,7 @@ export function parseVendorDocument(
       .slice(0, MOST_EVENTS)
       .map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
   };
-  return accepted(cutToSize(snapshot, maxKeptBytes));
+  return accepted(cutToSize(snapshot, maxStoredBytes));
 }
 
 /** A snapshot without the last of its components and events, as many as are too much. */

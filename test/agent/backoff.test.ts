@@ -8,19 +8,19 @@ test('the wait lies between a second and a bound that doubles up to a minute', (
       fc.integer({ min: 1, max: 1000 }),
       fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
       (failures, random) => {
-        const waitMs = backoffMs({ failures, askedMs: null, random: () => random });
+        const waitMs = backoffMs({ failures, requestedWaitMs: null, random: () => random });
         return waitMs >= 1000 && waitMs <= Math.min(60_000, 1000 * 2 ** failures);
       },
     ),
   );
-  t.is(backoffMs({ failures: 1, askedMs: null, random: () => 0.999_999 }) > 1900, true);
-  t.is(backoffMs({ failures: 20, askedMs: null, random: () => 0.5 }), 30_500);
+  t.is(backoffMs({ failures: 1, requestedWaitMs: null, random: () => 0.999_999 }) > 1900, true);
+  t.is(backoffMs({ failures: 20, requestedWaitMs: null, random: () => 0.5 }), 30_500);
 });
 
 test('what the server asks for is kept to, ten minutes at the most', (t) => {
-  t.is(backoffMs({ failures: 1, askedMs: 90_000, random: () => 0 }), 90_000);
-  t.is(backoffMs({ failures: 1, askedMs: 0, random: () => 0 }), 1000);
-  t.is(backoffMs({ failures: 1, askedMs: 86_400_000, random: () => 0 }), 600_000);
+  t.is(backoffMs({ failures: 1, requestedWaitMs: 90_000, random: () => 0 }), 90_000);
+  t.is(backoffMs({ failures: 1, requestedWaitMs: 0, random: () => 0 }), 1000);
+  t.is(backoffMs({ failures: 1, requestedWaitMs: 86_400_000, random: () => 0 }), 600_000);
 });
 
 const HEADERS: readonly [header: string | undefined, ms: number | null][] = [

@@ -10,13 +10,13 @@ const WORK: PullOutcome = {
   serverTimeMs: null,
 };
 const UNCHANGED: PullOutcome = { outcome: 'unchanged', serverTimeMs: null };
-const AWAY: PullOutcome = { outcome: 'failed', reason: 'Connection refused', askedMs: null };
+const AWAY: PullOutcome = { outcome: 'failed', reason: 'Connection refused', requestedWaitMs: null };
 
 /** Check-ins of an agent in a manual time, answered in turn, the last answer again and again. */
 function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag = null as string | null } = {}) {
   const time = manualTime();
   const startMs = time.now();
-  const asked: { atMs: number; etag: string | null }[] = [];
+  const requests: { atMs: number; etag: string | null }[] = [];
   const dealt: string[] = [];
   const checkIn = createCheckIn({
     ...time,
@@ -25,8 +25,8 @@ function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag 
     etag,
     random: () => 0.5,
     pull(_request, tag) {
-      asked.push({ atMs: time.now() - startMs, etag: tag });
-      return Promise.resolve(answers[Math.min(asked.length, answers.length) - 1] ?? AWAY);
+      requests.push({ atMs: time.now() - startMs, etag: tag });
+      return Promise.resolve(answers[Math.min(requests.length, answers.length) - 1] ?? AWAY);
     },
     onOutcome(outcome) {
       dealt.push(outcome.outcome);
@@ -34,13 +34,13 @@ function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag 
     },
   });
   checkIn.start();
-  return { checkIn, time, asked, dealt, times: () => asked.map(({ atMs }) => atMs) };
+  return { checkIn, time, requests, dealt, times: () => requests.map(({ atMs }) => atMs) };
 }
 
 test('the first check-in comes at once, the others at their interval, with the tag of the known work', async (t) => {
-  const { time, asked } = startedCheckIn([WORK, UNCHANGED]);
+  const { time, requests } = startedCheckIn([WORK, UNCHANGED]);
   await time.pass(46_000);
-  t.deepEqual(asked, [
+  t.deepEqual(requests, [
     { atMs: 0, etag: null },
     { atMs: 15_000, etag: '"a"' },
     { atMs: 30_000, etag: '"a"' },
@@ -49,16 +49,16 @@ test('the first check-in comes at once, the others at their interval, with the t
 });
 
 test('an agent that starts with the work of an earlier run asks with its tag', async (t) => {
-  const { time, asked } = startedCheckIn([UNCHANGED], { etag: '"old"' });
+  const { time, requests } = startedCheckIn([UNCHANGED], { etag: '"old"' });
   await time.pass(1);
-  t.deepEqual(asked, [{ atMs: 0, etag: '"old"' }]);
+  t.deepEqual(requests, [{ atMs: 0, etag: '"old"' }]);
 });
 
 test('work that could not be taken over is asked for again in full', async (t) => {
-  const { time, asked } = startedCheckIn([WORK], { isTaken: false });
+  const { time, requests } = startedCheckIn([WORK], { isTaken: false });
   await time.pass(16_000);
   t.deepEqual(
-    asked.map(({ etag }) => etag),
+    requests.map(({ etag }) => etag),
     [null, null],
   );
 });
@@ -75,7 +75,7 @@ test('failures are followed by waits that grow to a minute, and the first succes
 
 test('what the service asks to wait is waited', async (t) => {
   const { checkIn, time, times } = startedCheckIn([
-    { outcome: 'failed', reason: 'HTTP 503', askedMs: 45_000 },
+    { outcome: 'failed', reason: 'HTTP 503', requestedWaitMs: 45_000 },
     UNCHANGED,
   ]);
   await time.pass(20_000);
@@ -96,9 +96,9 @@ test('when the service answers elsewhere, a failed check-in is tried at once, an
 });
 
 test('a refused token is tried again every minute, and asks for all work when it is taken again', async (t) => {
-  const { time, asked } = startedCheckIn([WORK, { outcome: 'unauthorized' }, { outcome: 'unauthorized' }, WORK]);
+  const { time, requests } = startedCheckIn([WORK, { outcome: 'unauthorized' }, { outcome: 'unauthorized' }, WORK]);
   await time.pass(136_000);
-  t.deepEqual(asked, [
+  t.deepEqual(requests, [
     { atMs: 0, etag: null },
     { atMs: 15_000, etag: '"a"' },
     { atMs: 75_000, etag: null },

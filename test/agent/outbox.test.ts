@@ -66,7 +66,7 @@ async function openOutbox(
   return { outbox, time, events, kinds, sent, service, journal, folder };
 }
 
-const away: Answer = () => ({ outcome: 'failed', reason: 'Connection refused', askedMs: null });
+const away: Answer = () => ({ outcome: 'failed', reason: 'Connection refused', requestedWaitMs: null });
 
 test('a change leaves at once; what is none waits for company, three seconds at the most', async (t) => {
   const { outbox, time, sent } = await openOutbox(t);
@@ -140,7 +140,7 @@ test('while the service is away everything is kept, and then replayed in order, 
 
 test('what the service asks to wait is waited, also when it answers elsewhere', async (t) => {
   const { outbox, time, sent, service } = await openOutbox(t);
-  service.answer = () => ({ outcome: 'failed', reason: 'HTTP 429', askedMs: 40_000 });
+  service.answer = () => ({ outcome: 'failed', reason: 'HTTP 429', requestedWaitMs: 40_000 });
   outbox.add(result(1), { isUrgent: true });
   await time.pass(1000);
   outbox.retryNow();

@@ -228,9 +228,9 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
   const CANARY = 'canary-7f3a-secret';
   const stand = await agentStand(t);
   const { server } = stand;
-  const seen: (string | undefined)[] = [];
+  const keys: (string | undefined)[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
-    seen.push(request.headers['x-key'] as string | undefined);
+    keys.push(request.headers['x-key'] as string | undefined);
     response.statusCode = 500;
     response.end(CANARY);
   });
@@ -247,7 +247,7 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
     }),
   ]);
   await until(() => server.taken().length > 0, PATIENT);
-  t.is(seen[0], CANARY);
+  t.is(keys[0], CANARY);
   server.state.isCut = true;
   await until(async () => (await segments(stand.folder)).length > 0, PATIENT);
   const disk = await textsBelow(stand.folder);

@@ -2,8 +2,8 @@ import test from 'ava';
 import { assign } from '../../agent/assignment.ts';
 import { createCheck } from '../../agent/check.ts';
 import { resultOf } from '../../agent/result.ts';
+import type { AnswerEvidence } from '../../core/failure-evidence.ts';
 import type { Observation } from '../../core/observation.ts';
-import type { SeenAnswer } from '../../core/seen-failure.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import { openJudge } from '../../probes/judging/judge.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
@@ -119,7 +119,7 @@ for (const [observation, detail] of DETAILS) {
 
 test('the answer that made a check fail goes along, without its status, which has a field of its own', (t) => {
   const answer = { status: 503, headers: { server: 'nginx' }, body: 'Back soon' };
-  const judged = (given: SeenAnswer | null) =>
+  const judged = (given: AnswerEvidence | null) =>
     resultOf({
       monitorId: 'mon_1',
       startedAtMs: AT_MS,
@@ -190,14 +190,14 @@ test(
   'of a failing answer is kept what may be; of a good one, and where the self-check says that it does not count, ' +
     'nothing',
   async (t) => {
-    const seen = { status: 500, headers: { server: 'nginx' }, bodyStart: Buffer.from('Oops') };
+    const answer = { status: 500, headers: { server: 'nginx' }, bodyStart: Buffer.from('Oops') };
     const answerOf = async (observation: object, overrides: Partial<Parameters<typeof createCheck>[0]> = {}) =>
       (await checker({ probe: () => Promise.resolve(http(observation)), ...overrides }).check(assignment)).answer;
-    t.deepEqual(await answerOf(seen), { status: 500, headers: { server: 'nginx' }, body: 'Oops' });
-    t.like(await answerOf({ ...seen, hadSecrets: true }), { body: null, bodyWithheld: 'secrets' });
-    t.is(await answerOf({ ...seen, status: 200 }), null);
+    t.deepEqual(await answerOf(answer), { status: 500, headers: { server: 'nginx' }, body: 'Oops' });
+    t.like(await answerOf({ ...answer, hadSecrets: true }), { body: null, bodyWithheld: 'secrets' });
+    t.is(await answerOf({ ...answer, status: 200 }), null);
     t.is(
-      await answerOf(seen, { selfCheck: () => Promise.resolve({ verdict: 'none', cause: null, reason: 'Cut off' }) }),
+      await answerOf(answer, { selfCheck: () => Promise.resolve({ verdict: 'none', cause: null, reason: 'Cut off' }) }),
       null,
     );
   },

@@ -69,15 +69,15 @@ const PULLS: readonly [refusal: AgentServer['state']['pull'], outcome: object][]
   [{ status: 401 }, { outcome: 'unauthorized' }],
   [
     { status: 429, headers: { 'Retry-After': '7' }, error: 'rate limit exceeded' },
-    { outcome: 'failed', reason: 'HTTP 429: rate limit exceeded', askedMs: 7000 },
+    { outcome: 'failed', reason: 'HTTP 429: rate limit exceeded', requestedWaitMs: 7000 },
   ],
   [
     { status: 503, error: 'the database\u001b[31m is away' },
-    { outcome: 'failed', reason: 'HTTP 503: the database [31m is away', askedMs: null },
+    { outcome: 'failed', reason: 'HTTP 503: the database [31m is away', requestedWaitMs: null },
   ],
   [
     { status: 400, error: 'capabilities: unknown' },
-    { outcome: 'failed', reason: 'HTTP 400: capabilities: unknown', askedMs: null },
+    { outcome: 'failed', reason: 'HTTP 400: capabilities: unknown', requestedWaitMs: null },
   ],
 ];
 for (const [refusal, outcome] of PULLS) {
@@ -136,7 +136,7 @@ test('a connection that is broken off, and one that nobody takes, are failures l
   t.like(await client.pull({}, null), {
     outcome: 'failed',
     reason: 'The connection was closed without an answer',
-    askedMs: null,
+    requestedWaitMs: null,
   });
   t.like(await clientOf(t, 'http://127.0.0.1:9').pull({}, null), { outcome: 'failed', reason: 'Connection refused' });
 });

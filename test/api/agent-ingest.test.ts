@@ -458,7 +458,7 @@ test('the certificate that an agent saw is kept once for an https monitor, and a
       )
     ).rows;
   const ts = nowSeconds() + 1;
-  const seen = (monitorId: string, moment: number, notAfter: unknown) => ({
+  const resultWith = (monitorId: string, moment: number, notAfter: unknown) => ({
     monitorId,
     ok: true,
     ts: moment,
@@ -466,26 +466,26 @@ test('the certificate that an agent saw is kept once for an https monitor, and a
   });
   await agent.post('ingest', {
     results: [
-      seen(id, ts - 600, 1),
-      seen(id, ts + 1, 1_800_000_000),
-      seen(id, ts, 1_700_000_000),
-      seen(plain, ts, 1_800_000_000),
+      resultWith(id, ts - 600, 1),
+      resultWith(id, ts + 1, 1_800_000_000),
+      resultWith(id, ts, 1_700_000_000),
+      resultWith(plain, ts, 1_800_000_000),
     ],
   });
   const [first, ...more] = await stored();
   t.deepEqual(more, []);
   t.like(first, { id, target: 'https://shop.example', name: 'shop.example', expires_at: 1_800_000_000 });
-  await agent.post('ingest', { results: [seen(id, ts + 2, '2027-01-15T08:00:00Z')] });
+  await agent.post('ingest', { results: [resultWith(id, ts + 2, '2027-01-15T08:00:00Z')] });
   t.deepEqual(await stored(), [first], 'the same moment, written as a date');
-  await agent.post('ingest', { results: [seen(id, ts + 3, 1_900_000_000)] });
+  await agent.post('ingest', { results: [resultWith(id, ts + 3, 1_900_000_000)] });
   t.like((await stored())[0], { expires_at: 1_900_000_000 });
-  await agent.post('ingest', { results: [seen(id, ts + 3.2, 1_850_000_000_000)] });
+  await agent.post('ingest', { results: [resultWith(id, ts + 3.2, 1_850_000_000_000)] });
   t.like((await stored())[0], { expires_at: 1_850_000_000 }, 'told in milliseconds');
   const days = (moment: number) => ({ monitorId: id, ok: true, ts: moment, detail: { daysRemaining: 20 } });
   await agent.post('ingest', { results: [days(ts + 3.4)] });
   t.like((await stored())[0], { expires_at: (Math.floor((ts + 3.4) / 86_400) + 20) * 86_400 }, 'told in days');
   await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example', warn_days: 30 });
-  await agent.post('ingest', { results: [seen(id, ts + 4, 1_700_000_000)] });
+  await agent.post('ingest', { results: [resultWith(id, ts + 4, 1_700_000_000)] });
   t.like((await stored())[0], { target: 'https://shop.example' }, 'what it saw was the old target');
 });
 

@@ -299,7 +299,7 @@ test('the same work has the same tag, whose bearer is told nothing new, until so
   }
 });
 
-test('a check-in notes the version that it gives only where that is another one', async (t) => {
+test('a check-in records the version that it gives only where that is another one', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);

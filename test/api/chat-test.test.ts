@@ -58,44 +58,50 @@ test.serial('a Slack channel gets it through its own webhook', async (t) => {
   t.regex(bodies[0]?.text ?? '', /Test: Family/);
 });
 
-test.serial('a chat that turns out to be lost fails the test and is marked and reported, as by an alert', async (t) => {
-  const channel = await addChannel('telegram', { chatId: '4711' });
-  const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
-  await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);
-  nock('https://api.telegram.org')
-    .post('/bot123:s3cret/sendMessage')
-    .reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
-  const result = await testChat(channel);
-  t.regex(result?.error ?? '', /^test delivery failed: Telegram answered 403: Forbidden: bot was blocked by the user/);
-  const found = await findChannel(database, channel);
-  t.is(found?.status, 'pending');
-  t.regex(found?.lastError?.text ?? '', /blocked/);
-  t.like(enqueued, [{ channelId: other.id, attempt: 1, dueAtMs: NOW_MS }]);
-  t.is(
-    (
-      await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [
-        enqueued[0]?.deliveryId,
-        other.id,
-      ])
-    ).rowCount,
-    1,
-  );
-  t.is(await testChat(channel), null);
-});
+test.serial(
+  'a chat that turns out to be lost fails the test and is recorded and reported, as by an alert',
+  async (t) => {
+    const channel = await addChannel('telegram', { chatId: '4711' });
+    const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
+    await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);
+    nock('https://api.telegram.org')
+      .post('/bot123:s3cret/sendMessage')
+      .reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
+    const result = await testChat(channel);
+    t.regex(
+      result?.error ?? '',
+      /^test delivery failed: Telegram answered 403: Forbidden: bot was blocked by the user/,
+    );
+    const found = await findChannel(database, channel);
+    t.is(found?.status, 'pending');
+    t.regex(found?.lastError?.text ?? '', /blocked/);
+    t.like(enqueued, [{ channelId: other.id, attempt: 1, dueAtMs: NOW_MS }]);
+    t.is(
+      (
+        await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [
+          enqueued[0]?.deliveryId,
+          other.id,
+        ])
+      ).rowCount,
+      1,
+    );
+    t.is(await testChat(channel), null);
+  },
+);
 
 test.serial('a chat that has moved is followed, and the next test goes there', async (t) => {
   const channel = await addChannel('telegram', { chatId: '-55' });
   const api = nock('https://api.telegram.org');
   const chatIds: unknown[] = [];
-  const noted = (body: { chat_id: unknown }) => chatIds.push(body.chat_id) > 0;
-  api.post('/bot123:s3cret/sendMessage', noted).reply(400, {
+  const recorded = (body: { chat_id: unknown }) => chatIds.push(body.chat_id) > 0;
+  api.post('/bot123:s3cret/sendMessage', recorded).reply(400, {
     ok: false,
     error_code: 400,
     description: 'Bad Request: group chat was upgraded to a supergroup chat',
     parameters: { migrate_to_chat_id: -10055 },
   });
   api
-    .post('/bot123:s3cret/sendMessage', noted)
+    .post('/bot123:s3cret/sendMessage', recorded)
     .twice()
     .reply(200, { ok: true, result: { message_id: 1 } });
   t.is((await testChat(channel))?.error, null);

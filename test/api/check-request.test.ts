@@ -29,9 +29,9 @@ test.serial("the service's sources are told to check at once, whatever their nex
     [id],
   );
   const before = api.scheduleChanges.length;
-  const asked = await account.owner('POST', `/v1/monitors/${id}/check`);
-  t.is(asked.status, 202, asked.text);
-  const sources = asked.json['sources'] as { id: string; state: string }[];
+  const requested = await account.owner('POST', `/v1/monitors/${id}/check`);
+  t.is(requested.status, 202, requested.text);
+  const sources = requested.json['sources'] as { id: string; state: string }[];
   t.deepEqual(
     sources.map(({ state }) => state),
     ['asked', 'asked', 'asked'],
@@ -50,7 +50,7 @@ test.serial("the service's sources are told to check at once, whatever their nex
     rows.map(({ look_at: at }) => at !== null && Math.abs(at - Date.now()) < 60_000),
     [true, true, true],
   );
-  t.true(Math.abs(Number(asked.json['requested_at']) - Date.now() / 1000) < 60);
+  t.true(Math.abs(Number(requested.json['requested_at']) - Date.now() / 1000) < 60);
 });
 
 test("a customer's agent is notified once, with its next check-in; one that cannot is named with the reason", async (t) => {
@@ -64,13 +64,13 @@ test("a customer's agent is notified once, with its next check-in; one that cann
   const tag = String(first.headers.get('etag'));
   t.is((await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': tag })).status, 304);
 
-  const asked = await account.owner('POST', `/v1/monitors/${id}/check`);
-  t.deepEqual(asked.json['sources'], [
+  const requested = await account.owner('POST', `/v1/monitors/${id}/check`);
+  t.deepEqual(requested.json['sources'], [
     { id: able.id, state: 'waits' },
     { id: unable.id, state: 'unable', reason: 'capability' },
   ]);
   const change = await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': tag });
-  t.is(workOf(change)[0]?.['askedAt'], asked.json['requested_at']);
+  t.is(workOf(change)[0]?.['askedAt'], requested.json['requested_at']);
   t.is(
     (await able.post('pull', { capabilities: ['http'] }, { 'If-None-Match': String(change.headers.get('etag')) }))
       .status,

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { encodeCause } from '../../core/cause-code.ts';
-import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
+import { toStoredAnswers } from '../../core/dns/stored-answers.ts';
 import { storeResults } from '../../models/check-results.ts';
 import { createPartitions } from '../../models/partitions.ts';
 import { runOn } from '../../models/sql.ts';
@@ -111,12 +111,12 @@ test('what a dns check was answered comes with it where it was kept, however odd
   const account = await api.account();
   const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
   const many = Array.from({ length: 30 }, (_, index) => `192.0.2.${index}`);
-  const dnsAnswers = keptAnswersOf({
+  const dnsAnswers = toStoredAnswers({
     type: 'dns',
     startedAt: 0,
     latencyMs: 3,
     ownResolversWork: null,
-    outcome: 'asked',
+    outcome: 'queried',
     server: null,
     opinions: [],
     answers: {

@@ -104,7 +104,7 @@ test('what is known of domain and certificate is reported, with the advisories o
       'no = ANY($2) ON CONFLICT DO NOTHING',
     [agent?.no, [shop.no, quiet.no]],
   );
-  const seen = {
+  const observed = {
     agentNo: agent?.no ?? 0,
     target: 'https://www.shop.example.com/',
     name: '*.shop.example.com',
@@ -112,13 +112,13 @@ test('what is known of domain and certificate is reported, with the advisories o
   };
   await storeCertificates(
     database,
-    [shop.no, quiet.no].map((monitorNo) => ({ ...seen, monitorNo })),
+    [shop.no, quiet.no].map((monitorNo) => ({ ...observed, monitorNo })),
   );
-  const advisory = { monitorNo: shop.no, subject: 'certificate', name: seen.name, threshold: 7 } as const;
+  const advisory = { monitorNo: shop.no, subject: 'certificate', name: observed.name, threshold: 7 } as const;
   await recordAdvisories(
     runOn(database.pool),
     [
-      { ...advisory, expiresAt: seen.expiresAt },
+      { ...advisory, expiresAt: observed.expiresAt },
       { ...advisory, subject: 'domain', name: 'example.com', threshold: 14, expiresAt: now - 300 * day },
     ],
     (now - day) * 1000,
@@ -132,17 +132,23 @@ test('what is known of domain and certificate is reported, with the advisories o
     asked_at: now,
     failure: 'The registry did not answer',
   };
-  const certificate = { name: seen.name, expires_at: seen.expiresAt };
+  const certificate = { name: observed.name, expires_at: observed.expiresAt };
   t.deepEqual((await shop.facts()).json, {
     domain: known,
     certificate,
     advisories: [
-      { subject: 'certificate', name: seen.name, expires_at: seen.expiresAt, threshold_days: 7, sent_at: now - day },
+      {
+        subject: 'certificate',
+        name: observed.name,
+        expires_at: observed.expiresAt,
+        threshold_days: 7,
+        sent_at: now - day,
+      },
     ],
   });
   t.deepEqual((await quiet.facts()).json, { domain: null, certificate, advisories: [] });
   t.deepEqual((await domain.facts()).json, { domain: known, certificate: null, advisories: [] });
-  await storeCertificates(database, [{ ...seen, monitorNo: shop.no, expiresAt: now + 95 * day }]);
+  await storeCertificates(database, [{ ...observed, monitorNo: shop.no, expiresAt: now + 95 * day }]);
   t.deepEqual((await shop.facts()).json['advisories'], [], 'it was renewed');
   t.is((await shop.facts((await api.account()).owner)).status, 404);
 });

@@ -124,7 +124,7 @@ function changeTo(to: Change['to']): Change {
         agentNo: 1,
         gauge: 'failing',
         first: failed,
-        seen: { phases: null, answer: { status: 503, headers: { server: 'seen' }, body: 'seen' } },
+        evidence: { phases: null, answer: { status: 503, headers: { server: 'seen' }, body: 'seen' } },
       },
     ],
   };

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { keepProcessNoted } from '../../models/processes.ts';
+import { recordProcess } from '../../models/processes.ts';
 import { until } from '../helpers/until.ts';
 import { agentCaller } from './agent-caller.ts';
 import { isError, REGIONS, withApiServer, type ApiServer } from './api-server.ts';
@@ -20,13 +20,13 @@ test.serial(
     const onFailure = (error: unknown) => t.fail(String(error));
     const figures = { lateness: { count: 20, p50: 0.0025, p99: 0.01 }, evaluationLag: null };
     const [check, web] = [
-      keepProcessNoted(api.database, {
+      recordProcess(api.database, {
         kind: 'check hanoi',
         version: '0.1.0',
         readFigures: async () => figures,
         onFailure,
       }),
-      keepProcessNoted(api.database, { kind: 'web', version: '0.1.0', readFigures: null, onFailure }),
+      recordProcess(api.database, { kind: 'web', version: '0.1.0', readFigures: null, onFailure }),
     ];
     const readFleet = async () =>
       (await operator.call('GET', '/v1/fleet')).json as {
@@ -34,8 +34,8 @@ test.serial(
         agents: Record<string, unknown>[];
       };
     const fleet = await until(async () => {
-      const seen = await readFleet();
-      return seen.processes.length === 2 && seen;
+      const answer = await readFleet();
+      return answer.processes.length === 2 && answer;
     });
     t.like(fleet.processes[0], {
       kind: 'check hanoi',

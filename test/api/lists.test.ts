@@ -160,14 +160,14 @@ for (const [path, error] of BAD_QUERIES) {
 test('an empty value of an enumerated parameter is answered like a wrong one: with the allowed values', async (t) => {
   const { reader } = await t.context.api.account();
   const description = await readDescription();
-  const asked = Object.keys(description.paths).flatMap((path) =>
+  const queries = Object.keys(description.paths).flatMap((path) =>
     [...QUERY_NAMES].flatMap((name) => {
       const values = querySchema(description, path, name)?.enum;
       return values === undefined ? [] : [{ path: path.replaceAll(/\{\w+\}/g, 'mon_1'), name, values }];
     }),
   );
-  t.true(asked.length >= 12, JSON.stringify(asked));
-  for (const { path, name, values } of asked)
+  t.true(queries.length >= 12, JSON.stringify(queries));
+  for (const { path, name, values } of queries)
     isError(t, await reader('GET', `/v1${path}?${name}=`), {
       status: 400,
       error: `${name} must be one of ${values.join(', ')}, got ""`,

@@ -50,8 +50,8 @@ test.serial(
       const startedAtMs = performance.now();
       await change();
       const changedAtMs = performance.now();
-      const seen = await Promise.all(streams.map((stream) => stream.next(event, data)));
-      for (const { atMs } of seen) {
+      const events = await Promise.all(streams.map((stream) => stream.next(event, data)));
+      for (const { atMs } of events) {
         took.push(atMs - changedAtMs);
         t.true(atMs > startedAtMs);
       }

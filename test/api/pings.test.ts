@@ -401,7 +401,8 @@ test(
     const limited = await api.anonymous('POST', `/ping/${token}/fail`);
     isError(t, limited, {
       status: 429,
-      error: /^this heartbeat reports more changes than are kept: the ping counts as a sign of life alone, wait 60 s$/,
+      error:
+        /^this heartbeat reports more changes than are stored: the ping counts as a sign of life alone, wait 60 s$/,
     });
     t.is(limited.headers.get('retry-after'), '60');
     t.true((await dueAt()) >= started);

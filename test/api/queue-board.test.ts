@@ -123,11 +123,11 @@ test(
     const operator = await addPerson({ database: runtime.database, makeId: runtime.newId, url }, runtime.tenantId, {
       isOperator: true,
     });
-    const asked: unknown[] = [];
+    const statements: unknown[] = [];
     const { pool } = runtime.database;
     const { query } = pool;
     pool.query = ((...question: unknown[]) => {
-      asked.push(question);
+      statements.push(question);
       return Reflect.apply(query, pool, question);
     }) as typeof query;
     t.teardown(() => void (pool.query = query));
@@ -137,8 +137,8 @@ test(
       'nobody@example.org:wrong',
     ])
       t.is((await get('/', credentials)).status, 401);
-    t.true(asked.length > 0);
-    t.false(JSON.stringify(asked).includes('FROM users'), 'who is known cannot show in the time that it takes');
+    t.true(statements.length > 0);
+    t.false(JSON.stringify(statements).includes('FROM users'), 'who is known cannot show in the time that it takes');
   },
 );
 

@@ -1,15 +1,15 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { ApiError } from '../../api/api-error.ts';
-import { edgesOf, readStatsWindow, STEP_MS, type AskedWindow, type Resolution } from '../../api/stats-window.ts';
+import { edgesOf, readStatsWindow, STEP_MS, type RequestedWindow, type Resolution } from '../../api/stats-window.ts';
 
 const NOW = 1_773_146_096;
 const DAY = 86_400;
 const AT = { nowMs: NOW * 1000 + 789, resultDays: 30 };
 
-function refusalOf(asked: AskedWindow): string {
+function refusalOf(requested: RequestedWindow): string {
   try {
-    readStatsWindow(asked, AT);
+    readStatsWindow(requested, AT);
     return 'none';
   } catch (error) {
     return error instanceof ApiError && error.status === 400 ? error.message : String(error);

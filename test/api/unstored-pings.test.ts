@@ -35,7 +35,7 @@ test('pings that could not be stored are lost from when they came to when that w
   const lost = pings.takeLost();
   t.deepEqual(lost, { fromMs: 1000, toMs: 1600 });
   t.is(pings.takeLost(), null);
-  pings.keepLost({ fromMs: 1000, toMs: 1600 });
+  pings.recordLost({ fromMs: 1000, toMs: 1600 });
   t.deepEqual(pings.takeLost(), lost);
 });
 

@@ -331,9 +331,9 @@ test('the components of a page are listed with their states, read once a minute 
   ];
   const { reader } = await openVendorApi(t);
   const path = `/v1/vendors/components?target=${encodeURIComponent(`${page.url}/history`)}`;
-  const seen = await reader('GET', path);
+  const response = await reader('GET', path);
   t.deepEqual(
-    seen.json,
+    response.json,
     {
       id: new URL(page.url).host,
       name: 'Shop Cloud',
@@ -345,9 +345,9 @@ test('the components of a page are listed with their states, read once a minute 
       ],
       failure: null,
     },
-    seen.text,
+    response.text,
   );
-  t.deepEqual((await reader('GET', path)).json, seen.json);
+  t.deepEqual((await reader('GET', path)).json, response.json);
   t.is(page.requests.length, 1);
 });
 
@@ -379,7 +379,7 @@ test(
     const ask = (call: typeof owner, target: string) =>
       call('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
     const statuses: number[] = [];
-    for (let asked = 0; asked < 11; asked += 1) statuses.push((await ask(owner, page.url)).status);
+    for (let count = 0; count < 11; count += 1) statuses.push((await ask(owner, page.url)).status);
     t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429]);
     t.is((await ask(owner, 'cloudflare')).status, 200);
     t.is((await ask(reader, page.url)).status, 429);

@@ -128,8 +128,8 @@ async function shownBy(
     ['an answer', life.answers],
     ['an answer to a reader', life.toReader],
   ] as const) {
-    for (const { asked, text } of exchanges)
-      shownTexts.set(`${name} to ${asked}`, `${shownTexts.get(`${name} to ${asked}`) ?? ''}\n${text}`);
+    for (const { request, text } of exchanges)
+      shownTexts.set(`${name} to ${request}`, `${shownTexts.get(`${name} to ${request}`) ?? ''}\n${text}`);
   }
   shownTexts.set('argv', await commandLines());
   return shownTexts;
@@ -294,7 +294,7 @@ test('no secret stands where it must not, whatever happens to an installation on
   t.regex(
     shownTexts.get('table public.incident_evidence') ?? '',
     /bodyWithheld""?: ""?secrets/,
-    'what was seen is kept, without what may be secret',
+    'evidence is stored, without what may be secret',
   );
   await agent.stop();
   shownTexts.set("the agent's log", agent.output());

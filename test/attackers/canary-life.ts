@@ -7,7 +7,7 @@ import type { EchoingWorld } from './echoing-world.ts';
 type Json = Record<string, unknown>;
 
 /** An answer of the API, headers and body as they came. */
-export type Exchange = { asked: string; status: number; text: string };
+export type Exchange = { request: string; status: number; text: string };
 
 /**
  * Everything that a life made known: answers by whom they were for, and the secrets that came into being in it, by
@@ -58,7 +58,7 @@ export async function liveThrough(
   const ask = async (
     exchanges: Exchange[],
     path: string,
-    { method = 'GET', body, headers = {} }: Asked = {},
+    { method = 'GET', body, headers = {} }: RequestOptions = {},
   ): Promise<Json> => {
     const response = await fetch(`${url}${path}`, {
       method,
@@ -72,7 +72,7 @@ export async function liveThrough(
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const answer = {
-      asked: `${method} ${path.slice(0, 40)}`,
+      request: `${method} ${path.slice(0, 40)}`,
       status: response.status,
       text: `${JSON.stringify([...response.headers])}\n`,
     };
@@ -236,9 +236,9 @@ export async function liveThrough(
   return life;
 }
 
-type Asked = { method?: string; body?: unknown; headers?: Record<string, string> };
+type RequestOptions = { method?: string; body?: unknown; headers?: Record<string, string> };
 
-type Asking = { ask: (exchanges: Exchange[], path: string, asked?: Asked) => Promise<Json>; life: Life };
+type Asking = { ask: (exchanges: Exchange[], path: string, request?: RequestOptions) => Promise<Json>; life: Life };
 
 /** Sends secrets where they do not belong: no refusal may say them back. */
 async function refuseEverything({
@@ -250,10 +250,12 @@ async function refuseEverything({
   webhookId,
 }: Asking & { world: EchoingWorld; fresh: (name: string) => string; shop: string; webhookId: string }): Promise<void> {
   const secret = fresh('refused secret');
-  const expectRefusal = async (path: string, asked: Asked = {}): Promise<void> => {
-    const { status_code: status } = await ask(life.answers, path, asked);
+  const expectRefusal = async (path: string, request: RequestOptions = {}): Promise<void> => {
+    const { status_code: status } = await ask(life.answers, path, request);
     if (Number(status) < 400 || Number(status) >= 500)
-      throw new Error(`${asked.method ?? 'GET'} ${path} was answered with ${String(status)}: ${JSON.stringify(asked)}`);
+      throw new Error(
+        `${request.method ?? 'GET'} ${path} was answered with ${String(status)}: ${JSON.stringify(request)}`,
+      );
   };
   const requests = [
     { secretHeaders: { 'X-Key': `${secret}\r\nX-Other: 1` } },
@@ -355,7 +357,7 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
     const paths = path.includes('{id}') ? (ids[kind] ?? []).map((id) => path.replace('{id}', id)) : [path];
     for (const filledPath of paths) {
       // The one read that shows a secret: a heartbeat's token, to those who may write.
-      const isHeartbeat = life.once.some(({ asked }) => asked === `GET ${filledPath.slice(0, 40)}`);
+      const isHeartbeat = life.once.some(({ request }) => request === `GET ${filledPath.slice(0, 40)}`);
       await ask(isHeartbeat ? life.once : life.answers, filledPath);
       await ask(life.toReader, filledPath);
     }

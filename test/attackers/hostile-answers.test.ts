@@ -345,7 +345,7 @@ for (const [what, { body, isRead }] of Object.entries(FEEDS)) {
       const before = process.threadCpuUsage().user;
       const parsed = parseVendorDocument(
         Buffer.from(body as string),
-        { url: 'https://status.example/', format, minAgeMs: 1000, maxKeptBytes: 524_288, component: 's3:us-east-1' },
+        { url: 'https://status.example/', format, minAgeMs: 1000, maxStoredBytes: 524_288, component: 's3:us-east-1' },
         Date.now(),
       );
       t.is(parsed.ok, isRead, JSON.stringify(parsed).slice(0, 300));

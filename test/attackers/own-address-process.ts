@@ -5,13 +5,13 @@ import { createTcpProbe } from '../../probes/tcp.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
 /** What came of contacting a machine's own public address, and how many connections something on it saw. */
-export type OwnAddressReport = { http: string | null; tcp: string | null; seen: number };
+export type OwnAddressReport = { http: string | null; tcp: string | null; connections: number };
 
 // Stands on a machine of its own, so to speak: its network has nothing but this address, on which something listens.
 const [address = ''] = process.argv.slice(2);
-let seen = 0;
+let connections = 0;
 const server = createServer((socket) => {
-  seen += 1;
+  connections += 1;
   socket.on('error', () => undefined).destroy();
 }).listen(0, address);
 await once(server, 'listening');
@@ -19,7 +19,7 @@ const { port } = server.address() as AddressInfo;
 const guard = { allowPrivateNetwork: false };
 const http = await createHttpProbe(guard)(httpTarget({ target: `http://${address}:${port}/`, timeoutMs: 2000 }));
 const tcp = await createTcpProbe(guard)(httpTarget({ type: 'tcp', target: `${address}:${port}`, timeoutMs: 2000 }));
-const causeOf = (seenThere: object) => ('cause' in seenThere ? String(seenThere.cause) : null);
-const report: OwnAddressReport = { http: causeOf(http), tcp: causeOf(tcp), seen };
+const causeOf = (answerThere: object) => ('cause' in answerThere ? String(answerThere.cause) : null);
+const report: OwnAddressReport = { http: causeOf(http), tcp: causeOf(tcp), connections };
 process.stdout.write(JSON.stringify(report));
 server.close();

@@ -54,19 +54,19 @@ for (const way of WAYS) {
     'private addresses by name': NAMED,
   })) {
     test.serial(`none of ${forms.length} ways to write ${what} is contacted as ${way}`, async (t) => {
-      const before = watchman.seen();
+      const before = watchman.connections();
       for (const form of forms) t.regex(await guarded.toHosts[way](form, watchman.port), REFUSED, form);
-      t.is(watchman.seen(), before);
+      t.is(watchman.connections(), before);
     });
   }
 }
 
 for (const way of ['http', 'vendor', 'webhook', 'rdap'] as const) {
   test.serial(`none of ${DISGUISED_URLS.length} URLs in disguise is contacted as ${way}`, async (t) => {
-    const before = watchman.seen();
+    const before = watchman.connections();
     for (const make of DISGUISED_URLS)
       t.regex(await guarded.toUrls[way](make(watchman.port)), REFUSED, make(watchman.port));
-    t.is(watchman.seen(), before);
+    t.is(watchman.connections(), before);
   });
 }
 
@@ -91,7 +91,7 @@ if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
     const command = `${SET_UP} && exec '${process.execPath}' test/attackers/own-address-process.ts ${PUBLIC_ADDRESS}`;
     const { status, stdout, stderr } = await runCommand([...ENTER, command], {});
     t.is(status, 0, stderr);
-    const expected = { http: 'blocked_target', tcp: 'blocked_target', seen: 0 };
+    const expected = { http: 'blocked_target', tcp: 'blocked_target', connections: 0 };
     t.deepEqual<OwnAddressReport, OwnAddressReport>(JSON.parse(stdout), expected);
   });
 }
@@ -101,9 +101,9 @@ if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
 for (const way of ['http', 'tcp', 'udp', 'dns', 'vendor', 'webhook', 'rdap', 'whois'] as const) {
   test.serial(`without the guard each way to write this machine is contacted as ${way}`, async (t) => {
     for (const form of ['127.0.0.1', '127.1', '0x7f000001', '１２７.０.０.１', 'LocalHost.']) {
-      const before = watchman.seen();
+      const before = watchman.connections();
       await unguarded.toHosts[way](form, watchman.port);
-      t.true(await until(() => watchman.seen() > before), form);
+      t.true(await until(() => watchman.connections() > before), form);
     }
   });
 }

@@ -9,27 +9,27 @@ import { NAMES } from './address-forms.ts';
  * Somebody who listens on every address of this machine, over tcp and udp on one port, and counts whoever comes; nobody
  * gets an answer.
  */
-export type Watchman = { port: number; seen: () => number; close: () => void };
+export type Watchman = { port: number; connections: () => number; close: () => void };
 
 /** Sets the watchman up. Where the machine has no IPv6 he listens on all addresses of IPv4. */
 export async function startWatchman(): Promise<Watchman> {
-  let seen = 0;
+  let connections = 0;
   const host = (await hasIpv6()) ? '::' : '0.0.0.0';
   const server = net.createServer((socket) => {
-    seen += 1;
+    connections += 1;
     socket.on('error', () => undefined).destroy();
   });
   server.listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const datagrams = dgram.createSocket(host === '::' ? 'udp6' : 'udp4').on('message', () => {
-    seen += 1;
+    connections += 1;
   });
   datagrams.bind(port, host);
   await once(datagrams, 'listening');
   return {
     port,
-    seen: () => seen,
+    connections: () => connections,
     close() {
       server.close();
       datagrams.close();
@@ -51,7 +51,7 @@ async function hasIpv6(): Promise<boolean> {
  * What the resolver of this process was asked, in order, and what it says to a name: the first list of addresses to the
  * first question, the last one to all that follow.
  */
-export type Resolver = { asked: string[]; answers: Map<string, string[][]>; restore: () => void };
+export type Resolver = { lookedUp: string[]; answers: Map<string, string[][]>; restore: () => void };
 
 /** Numbers that the system's resolver reads as addresses, without asking anybody. */
 const NUMERIC = /^[\da-fx.]+$/i;
@@ -63,7 +63,7 @@ const NUMERIC = /^[\da-fx.]+$/i;
  */
 export function takeOverResolver(): Resolver {
   const original = dns.lookup;
-  const asked: string[] = [];
+  const lookedUp: string[] = [];
   const answers: Resolver['answers'] = new Map(
     Object.entries(NAMES).map(([name, addresses]) => [name, [[...addresses]]]),
   );
@@ -75,7 +75,7 @@ export function takeOverResolver(): Resolver {
     // As the system's does.
     const ascii = domainToASCII(name);
     if (NUMERIC.test(ascii)) return original(name, options, callback as never);
-    asked.push(name);
+    lookedUp.push(name);
     const lists = answers.get(ascii.replace(/\.$/, ''));
     const list = (lists !== undefined && lists.length > 1 ? lists.shift() : lists?.[0]) ?? [];
     const found = list.map((address) => ({ address, family: net.isIPv6(address) ? 6 : 4 }));
@@ -86,5 +86,5 @@ export function takeOverResolver(): Resolver {
     else setImmediate(callback, null, first.address, first.family);
   };
   Object.assign(dns, { lookup });
-  return { asked, answers, restore: () => void Object.assign(dns, { lookup: original }) };
+  return { lookedUp, answers, restore: () => void Object.assign(dns, { lookup: original }) };
 }

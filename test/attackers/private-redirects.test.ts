@@ -45,7 +45,7 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
   ];
 
   test.serial(`no redirect of a public host to any private address is followed by ${follower}`, async (t) => {
-    const before = watchman.seen();
+    const before = watchman.connections();
     for (const [index, location] of locations(watchman.port).entries()) {
       nock(PUBLIC)
         .get(path)
@@ -58,17 +58,17 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
       t.true(nock.isDone(), location);
     }
     await turn();
-    t.is(watchman.seen(), before);
+    t.is(watchman.connections(), before);
   });
 
   test.serial(`without the guard such a redirect is followed by ${follower}`, async (t) => {
     for (const host of ['127.0.0.1', '127.1', 'loopback.example']) {
-      const before = watchman.seen();
+      const before = watchman.connections();
       nock(PUBLIC)
         .get(path)
         .reply(302, '', { Location: `http://${host}:${watchman.port}/` });
       await unguarded.toUrls[follower](`${PUBLIC}/`);
-      t.true(await until(() => watchman.seen() > before), host);
+      t.true(await until(() => watchman.connections() > before), host);
     }
   });
 }
@@ -76,13 +76,13 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
 test.serial(
   'a redirect to a public name that has turned private meanwhile is not followed, and neither is one over several hops',
   async (t) => {
-    const before = watchman.seen();
+    const before = watchman.connections();
     resolver.answers.set('public.example', [['127.0.0.1']]);
     nock(PUBLIC).get('/').reply(302, '', { Location: '/next' });
     nock(PUBLIC)
       .get('/next')
       .reply(307, '', { Location: `http://public.example:${watchman.port}/` });
     t.is(await guarded.toUrls.http(`${PUBLIC}/`), 'blocked_target');
-    t.is(watchman.seen(), before);
+    t.is(watchman.connections(), before);
   },
 );

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { extractAnswerEvidence } from '../../core/answer-evidence.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
-import { seenAnswerOf } from '../../core/seen-answer.ts';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/vendor/document.ts';
 import type { Vote } from '../../core/verdict.ts';
 import { openAgentProbe } from '../../probes/agent-probe.ts';
@@ -72,7 +72,7 @@ async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>):
     const probedMs = tookMs();
     const { verdict, cause, reason } = (await judge({ target, observation, account: 'attacker', check: null }))
       .judgement;
-    seenAnswerOf({ target, observation });
+    extractAnswerEvidence({ target, observation });
     return { verdict, cause, reason, failure: null, tookMs: probedMs };
   } catch (error) {
     return { verdict: null, cause: null, reason: null, failure: String(error), tookMs: tookMs() };

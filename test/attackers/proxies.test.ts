@@ -116,7 +116,7 @@ test.serial(
     const { email } = await newPerson(api);
     const proxy = callerAt(t, LOCAL);
     const from = (client: string) => ({ 'X-Forwarded-For': `192.0.2.66, ${client}, ${BALANCER}` });
-    const seen: string[] = [];
+    const addresses: string[] = [];
     for (const client of [COLLEAGUE, '2001:db8::7', `::ffff:${STRANGER}`]) {
       const signedIn = await proxy('POST', '/v1/session', from(client), { email, password: PASSWORD });
       t.is(signedIn.status, 201);
@@ -124,7 +124,7 @@ test.serial(
       const { sessions } = (await proxy('GET', '/v1/sessions', { ...from('192.0.2.99'), Cookie: cookie })).json as {
         sessions: { address: string; is_current: boolean }[];
       };
-      seen.push(sessions.find((session) => session.is_current)?.address ?? 'none');
+      addresses.push(sessions.find((session) => session.is_current)?.address ?? 'none');
       const wrong = await proxy(
         'POST',
         '/v1/user/password',
@@ -133,7 +133,7 @@ test.serial(
       );
       t.is(wrong.status, 400);
     }
-    t.deepEqual(seen, [COLLEAGUE, '2001:db8::7', STRANGER]);
+    t.deepEqual(addresses, [COLLEAGUE, '2001:db8::7', STRANGER]);
     t.deepEqual(await countedFor(api), { [COLLEAGUE]: 1, '2001:db8:0:0': 1, [STRANGER]: 1 });
     const logged = api.logLines
       .filter(({ msg, route }) => msg === 'request.completed' && String(route).endsWith('/user/password'))

@@ -59,19 +59,19 @@ for (const way of ALL) {
   test.serial(
     `a name that is public when it is looked at and private when it is connected to is looked up once, as ${way}`,
     async (t) => {
-      const before = watchman.seen();
+      const before = watchman.connections();
       const name = `rebinding-${way}.example`;
       resolver.answers.set(name, [[NOWHERE], ['127.0.0.1'], ['::1']]);
       await ways.toHosts[way](name, watchman.port);
-      t.is(resolver.asked.filter((asked) => asked === name).length, 1);
-      t.is(watchman.seen(), before);
+      t.is(resolver.lookedUp.filter((lookedUp) => lookedUp === name).length, 1);
+      t.is(watchman.connections(), before);
     },
   );
 
   test.serial(
     `of a name with a private address among public ones the private one is not contacted, as ${way}`,
     async (t) => {
-      const before = watchman.seen();
+      const before = watchman.connections();
       const lists = [
         ['127.0.0.1', NOWHERE],
         [NOWHERE, '127.0.0.1', '::1'],
@@ -80,10 +80,10 @@ for (const way of ALL) {
       for (const [index, list] of lists.entries()) resolver.answers.set(`mixed-${index}-${way}.example`, [list]);
       await Promise.all(lists.map((_, index) => ways.toHosts[way](`mixed-${index}-${way}.example`, watchman.port)));
       t.is(
-        resolver.asked.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length,
+        resolver.lookedUp.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length,
         lists.length,
       );
-      t.is(watchman.seen(), before);
+      t.is(watchman.connections(), before);
     },
   );
 }
@@ -104,7 +104,7 @@ for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
   test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {
     const name = `turned-${way}.example`;
     resolver.answers.set(name, [[NOWHERE], ['127.0.0.1']]);
-    const before = watchman.seen();
+    const before = watchman.connections();
     const tried = await attempts(async () => {
       await ways.toHosts[way](name, watchman.port);
       let said = NOTHING_YET;
@@ -114,6 +114,6 @@ for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
       t.regex(said, /blocked|no public address/);
     });
     t.deepEqual([...new Set(tried)], [NOWHERE]);
-    t.is(watchman.seen(), before);
+    t.is(watchman.connections(), before);
   });
 }

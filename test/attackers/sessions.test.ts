@@ -493,7 +493,7 @@ test.serial(
         [person.sessionId, 'person', true],
       ],
     );
-    t.true(listed.every(({ expires_at: expires, last_seen_at: seen }) => expires - seen === 14 * 86_400));
+    t.true(listed.every(({ expires_at: expires, last_seen_at: lastSeen }) => expires - lastSeen === 14 * 86_400));
     t.is((await stranger.call('DELETE', `/v1/sessions/${a.sessionId}`)).status, 404);
     t.is((await person.call('DELETE', `/v1/sessions/${a.sessionId}`)).status, 204);
     t.is((await callWith(api, a.headers)('GET', '/v1/session')).status, 401);
@@ -519,9 +519,9 @@ test.serial(
     t.is((await person.call('POST', '/v1/user/totp', { password: PASSWORD })).status, 409);
 
     const [email, password] = [person.email, PASSWORD];
-    const asked = await signIn(api, { email, password });
-    t.deepEqual([asked.status, asked.json['code_required']], [401, true]);
-    t.is(cookieOf(asked), null);
+    const challenged = await signIn(api, { email, password });
+    t.deepEqual([challenged.status, challenged.json['code_required']], [401, true]);
+    t.is(cookieOf(challenged), null);
     t.is(
       (await signIn(api, { email, password: 'wrong' })).json['code_required'],
       undefined,
@@ -636,7 +636,7 @@ test.serial(
     const { api } = t.context;
     const person = await newPerson(api);
     const { pool } = api.database;
-    const seen = async () =>
+    const lastSeen = async () =>
       (
         await pool.query<{ last_seen_at: number }>('SELECT last_seen_at FROM sessions WHERE id = $1', [
           person.sessionId,
@@ -648,12 +648,12 @@ test.serial(
         Math.floor(NOW_MS / 1000) - seconds,
       ]));
     await age('last_seen_at', 50);
-    const before = await seen();
+    const before = await lastSeen();
     await person.call('GET', '/v1/session');
-    t.is(await seen(), before);
+    t.is(await lastSeen(), before);
     await age('last_seen_at', 14 * 86_400 - 60);
     t.is((await person.call('GET', '/v1/session')).status, 200);
-    t.true((await seen()) > before, 'and with that it is seen');
+    t.true((await lastSeen()) > before, 'and with that it is seen');
     await age('last_seen_at', 14 * 86_400);
     t.is((await person.call('GET', '/v1/session')).status, 401);
     await age('last_seen_at', 0);

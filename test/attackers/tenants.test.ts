@@ -144,9 +144,9 @@ test.serial(
       if (field.in === 'path' || (attack.others === 'victim' && path.includes('{')))
         t.is(answer.status, 404, nameOf(attack));
       t.false(answer.text.includes(CANARY), nameOf(attack));
-      const seen = { rows: await listRows(api), theirs, saw: nameOf(attack) };
-      isUntouched(t, seen);
-      isUnrelated(t, seen, victim);
+      const outcome = { rows: await listRows(api), theirs, saw: nameOf(attack) };
+      isUntouched(t, outcome);
+      isUnrelated(t, outcome, victim);
     }
 
     // The same requests of the victim's own succeed, or find the thing in a state of its own (409): what was refused
@@ -224,10 +224,10 @@ test.serial('lists of another account hold nothing of it', async (t) => {
   }
 });
 
-type Seen = { rows: readonly string[]; theirs: readonly string[]; saw: string };
+type AttackOutcome = { rows: readonly string[]; theirs: readonly string[]; saw: string };
 
 /** That every row of the victim's is there as it was. */
-function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: Seen): void {
+function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: AttackOutcome): void {
   const present = new Set(rows);
   t.deepEqual(
     theirs.filter((row) => !present.has(row)),
@@ -237,7 +237,11 @@ function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, sa
 }
 
 /** That no new row refers to a thing of the victim's, by its id or its short number. */
-function isUnrelated(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: Seen, victim: Furnished): void {
+function isUnrelated(
+  t: ExecutionContext<{ api: ApiServer }>,
+  { rows, theirs, saw }: AttackOutcome,
+  victim: Furnished,
+): void {
   const known = new Set(theirs);
   const ids = Object.values(victim.ids).flat();
   const numbers = new RegExp(

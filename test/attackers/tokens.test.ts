@@ -18,19 +18,19 @@ test.serial(
     const account = await api.account();
     const agent = await agentCaller(api, account);
     const guess = `${account.ownerToken.slice(0, -1)}${account.ownerToken.endsWith('A') ? 'B' : 'A'}`;
-    const asked: unknown[] = [];
+    const statements: unknown[] = [];
     const { pool } = api.database;
     const { query } = pool;
     // Every question that authentication asks goes through here.
     pool.query = ((...question: unknown[]) => {
-      asked.push(question);
+      statements.push(question);
       return Reflect.apply(query, pool, question);
     }) as typeof query;
     t.teardown(() => void (pool.query = query));
     t.is((await account.owner('GET', '/v1/overview')).status, 200);
     t.is((await api.anonymous('GET', '/v1/overview', undefined, { Authorization: `Bearer ${guess}` })).status, 401);
     t.is((await agent.post('pull', { capabilities: ['http'] })).status, 200);
-    const said = JSON.stringify(asked);
+    const said = JSON.stringify(statements);
     for (const token of [account.ownerToken, guess, agent.token]) {
       t.false(said.includes(token.slice(4)), 'the token itself is asked for nowhere');
       t.true(said.includes(JSON.stringify(createHash('sha256').update(token).digest())), 'its fingerprint is');
@@ -137,15 +137,10 @@ test.serial(
     for (const code of [...forged, codeOf(late), codeOf(deleted), codeOf(used)])
       t.notRegex(sayingOf(await start(api, 2, code)), /Connected to Spotcheck/, code);
 
-    const standing = async ({ owner }: typeof alice, created: Record<string, unknown>) =>
+    const valid = async ({ owner }: typeof alice, created: Record<string, unknown>) =>
       (await owner('GET', `/v1/channels/${String(created['id'])}`)).json['status'];
     t.deepEqual(
-      [
-        await standing(alice, late),
-        await standing(alice, used),
-        await standing(bob, untouched),
-        await standing(bob, slack),
-      ],
+      [await valid(alice, late), await valid(alice, used), await valid(bob, untouched), await valid(bob, slack)],
       ['pending', 'connected', 'pending', 'pending'],
     );
     const { rows } = await api.database.pool.query<{ chat_id: string }>(

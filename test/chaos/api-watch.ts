@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
 
 /** What a client saw of the API during a run. */
-export type Seen = {
+export type ApiAnswers = {
   /**
    * Answers of the kind that no client should ever get, one line each: 5xx other than 503, which says that a server is
    * away.
@@ -12,7 +12,7 @@ export type Seen = {
   created: readonly string[];
 };
 
-export type ApiWatch = { seen: Seen; stop: () => Promise<void> };
+export type ApiWatch = { answers: ApiAnswers; stop: () => Promise<void> };
 
 /** Between two requests, in milliseconds: a tenth of what the token may send. */
 const PAUSE_MS = 1000;
@@ -45,7 +45,7 @@ export function watchApi(urls: () => string[], token: string): ApiWatch {
   };
   const watching = watch();
   return {
-    seen: { faulty, created },
+    answers: { faulty, created },
     async stop() {
       stopping.abort();
       await watching;

@@ -3,7 +3,7 @@ import type { SufferedFault } from './inject.ts';
 import type { Received } from './receiver.ts';
 import type { WrittenRecord } from './record.ts';
 import type { MonitorScript } from './script.ts';
-import type { Asked } from './targets.ts';
+import type { TargetRequest } from './targets.ts';
 
 /**
  * All that is known of a run: what was to happen, what befell the fleet, what it wrote down, and what arrived outside.
@@ -19,7 +19,7 @@ export type Facts = {
   suffered: readonly SufferedFault[];
   /** A stretch after everything is over, in which each check has to be made when it is due. */
   quiet: Span;
-  asked: readonly Asked[];
+  requests: readonly TargetRequest[];
   received: readonly Received[];
   record: WrittenRecord;
   /** Deliveries that are not finished when the run is judged. */

@@ -132,7 +132,7 @@ function superviseMember(
     url = null;
     return wasAtWork;
   };
-  const keepRunning = async (): Promise<void> => {
+  const restartUntilStopped = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const wasAtWork = await runOnce();
       const waitMs = killedForMs ?? TRY_AGAIN_MS;
@@ -144,7 +144,7 @@ function superviseMember(
 
   return {
     start() {
-      const running = keepRunning();
+      const running = restartUntilStopped();
       stand.defer(async () => {
         stopping.abort();
         child?.kill('SIGKILL');

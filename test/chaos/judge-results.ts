@@ -20,23 +20,25 @@ const CLOCK_MS = 50;
 export function judgeResults(facts: Facts): { found: Found[]; figures: Record<string, number> } {
   const lossy = lossySpans(facts.suffered);
   const byMonitor = Map.groupBy(facts.record.results, ({ monitorId }) => monitorId);
-  const askedBy = Map.groupBy(facts.asked, ({ index }) => index);
+  const requestsByTarget = Map.groupBy(facts.requests, ({ index }) => index);
   const found: Found[] = [];
   const figures = { requests: 0, 'of them with results that may be lost': 0, results: facts.record.results.length };
   for (const { index, intervalSeconds, failure } of facts.scripts) {
     const monitorId = facts.monitorIds[index] ?? '';
     const results = byMonitor.get(monitorId) ?? [];
-    const asked = (askedBy.get(index) ?? []).filter(({ atMs }) => atMs >= facts.beganAtMs && atMs < facts.quiet.toMs);
+    const requests = (requestsByTarget.get(index) ?? []).filter(
+      ({ atMs }) => atMs >= facts.beganAtMs && atMs < facts.quiet.toMs,
+    );
     // Who says nothing is waited for until the timeout, just below the interval: only then there is a result, which is
     // in hand as long as others.
     const measuredIn = (met: string) => (failure === 'hang' && met === 'down' ? intervalSeconds * 1000 : 0);
-    const toBeThere = asked
+    const toBeThere = requests
       .filter(
         ({ atMs, met }) => !lossy.some(({ fromMs, toMs }) => isIn({ fromMs: fromMs - measuredIn(met), toMs }, atMs)),
       )
       .map(({ atMs }) => atMs);
-    figures.requests += asked.length;
-    figures['of them with results that may be lost'] += asked.length - toBeThere.length;
+    figures.requests += requests.length;
+    figures['of them with results that may be lost'] += requests.length - toBeThere.length;
     for (const atMs of withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs)) {
       found.push({
         finding: 'results lost',
@@ -63,10 +65,10 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
 /**
  * The requests that no result is left for: each takes the earliest that it can be of, which leaves later ones the most.
  */
-function withoutResult(asked: readonly number[], results: readonly Result[], lateMs: number): number[] {
+function withoutResult(requests: readonly number[], results: readonly Result[], lateMs: number): number[] {
   const due = results.map(({ dueAtMs }) => dueAtMs);
   let next = 0;
-  return asked.filter((atMs) => {
+  return requests.filter((atMs) => {
     while ((due[next] ?? atMs) < atMs - lateMs) next += 1;
     if (next >= due.length || (due[next] ?? 0) > atMs + CLOCK_MS) return true;
     next += 1;

@@ -35,13 +35,14 @@ export function judgeTruth(facts: Facts): { found: Found[]; figures: Record<stri
   for (const script of facts.scripts) {
     const monitorId = facts.monitorIds[script.index] ?? '';
     const transitions = byMonitor.get(monitorId) ?? [];
-    const sighted = gapsBetween(blindTo(script, facts), { fromMs: facts.beganAtMs, toMs: facts.judgedAtMs });
+    const observedTimes = gapsBetween(blindTo(script, facts), { fromMs: facts.beganAtMs, toMs: facts.judgedAtMs });
     for (const stretch of stretchesOf(script, facts)) {
-      const seen = sighted
+      const visible = observedTimes
         .flatMap((span) => overlap(span, stretch))
         .filter((span) => span.toMs - span.fromMs >= neededMs(script));
-      if (stretch.condition !== 'up') figures[seen.length > 0 ? 'outages in sight' : 'outages over before we saw'] += 1;
-      for (const { toMs } of seen) {
+      if (stretch.condition !== 'up')
+        figures[visible.length > 0 ? 'outages in sight' : 'outages over before we saw'] += 1;
+      for (const { toMs } of visible) {
         const state = stateAt(transitions, toMs);
         if (state !== stretch.condition)
           found.push({
@@ -100,7 +101,7 @@ function isStreakFounded(
   const last = decidedByMs.at(-1) ?? 0;
   const before = decidedByMs.slice(0, -1);
   if (wasBadAt(facts, script, { dueAtMs: last, vote })) return true;
-  const isBlip = facts.asked.some(
+  const isBlip = facts.requests.some(
     ({ index, atMs, met }) =>
       index === script.index && met !== 'up' && atMs >= last - CLOCK_MS && atMs <= last + script.intervalSeconds * 1000,
   );

@@ -72,7 +72,11 @@ function cleanRun(): Facts {
     monitorIds: ['mon_0'],
     suffered: [],
     quiet: { fromMs: at(70), toMs: at(80) },
-    asked: checks.map(({ dueAtMs }) => ({ index: 0, atMs: dueAtMs + 5, met: conditionAt(SCRIPT, dueAtMs - BEGAN_MS) })),
+    requests: checks.map(({ dueAtMs }) => ({
+      index: 0,
+      atMs: dueAtMs + 5,
+      met: conditionAt(SCRIPT, dueAtMs - BEGAN_MS),
+    })),
     received: [1, 2, 3].map((sequence) => ({
       atMs: 0,
       deliveryId: `dlv_${sequence}`,
@@ -248,7 +252,7 @@ const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
       }));
       return {
         ...run,
-        asked: run.asked.filter(({ atMs }) => run.record.results.some(({ dueAtMs }) => dueAtMs + 5 === atMs)),
+        requests: run.requests.filter(({ atMs }) => run.record.results.some(({ dueAtMs }) => dueAtMs + 5 === atMs)),
       };
     },
   },
@@ -323,7 +327,9 @@ test('a single bad answer fills a streak only where we were blind within it, and
     return findingsOf({
       ...run,
       suffered: faults,
-      asked: run.asked.map((asked) => (asked.atMs === at(60) + 5 ? { ...asked, met: 'down' } : asked)),
+      requests: run.requests.map((requests) =>
+        requests.atMs === at(60) + 5 ? { ...requests, met: 'down' } : requests,
+      ),
     });
   };
   const blind = suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45);

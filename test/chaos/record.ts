@@ -76,13 +76,13 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
 }
 
 /** What has to become quiet before a run can be judged. */
-export type Standing = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
+export type ServiceStatus = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
 
 /**
  * Reads where everything stands; `oldestResultMs` is the newest result of the source that reported least recently,
  * Unix milliseconds.
  */
-export async function readStanding(databaseUrl: string, sinceMs: number): Promise<Standing> {
+export async function readServiceStatus(databaseUrl: string, sinceMs: number): Promise<ServiceStatus> {
   return await withClient(databaseUrl, async (client) => {
     const { rows: monitors } = await client.query<{ id: string; state: string }>('SELECT id, state FROM monitors');
     const { rows } = await client.query<{ pending: number; oldest: number }>(

@@ -12,7 +12,7 @@ import { listMembers, type FleetSize } from './fleet.ts';
 import { injectFaults } from './inject.ts';
 import { judgeRun, type Sheet } from './judge.ts';
 import { watchMachine } from './machine.ts';
-import { readRecord, readStanding } from './record.ts';
+import { readRecord, readServiceStatus } from './record.ts';
 import { conditionAt, writeScript, type MonitorScript } from './script.ts';
 import { DATA, startChaosStand, type ChaosStand } from './stand.ts';
 
@@ -97,7 +97,7 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
   await api.stop();
   const fromMs = Date.now();
   await delay(quietMs + STORED_WITHIN_MS);
-  const { pendingDeliveries } = await readStanding(chaos.servers.databaseUrl, beganAtMs);
+  const { pendingDeliveries } = await readServiceStatus(chaos.servers.databaseUrl, beganAtMs);
   const record = await readRecord(chaos.servers.databaseUrl, beganAtMs - WHOLE_WITHIN_MS);
   const names = new Set(await listNames(chaos.call));
   const facts: Facts = {
@@ -107,14 +107,14 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
     monitorIds: chaos.monitorIds,
     suffered,
     quiet: { fromMs, toMs: fromMs + quietMs },
-    asked: [...chaos.targets.asked],
+    requests: [...chaos.targets.requests],
     received: [...chaos.receiver.received],
     record,
     pendingDeliveries,
     ended: chaos.fleet.ended,
-    faultyAnswers: api.seen.faulty,
+    faultyAnswers: api.answers.faulty,
     machineSlowMs: machine.slowMs(),
-    lostMonitors: api.seen.created.filter((name) => !names.has(name)),
+    lostMonitors: api.answers.created.filter((name) => !names.has(name)),
   };
   await writeFile(join(folder, 'facts.json'), JSON.stringify(facts));
   return judgeRun(facts);
@@ -149,7 +149,7 @@ async function settle(
 ): Promise<void> {
   const overAtMs = Date.now();
   const isWhole = async (): Promise<boolean> => {
-    const { states, pendingDeliveries, oldestResultMs } = await readStanding(servers.databaseUrl, beganAtMs);
+    const { states, pendingDeliveries, oldestResultMs } = await readServiceStatus(servers.databaseUrl, beganAtMs);
     const isTrue = scripts.every(
       (script) => states.get(monitorIds[script.index] ?? '') === conditionAt(script, Number.POSITIVE_INFINITY),
     );

@@ -5,11 +5,11 @@ import type { Stand } from '../../bench/stand/stand.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
 
 /** One request that a target got, at which moment (Unix milliseconds), and how it was met. */
-export type Asked = { index: number; atMs: number; met: Condition };
+export type TargetRequest = { index: number; atMs: number; met: Condition };
 
 export type Targets = {
   urlOf: (index: number) => string;
-  asked: readonly Asked[];
+  requests: readonly TargetRequest[];
   /** The script begins; until then all targets are up. */
   begin: (atMs: number) => void;
 };
@@ -23,7 +23,7 @@ const BLIP_OVER_AFTER_MS = 3000;
 
 /** Serves all targets of a script; nothing else decides how a request is met than the script and the moment. */
 export async function serveTargets(stand: Stand, scripts: readonly MonitorScript[]): Promise<Targets> {
-  const asked: Asked[] = [];
+  const requests: TargetRequest[] = [];
   const sockets = new Set<Socket>();
   const blips = scripts.map(({ blipsMs }) => [...blipsMs]);
   let beganAtMs = Number.POSITIVE_INFINITY;
@@ -42,7 +42,7 @@ export async function serveTargets(stand: Stand, scripts: readonly MonitorScript
     if (script === undefined) return void response.writeHead(404).end();
     const nowMs = Date.now();
     const met = isBlip(index, nowMs - beganAtMs) ? 'down' : conditionAt(script, nowMs - beganAtMs);
-    asked.push({ index, atMs: nowMs, met });
+    requests.push({ index, atMs: nowMs, met });
     if (met === 'up') response.end('ok');
     else if (met === 'degraded') setTimeout(() => response.end('ok'), DEGRADED_AFTER_MS);
     else if (script.failure === 'status') response.writeHead(503).end();
@@ -63,7 +63,7 @@ export async function serveTargets(stand: Stand, scripts: readonly MonitorScript
   const { port } = server.address() as AddressInfo;
   return {
     urlOf: (index) => `http://127.0.0.1:${port}/${index}`,
-    asked,
+    requests,
     begin(atMs) {
       beganAtMs = atMs;
     },

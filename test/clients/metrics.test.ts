@@ -7,9 +7,9 @@ import { isInstalled } from '../helpers/command.ts';
 import { ROOT } from '../helpers/program.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 
-const asked = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
+const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
 
-test(`the service shows the metrics that docs/operations.md names, and promtool${asked} finds no fault`, async (t) => {
+test(`the service shows the metrics that docs/operations.md names, and promtool${suffix} finds no fault`, async (t) => {
   const { url } = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
   const metrics = await (await fetch(`${url}/metrics`)).text();
 

@@ -95,20 +95,20 @@ test('two accounts never see each other: not in lists, not by an address, and no
   const { api } = t.context;
   const [own, foreign] = [await furnishAccount(api, 'ownmark'), await furnishAccount(api, 'foreignmark')];
   const { page, complaints } = await openAs(t, own.person, FORMS[0]);
-  const seen = { own: [] as string[], foreign: [] as string[] };
+  const found = { own: [] as string[], foreign: [] as string[] };
   const readPage = async (path: string) => {
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
     const text = (await page.evaluate('document.documentElement.outerHTML')) as string;
-    if (text.includes('ownmark')) seen.own.push(path);
-    if (text.includes('foreignmark')) seen.foreign.push(path);
+    if (text.includes('ownmark')) found.own.push(path);
+    if (text.includes('foreignmark')) found.foreign.push(path);
   };
   const pages = Object.values(WALK).filter(({ isOpen }) => isOpen !== true);
   const paths = ({ ids }: typeof own) => pages.flatMap(({ views }) => views(firstOf(ids)).map(({ path }) => path));
   for (const path of new Set([...paths(own), ...paths(foreign)])) await readPage(path);
-  t.deepEqual(seen.foreign, []);
-  t.true(seen.own.length >= 12, `one's own marks are seen: ${seen.own.join(' ')}`);
+  t.deepEqual(found.foreign, []);
+  t.true(found.own.length >= 12, `one's own marks are seen: ${found.own.join(' ')}`);
 
   await readPage('/');
   const rename = ({ account, ids }: typeof own, name: string) =>

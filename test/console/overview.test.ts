@@ -30,16 +30,16 @@ test.serial(
     await page.goto('/');
     await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
     t.deepEqual(await findBarriers(page), []);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const paths: string[] = [];
+    page.on('request', (request) => paths.push(new URL(request.url()).pathname));
     await page.reload();
     await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
     // With the stream all is asked for once more: what happened in between would be missed.
-    const early = asked.slice(0, asked.indexOf('/v1/live'));
+    const early = paths.slice(0, paths.indexOf('/v1/live'));
     for (const path of ['/v1/session', '/v1/overview', '/v1/incidents'])
       t.is(early.filter((each) => each === path).length, 1, `${path} is asked for once`);
     t.true(
-      asked.indexOf('/v1/overview') < asked.findIndex((path) => path.includes('/overview-')),
+      paths.indexOf('/v1/overview') < paths.findIndex((path) => path.includes('/overview-')),
       'the data does not wait for the page that shows it',
     );
     await page.getByRole('button', { name: person.email }).click();

@@ -13,16 +13,16 @@ test('the next page is the one that Link names so, and no other', (t) => {
 
 test('a list of many pages is read to its end, each page once', async (t) => {
   const pages = [[1, 2], [3], []];
-  const asked: (string | undefined)[] = [];
+  const cursors: (string | undefined)[] = [];
   const rows = await listAll(
     async ({ limit, cursor }) => {
       t.is(limit, 1000);
-      asked.push(cursor);
+      cursors.push(cursor);
       const at = Number(cursor ?? 0);
       return { answer: { rows: pages[at] ?? [] }, next: at < pages.length - 1 ? String(at + 1) : null };
     },
     (answer) => answer.rows,
   );
   t.deepEqual(rows, [1, 2, 3]);
-  t.deepEqual(asked, [undefined, '1', '2']);
+  t.deepEqual(cursors, [undefined, '1', '2']);
 });

@@ -468,16 +468,18 @@ test('the evidence of a change names every source, silent or not, with its vote,
   const down = changes.at(-1);
   t.is(down?.to, 'down');
   t.deepEqual(down?.evidence.tally, { sources: 5, votes: 2, needed: 2, down: 2, impaired: 2 });
-  const seen = down?.evidence.sources.map(({ name, standing, vote, fresh, newestAtMs, decidedBy, streak }) => ({
-    name,
-    standing,
-    vote,
-    fresh,
-    newest: newestAtMs === null ? null : (newestAtMs - START_MS) / 1000,
-    decidedBy: decidedBy.map(({ atMs, verdict }) => [(atMs - START_MS) / 1000, verdict]),
-    streak: streak.map(({ atMs }) => (atMs - START_MS) / 1000),
-  }));
-  t.deepEqual(seen, [
+  const sourceEvidence = down?.evidence.sources.map(
+    ({ name, standing, vote, fresh, newestAtMs, decidedBy, streak }) => ({
+      name,
+      standing,
+      vote,
+      fresh,
+      newest: newestAtMs === null ? null : (newestAtMs - START_MS) / 1000,
+      decidedBy: decidedBy.map(({ atMs, verdict }) => [(atMs - START_MS) / 1000, verdict]),
+      streak: streak.map(({ atMs }) => (atMs - START_MS) / 1000),
+    }),
+  );
+  t.deepEqual(sourceEvidence, [
     {
       name: 'source-1',
       standing: 'votes',

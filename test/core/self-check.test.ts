@@ -4,26 +4,26 @@ import type { Vote } from '../../core/verdict.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
-/** Results of monitors, a second apart unless a moment is given; says of the last one whether it is doubted. */
-function doubts(given: readonly [monitor: number, verdict: Vote, second?: number][]): boolean {
+/** Results of monitors, a second apart unless a moment is given; says of the last one whether it is suspect. */
+function findSuspects(given: readonly [monitor: number, verdict: Vote, second?: number][]): boolean {
   const results = createRecentResults();
   return (
     given
-      .map(([monitor, verdict, second], index) => results.note({ monitor, verdict }, NOW_MS + (second ?? index) * 1000))
+      .map(([monitor, verdict, second], index) => results.add({ monitor, verdict }, NOW_MS + (second ?? index) * 1000))
       .at(-1) ?? false
   );
 }
 
-const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted: boolean }[] = [
+const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect: boolean }[] = [
   {
     name: 'the only monitor of an agent turns bad',
     given: [
       [1, 'up'],
       [1, 'down'],
     ],
-    doubted: true,
+    suspect: true,
   },
-  { name: 'it is bad from the start', given: [[1, 'down']], doubted: true },
+  { name: 'it is bad from the start', given: [[1, 'down']], suspect: true },
   {
     name: 'one of two turns bad',
     given: [
@@ -31,7 +31,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [2, 'up'],
       [1, 'down'],
     ],
-    doubted: true,
+    suspect: true,
   },
   {
     name: 'one of three turns bad',
@@ -41,7 +41,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [3, 'up'],
       [1, 'down'],
     ],
-    doubted: false,
+    suspect: false,
   },
   {
     name: 'two of three turn bad',
@@ -52,7 +52,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [1, 'down'],
       [2, 'down'],
     ],
-    doubted: true,
+    suspect: true,
   },
   {
     name: 'of many the third in a row turns bad',
@@ -66,7 +66,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [7, 'down'],
       [8, 'down'],
     ],
-    doubted: true,
+    suspect: true,
   },
   {
     name: 'of many the second in a row turns bad',
@@ -79,7 +79,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [6, 'down'],
       [7, 'down'],
     ],
-    doubted: false,
+    suspect: false,
   },
   {
     name: 'one that fails all the time among others that work',
@@ -90,7 +90,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [4, 'up'],
       [1, 'down'],
     ],
-    doubted: false,
+    suspect: false,
   },
   {
     name: 'what the others said is long ago',
@@ -100,7 +100,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [4, 'up', 2],
       [1, 'down', 13],
     ],
-    doubted: true,
+    suspect: true,
   },
   {
     name: 'slow answers are answers',
@@ -110,7 +110,7 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [3, 'degraded'],
       [1, 'down'],
     ],
-    doubted: false,
+    suspect: false,
   },
   {
     name: 'a result that is none says nothing',
@@ -121,49 +121,49 @@ const CASES: readonly { name: string; given: [number, Vote, number?][]; doubted:
       [4, 'up'],
       [5, 'down'],
     ],
-    doubted: true,
+    suspect: true,
   },
   {
-    name: 'a good one is never doubted',
+    name: 'a good one is never suspect',
     given: [
       [1, 'down'],
       [2, 'down'],
       [3, 'up'],
     ],
-    doubted: false,
+    suspect: false,
   },
 ];
 
-for (const { name, given, doubted } of CASES) {
-  test(`${name}: ${doubted ? 'doubted' : 'not doubted'}`, (t) => {
-    t.is(doubts(given), doubted);
+for (const { name, given, suspect } of CASES) {
+  test(`${name}: ${suspect ? 'suspect' : 'not suspect'}`, (t) => {
+    t.is(findSuspects(given), suspect);
   });
 }
 
 test(
-  'a monitor whose failures were confirmed five times in a row is doubted no more, and is no reason to doubt ' +
+  'a monitor whose failures were confirmed five times in a row is suspect no more, and is no reason to suspect ' +
     'others, until it was good',
   (t) => {
     const results = createRecentResults();
-    const note = (monitor: number, verdict: Vote, second: number) =>
-      results.note({ monitor, verdict }, NOW_MS + second * 1000);
+    const add = (monitor: number, verdict: Vote, second: number) =>
+      results.add({ monitor, verdict }, NOW_MS + second * 1000);
     for (let confirmed = 0; confirmed < 5; confirmed += 1) {
-      t.true(note(1, 'down', confirmed));
+      t.true(add(1, 'down', confirmed));
       results.confirm(1);
     }
-    t.false(note(1, 'down', 60));
-    t.false(note(2, 'up', 61));
-    t.false(note(3, 'up', 62));
-    t.false(note(1, 'down', 63));
-    t.false(note(2, 'up', 64));
-    t.false(note(1, 'up', 80));
-    t.true(note(1, 'down', 140));
+    t.false(add(1, 'down', 60));
+    t.false(add(2, 'up', 61));
+    t.false(add(3, 'up', 62));
+    t.false(add(1, 'down', 63));
+    t.false(add(2, 'up', 64));
+    t.false(add(1, 'up', 80));
+    t.true(add(1, 'down', 140));
   },
 );
 
-test('the doubt lasts as long as the outage, however long that is', (t) => {
+test('the suspicion lasts as long as the outage, however long that is', (t) => {
   const results = createRecentResults();
   for (let minute = 0; minute < 600; minute += 1) {
-    t.true(results.note({ monitor: minute % 7, verdict: 'down' }, NOW_MS + minute * 60_000));
+    t.true(results.add({ monitor: minute % 7, verdict: 'down' }, NOW_MS + minute * 60_000));
   }
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { stepWatch, type ServiceGap, type ServiceSight, type WatchedService } from '../../core/service-watch.ts';
+import { stepWatch, type ServiceGap, type ServiceEvidence, type WatchedService } from '../../core/service-watch.ts';
 
 const SECOND = 1000;
 const T0 = 1_800_000_000_000;
@@ -43,8 +43,12 @@ function live(
         : waitingSince === null
           ? null
           : at(waitingSince);
-    const sight: ServiceSight = { nowMs: at(second), shortestIntervalSeconds: interval, oldestResultsAtMs: waits };
-    const { watchingSinceMs, due, ended, begun } = stepWatch(watched, sight);
+    const evidence: ServiceEvidence = {
+      nowMs: at(second),
+      shortestIntervalSeconds: interval,
+      oldestResultsAtMs: waits,
+    };
+    const { watchingSinceMs, due, ended, begun } = stepWatch(watched, evidence);
     for (const gap of ended) {
       const open = gaps.find(({ kind, endMs }) => kind === gap.kind && endMs === null);
       if (open === undefined) gaps.push(gap);
@@ -70,7 +74,7 @@ function live(
 test('a service at work has no gaps, and neither has one with nothing to do', (t) => {
   t.deepEqual(live(() => ({}), 3600).gaps, []);
   t.deepEqual(live(() => ({ interval: null, checks: false, evaluates: false }), 3600).gaps, []);
-  t.deepEqual(live(() => ({ interval: 3600 }), 7300).gaps, [], 'hourly checks are seen through once an hour');
+  t.deepEqual(live(() => ({ interval: 3600 }), 7300).gaps, [], 'hourly checks are completed once an hour');
 });
 
 test('a restart of a minute is none; a longer one is a gap of the clock from the last poll to the first', (t) => {
@@ -87,7 +91,7 @@ test('a restart of a minute is none; a longer one is a gap of the clock from the
 });
 
 test(
-  'checks that stop are a gap from the last one seen through, once a minute and two of the shortest intervals have ' +
+  'checks that stop are a gap from the last one completed, once a minute and two of the shortest intervals have ' +
     'passed, until the next one',
   (t) => {
     const stops: World = (second) => ({ checks: second <= 100 || second >= 600 });
@@ -137,11 +141,11 @@ test('results that were lost wait no more, and a queue that cannot be asked begi
     waitingSince: second > 100 && second < 400 ? 103 : null,
   });
   t.deepEqual(live(lost, 1000).gaps, [{ kind: 'evaluation', from: 103, to: 405 }]);
-  const unseen: World = (second) => ({
+  const withoutEvidence: World = (second) => ({
     evaluates: second <= 100,
     waitingSince: second > 300 ? undefined : second > 100 ? 103 : null,
   });
-  t.deepEqual(live(unseen, 1000).gaps, [{ kind: 'evaluation', from: 103, to: null }]);
+  t.deepEqual(live(withoutEvidence, 1000).gaps, [{ kind: 'evaluation', from: 103, to: null }]);
   t.deepEqual(
     live((second) => ({ evaluates: second <= 100, waitingSince: second > 100 ? undefined : null }), 1000).gaps,
     [],
@@ -166,9 +170,9 @@ test('a time that is set back makes no gap, nor does one that comes back to wher
     evaluatedAtMs: at(995),
     due: { sinceMs: at(0), intervalSeconds: 10 },
   };
-  const seen = { shortestIntervalSeconds: 10, oldestResultsAtMs: null };
+  const evidence = { shortestIntervalSeconds: 10, oldestResultsAtMs: null };
   for (const second of [-3600, 900, 1000, 1060]) {
-    const { ended, begun, watchingSinceMs } = stepWatch(before, { ...seen, nowMs: at(second) });
+    const { ended, begun, watchingSinceMs } = stepWatch(before, { ...evidence, nowMs: at(second) });
     t.deepEqual({ ended, begun, watchingSinceMs }, { ended: [], begun: [], watchingSinceMs: at(0) }, `${second}`);
   }
 });

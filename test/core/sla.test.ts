@@ -38,15 +38,15 @@ function measure({
   });
 }
 
-const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Partial<StateSeconds> }[] = [
+const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Partial<StateSeconds> }[] = [
   {
     name: 'a window without any change has the state of the last change before it',
-    asked: { changes: [[10, 'up']], from: 100, to: 160 },
+    input: { changes: [[10, 'up']], from: 100, to: 160 },
     expected: { up: 60 },
   },
   {
     name: 'an incident that is open at the end of the window counts up to there',
-    asked: {
+    input: {
       changes: [
         [10, 'up'],
         [150, 'down'],
@@ -58,17 +58,17 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'nothing is counted in a window before the creation',
-    asked: { changes: [[210, 'up']], createdAt: 200, from: 100, to: 160 },
+    input: { changes: [[210, 'up']], createdAt: 200, from: 100, to: 160 },
     expected: {},
   },
   {
     name: 'a window that begins before the creation is pending from the creation on',
-    asked: { changes: [[130, 'up']], createdAt: 120, from: 100, to: 160 },
+    input: { changes: [[130, 'up']], createdAt: 120, from: 100, to: 160 },
     expected: { pending: 10, up: 30 },
   },
   {
     name: 'a pause inside an outage is no outage, and neither is the time until it is decided again',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [110, 'down'],
@@ -83,7 +83,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'of two changes in one second the later one has the second',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [110.2, 'down'],
@@ -96,7 +96,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a change belongs to the second in which it was, from its beginning',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [110.999, 'down'],
@@ -109,7 +109,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a change in the very first second of the window has that second',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [100.5, 'down'],
@@ -121,7 +121,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a change in the second after the window is none of its',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [160, 'down'],
@@ -133,7 +133,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a change whose moment lies before that of an earlier one takes its time',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [130, 'down'],
@@ -146,7 +146,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a stretch in which we stood still is unknown, whatever changed in it',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [120, 'down'],
@@ -159,7 +159,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'stretches that overlap count once',
-    asked: {
+    input: {
       changes: [[0, 'up']],
       gaps: [
         [120, 140],
@@ -174,7 +174,7 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a stretch takes nothing from a pause, and makes pending unknown',
-    asked: {
+    input: {
       changes: [
         [0, 'up'],
         [110, 'paused'],
@@ -189,23 +189,23 @@ const CASES: { name: string; asked: Parameters<typeof measure>[0]; expected: Par
   },
   {
     name: 'a stretch before the creation is not counted',
-    asked: { changes: [[130, 'up']], createdAt: 120, gaps: [[90, 125]], from: 100, to: 160 },
+    input: { changes: [[130, 'up']], createdAt: 120, gaps: [[90, 125]], from: 100, to: 160 },
     expected: { unknown: 5, pending: 5, up: 30 },
   },
   {
     name: 'a stretch within one second is none',
-    asked: { changes: [[0, 'up']], gaps: [[110.1, 110.9]], from: 100, to: 160 },
+    input: { changes: [[0, 'up']], gaps: [[110.1, 110.9]], from: 100, to: 160 },
     expected: { up: 60 },
   },
   {
     name: 'a reversed or empty window has no seconds',
-    asked: { changes: [[0, 'up']], gaps: [[0, 500]], from: 160, to: 100 },
+    input: { changes: [[0, 'up']], gaps: [[0, 500]], from: 160, to: 100 },
     expected: {},
   },
 ];
 
-for (const { name, asked, expected } of CASES) {
-  test(name, (t) => t.deepEqual(measure(asked), { ...NONE, ...expected }));
+for (const { name, input, expected } of CASES) {
+  test(name, (t) => t.deepEqual(measure(input), { ...NONE, ...expected }));
 }
 
 test('an outage over the end of a month is split at midnight UTC, also where a leap day is between', (t) => {
@@ -318,8 +318,8 @@ test('steps of a window have what each of them has alone, and add up to the whol
 
 test('periods follow each other without holes, and no two neighbours have the same state', (t) => {
   fc.assert(
-    fc.property(history, window, (drawn, asked) => {
-      const periods = listPeriods({ ...drawn, ...asked });
+    fc.property(history, window, (drawn, input) => {
+      const periods = listPeriods({ ...drawn, ...input });
       for (const [index, period] of periods.entries()) {
         t.true(period.fromSecond < period.toSecond);
         const next = periods[index + 1];

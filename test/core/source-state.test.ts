@@ -174,11 +174,11 @@ test('whatever a source sees and misses, only enough failures turn it bad, none 
     { maxLength: 40 },
   );
   fc.assert(
-    fc.property(checks, fc.integer({ min: 1, max: 4 }), (seen, downAfterFailures) => {
+    fc.property(checks, fc.integer({ min: 1, max: 4 }), (drawn, downAfterFailures) => {
       const rule = { ...RULE, downAfterFailures };
       let nowMs = 0;
       let state = stepSource(null, result(nowMs, 'up'), rule);
-      for (const { waitMs, verdict } of seen) {
+      for (const { waitMs, verdict } of drawn) {
         nowMs += waitMs;
         state = stepSource(state, result(nowMs, verdict), rule);
         const { tripped, decidedBy } = state.failing;

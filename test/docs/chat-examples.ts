@@ -2,7 +2,7 @@ import { buildLossMessage } from '../../core/channel-loss.ts';
 import { buildChannelMessage } from '../../core/channel-message.ts';
 import { buildAlert } from '../../core/chat/alert.ts';
 import type { ChatMessage } from '../../core/chat/message.ts';
-import { buildTestNote } from '../../core/chat/notes.ts';
+import { buildTestMessage } from '../../core/chat/service-messages.ts';
 import { buildAdvisoryMessage } from '../../core/domain/advisory-message.ts';
 import type { MonitorMessage, StoredMessage } from '../../core/envelope.ts';
 import { buildReportMessage } from '../../core/report/message.ts';
@@ -46,7 +46,7 @@ const DOWN: MonitorMessage = {
   url: `${publicUrl}/monitors/${SHOP.id}`,
 };
 
-const { dependencies: _dependencies, sources_silent: _silent, ...SEEN } = DOWN.detail;
+const { dependencies: _dependencies, sources_silent: _silent, ...SAMPLES } = DOWN.detail;
 
 const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   'monitor.down': DOWN,
@@ -55,21 +55,21 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     event: 'monitor.degraded',
     state: 'degraded',
     reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 locations)',
-    detail: SEEN,
+    detail: SAMPLES,
   },
   'monitor.up': {
     ...DOWN,
     event: 'monitor.up',
     state: 'up',
     reason: 'Working again',
-    detail: { ...SEEN, sources_down: [], previous_state: 'down', duration_seconds: 200 },
+    detail: { ...SAMPLES, sources_down: [], previous_state: 'down', duration_seconds: 200 },
   },
   'monitor.unknown': {
     ...DOWN,
     event: 'monitor.unknown',
     state: 'unknown',
     reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is silent',
-    detail: { ...SEEN, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] },
+    detail: { ...SAMPLES, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] },
   },
   'advisory.domain_expiry': buildAdvisoryMessage({
     monitor: SHOP,
@@ -136,5 +136,5 @@ export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
     }),
     AT_MS + 95_000,
   ),
-  test: buildTestNote({ name: 'On call', publicUrl }),
+  test: buildTestMessage({ name: 'On call', publicUrl }),
 };

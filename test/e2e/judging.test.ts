@@ -41,9 +41,9 @@ test('patterns that take long to search for hold up nobody: not as a preview, an
   const preview = call('POST', '/trials', { monitor: hostile }).finally(() => (progress.isDone = true));
   let longestMs = 0;
   do {
-    const askedAtMs = performance.now();
+    const startedAtMs = performance.now();
     t.is((await fetch(new URL('/healthz', url))).status, 200);
-    longestMs = Math.max(longestMs, performance.now() - askedAtMs);
+    longestMs = Math.max(longestMs, performance.now() - startedAtMs);
   } while (!progress.isDone);
   t.true(longestMs < LONGEST_ANSWER_MS, `an answer took ${longestMs} ms`);
 

@@ -28,7 +28,8 @@ async function connect({ call, url }: Service, slack: SlackServer) {
 }
 
 test(
-  'a Slack channel is connected, sees a monitor go down and up with the facts, and is marked when its webhook is ' +
+  'a Slack channel is connected, sees a monitor go down and up with the facts, and is disconnected when its ' +
+    'webhook is ' +
     'revoked',
   async (t) => {
     const slack = await startSlackServer(t);

@@ -6,11 +6,11 @@ import { isValidPattern } from '../../api/pattern.ts';
 import { readStatsWindow } from '../../api/stats-window.ts';
 import { readIngest } from '../../core/agent/read-ingest.ts';
 import { readPull } from '../../core/agent/read-pull.ts';
+import { cleanAnswer } from '../../core/answer-evidence.ts';
 import { splitDnsTarget } from '../../core/dns/target.ts';
 import { jsonValueText, parseJsonPath, readJsonPath } from '../../core/http/json-path.ts';
 import { MONITOR_TYPES } from '../../core/monitor.ts';
 import { parsePattern } from '../../core/pattern.ts';
-import { cleanAnswer } from '../../core/seen-answer.ts';
 import { parseTarget } from '../../core/targets.ts';
 import { decodePayload } from '../../core/transport/payload.ts';
 import type { VendorFormat } from '../../core/vendor/document.ts';
@@ -293,21 +293,21 @@ for (const [format, good] of Object.entries(VENDOR_DOCUMENTS) as [VendorFormat, 
       parse: (body) =>
         parseVendorDocument(
           body,
-          { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288, component: 'ec2:us-east-1' },
+          { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288, component: 'ec2:us-east-1' },
           Date.now(),
         ),
       isAnswer: isParsed,
     });
     const whole = parseVendorDocument(
       Buffer.from(typeof good === 'string' ? good : JSON.stringify(good)),
-      { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288, component: 'ec2:us-east-1' },
+      { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288, component: 'ec2:us-east-1' },
       Date.now(),
     );
     t.true(whole.ok, JSON.stringify(whole));
     t.true(
       parseVendorDocument(
         Buffer.from(`${'['.repeat(200_000)}`),
-        { url: 'https://s.example', format, minAgeMs: 0, maxKeptBytes: 524_288 },
+        { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288 },
         0,
       ).ok === false,
     );
@@ -377,12 +377,12 @@ test('any text is a pattern or is refused, and refusing takes no time', (t) => {
 });
 
 test('any path finds a value in any document or nothing, and its text is a text', (t) => {
-  const asked = fc.tuple(
+  const drawn = fc.tuple(
     textOf('$', '.', '[', ']', '0', "'", '"', '\\', 'a', '__proto__', 'constructor', 'length'),
     fc.jsonValue({ maxDepth: 3 }),
   );
   isTotal(t, {
-    inputs: asked,
+    inputs: drawn,
     parse: ([text, document]) => {
       const path = parseJsonPath(text);
       const found = path.ok ? readJsonPath(document, path.value) : undefined;
@@ -488,13 +488,13 @@ test('any window of statistics is cut into at most 1,500 steps or refused with a
     fc.oneof(fc.integer({ min: 0, max: 99_999_999_999 }), fc.integer({ min: 1_699_000_000, max: 1_700_000_000 })),
     { nil: undefined },
   );
-  const asked = fc.record({
+  const drawn = fc.record({
     from: seconds,
     to: seconds,
     resolution: fc.constantFrom(undefined, 'auto' as const, 'minute' as const, 'hour' as const, 'day' as const),
   });
   isTotal(t, {
-    inputs: asked,
+    inputs: drawn,
     parse: ({ from, to, resolution }) => {
       try {
         return readStatsWindow(

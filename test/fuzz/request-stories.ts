@@ -147,7 +147,7 @@ function draftOf(operation: DescribedOperation, { path, query, body, flaw }: Par
     (filled, { name }, index) => filled.replace(`{${name}}`, encodePart(path[index] ?? '')),
     operation.path,
   );
-  const asked: [string, unknown][] =
+  const parameters: [string, unknown][] =
     flaw.kind === 'query'
       ? [...query, [['no_such', 'limit', 'cursor', 'limit[]', '__proto__'][flaw.at % 5] ?? '', flaw.value]]
       : query;
@@ -158,7 +158,7 @@ function draftOf(operation: DescribedOperation, { path, query, body, flaw }: Par
         ? (['PUT', 'PATCH', 'DELETE', 'POST', 'GET', 'HEAD', 'OPTIONS', 'PROPFIND'][flaw.at % 8] ?? 'PUT')
         : operation.method,
     path: flaw.kind === 'path' ? bend(whole, flaw.at) : whole,
-    query: asked
+    query: parameters
       .map(
         ([name, value]) =>
           `${encodePart(name)}=${encodePart(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))}`,

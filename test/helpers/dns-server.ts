@@ -18,7 +18,7 @@ export type DnsReply = {
 export const RCODES = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
 
 /** One question that came. */
-export type DnsSeen = { type: string; name: string; transport: 'udp' | 'tcp' };
+export type DnsQuery = { type: string; name: string; transport: 'udp' | 'tcp' };
 
 /** A DNS server of a test, over UDP and TCP: what it answers may be changed at any time. */
 export type DnsServer = {
@@ -26,7 +26,7 @@ export type DnsServer = {
   address: string;
   /** Replies by `TYPE name`; others get NXDOMAIN, or no records where the name has some of another type. */
   zone: Map<string, DnsReply>;
-  seen: DnsSeen[];
+  received: DnsQuery[];
 };
 
 const RESPONSE_FLAGS = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
@@ -38,15 +38,15 @@ export async function startDnsServer(
   host = '127.0.0.1',
 ): Promise<DnsServer> {
   const replies = new Map(Object.entries(zone));
-  const seen: DnsSeen[] = [];
+  const received: DnsQuery[] = [];
   const serve = (
     packet: Buffer,
-    { transport, send }: { transport: DnsSeen['transport']; send: (answer: Buffer) => void },
+    { transport, send }: { transport: DnsQuery['transport']; send: (answer: Buffer) => void },
   ) => {
     const query = dnsPacket.decode(packet);
     const [question] = query.questions ?? [];
     if (question === undefined) return;
-    seen.push({ type: question.type, name: question.name, transport });
+    received.push({ type: question.type, name: question.name, transport });
     const reply = replyTo(replies, `${question.type} ${question.name.toLowerCase()}`);
     if (reply.isSilent) return;
     const timer = setTimeout(() => send(encode(query, { reply, transport })), reply.delayMs ?? 0);
@@ -69,7 +69,7 @@ export async function startDnsServer(
       serve(packet, { transport: 'tcp', send: (answer) => socket.write(withLength(answer)) }),
     );
   });
-  return { address, zone: replies, seen };
+  return { address, zone: replies, received };
 }
 
 /** Of the ports that are free for TCP, one that is free for UDP as well: queries under way hold some of those. */
@@ -99,7 +99,7 @@ function replyTo(replies: ReadonlyMap<string, DnsReply>, question: string): DnsR
 
 function encode(
   { id, questions }: Packet,
-  { reply, transport }: { reply: DnsReply; transport: DnsSeen['transport'] },
+  { reply, transport }: { reply: DnsReply; transport: DnsQuery['transport'] },
 ): Buffer {
   const isTruncated = reply.isTruncated === true && transport === 'udp';
   const flags = RESPONSE_FLAGS | (reply.rcode ?? 0) | (isTruncated ? dnsPacket.TRUNCATED_RESPONSE : 0);

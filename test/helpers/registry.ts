@@ -12,12 +12,12 @@ export async function startWhoisServer(
 ): Promise<WhoisTestServer> {
   const queries: string[] = [];
   const { port } = await startRawServer(t, (socket) => {
-    let asked = '';
+    let line = '';
     socket.on('data', (piece) => {
-      asked += piece.toString('latin1');
-      if (!asked.endsWith('\r\n')) return;
-      queries.push(asked.trimEnd());
-      const said = answer(asked.trimEnd());
+      line += piece.toString('latin1');
+      if (!line.endsWith('\r\n')) return;
+      queries.push(line.trimEnd());
+      const said = answer(line.trimEnd());
       if (said !== null) socket.end(said);
     });
   });

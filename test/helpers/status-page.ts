@@ -36,14 +36,14 @@ export async function startStatusPage(t: ExecutionContext): Promise<StatusPageSe
   };
   const server: StatusPageServer = { url: '', page, requests: [], instead: null };
   const { port } = await startHttpServer(t, async (request, response) => {
-    const seen = { path: request.url ?? '', headers: request.headers, answered: 0 };
-    server.requests.push(seen);
+    const received = { path: request.url ?? '', headers: request.headers, answered: 0 };
+    server.requests.push(received);
     const { instead } = server;
     await instead?.held;
     const body = summaryOf(page);
     const etag = `"${Buffer.from(body).toString('base64url').slice(-24)}-${body.length}"`;
     const answer = (status: number, headers: Record<string, string>, text?: string) => {
-      seen.answered = status;
+      received.answered = status;
       response.writeHead(status, headers).end(text);
     };
     if (instead !== null) answer(instead.status, instead.headers ?? {}, instead.body ?? '');

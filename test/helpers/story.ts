@@ -26,8 +26,11 @@ export function eventsAt(receiver: Receiver): Received[] {
  */
 export async function nextEvent(receiver: Receiver, event: string, timeoutMs = 60_000): Promise<Received> {
   const idOf = ({ json }: Received) => json['delivery_id'];
-  const seen = new Set(eventsAt(receiver).map(idOf));
-  return await until(() => eventsAt(receiver).find((message) => message.event === event && !seen.has(idOf(message))), {
-    timeoutMs,
-  });
+  const before = new Set(eventsAt(receiver).map(idOf));
+  return await until(
+    () => eventsAt(receiver).find((message) => message.event === event && !before.has(idOf(message))),
+    {
+      timeoutMs,
+    },
+  );
 }

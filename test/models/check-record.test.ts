@@ -54,13 +54,13 @@ test(
       );
       return new Set(big.map((node) => node['Relation Name']));
     };
-    const asked = { monitorNo: 7, fromMs: TODAY - 90 * DAY_MS, toMs: TODAY + DAY_MS };
+    const range = { monitorNo: 7, fromMs: TODAY - 90 * DAY_MS, toMs: TODAY + DAY_MS };
 
-    t.is((await listChecks(spied, { ...asked, limit: 100 })).length, 100);
+    t.is((await listChecks(spied, { ...range, limit: 100 })).length, 100);
     t.is(read().size, 1);
-    t.is((await listChecks(spied, { ...asked, agentNo: 2, limit: 100 })).length, 100);
+    t.is((await listChecks(spied, { ...range, agentNo: 2, limit: 100 })).length, 100);
     t.is(read().size, 1);
-    const failures = await listChecks(spied, { ...asked, verdict: 'down', limit: 20 });
+    const failures = await listChecks(spied, { ...range, verdict: 'down', limit: 20 });
     t.deepEqual(failures.map(({ atMs, agentNo }) => [(atMs - TODAY) / 60_000, agentNo]).slice(0, 4), [
       [600, 3],
       [600, 2],

@@ -6,20 +6,20 @@ import { createPartitions } from '../../models/partitions.ts';
 import { beginRollups, rolledUntilMs, rollNextHour } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
 import { noTally, SERIES_STEPS_MS, sumTallies, type SeriesPoint } from '../../models/statistics.ts';
-import { openTestRuntime } from '../helpers/runtime.ts';
 import {
   roundedTally,
-  seenCheck,
+  arbitraryCheck,
   storeChecks,
   tallyOfChecks,
   withoutRepeats,
-  type SeenCheck,
-} from '../helpers/seen-checks.ts';
+  type ArbitraryCheck,
+} from '../helpers/arbitrary-checks.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
 
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 4 * DAY_MS;
 const END = MIDNIGHT + 2 * DAY_MS;
 
-function seriesOf(checks: readonly SeenCheck[], stepMs: number): SeriesPoint[] {
+function seriesOf(checks: readonly ArbitraryCheck[], stepMs: number): SeriesPoint[] {
   const groups = Map.groupBy(checks, ({ atMs, agentNo }) => `${Math.floor(atMs / stepMs) * stepMs} ${agentNo}`);
   const points = [...groups].map(([key, ofKey]) => ({
     atMs: Number(key.split(' ')[0]),
@@ -38,7 +38,7 @@ test(
     'rolled up',
   async (t) => {
     const { database } = await openTestRuntime(t);
-    const checks = withoutRepeats(fc.sample(seenCheck(fc.integer({ min: MIDNIGHT, max: END - 1 })), 1000));
+    const checks = withoutRepeats(fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: END - 1 })), 1000));
     for (const dayMs of [MIDNIGHT, MIDNIGHT + DAY_MS]) await createPartitions(database, dayMs);
     await beginRollups(runOn(database.pool), MIDNIGHT);
     await storeChecks(database, checks, MIDNIGHT);
@@ -51,14 +51,14 @@ test(
         t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
       await fc.assert(
         fc.asyncProperty(edge, edge, fc.constantFrom(...SERIES_STEPS_MS), async (fromMs, toMs, stepMs) => {
-          const asked = { fromMs, toMs, nowMs: END + DAY_MS };
+          const window = { fromMs, toMs, nowMs: END + DAY_MS };
           const rolledMs = await rolledUntilMs(runOn(database.pool));
-          const { total, points } = await readStatistics(database, { monitorNo: 2, stepMs, rolledMs, ...asked });
+          const { total, points } = await readStatistics(database, { monitorNo: 2, stepMs, rolledMs, ...window });
           const inside = checks.filter(({ atMs, monitorNo }) => monitorNo === 2 && atMs >= fromMs && atMs < toMs);
           t.deepEqual(roundedTally(total), roundedTally(tallyOfChecks(inside)));
           t.deepEqual(
             roundedTally(total),
-            roundedTally((await sumTallies(database, { monitorNos: [2], ...asked })).get(2) ?? noTally()),
+            roundedTally((await sumTallies(database, { monitorNos: [2], ...window })).get(2) ?? noTally()),
           );
           t.deepEqual(roundedPoints(points), roundedPoints(seriesOf(inside, stepMs)));
         }),

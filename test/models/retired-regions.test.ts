@@ -24,12 +24,12 @@ async function stage(runtime: TestRuntime) {
     elsewhere: await runtime.addMonitor([paris], { name: 'elsewhere' }),
   };
   const regionsOf = async (): Promise<Record<string, unknown>> => {
-    const { rows } = await runtime.database.pool.query<{ name: string; standing: string }>(
-      `SELECT m.name, m.down_min_sources || ' of ' || string_agg(a.region, ' ' ORDER BY a.region) AS standing
+    const { rows } = await runtime.database.pool.query<{ name: string; sources: string }>(
+      `SELECT m.name, m.down_min_sources || ' of ' || string_agg(a.region, ' ' ORDER BY a.region) AS sources
        FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no JOIN agents a ON a.no = s.agent_no
          GROUP BY m.no, m.name, m.down_min_sources ORDER BY m.no`,
     );
-    return Object.fromEntries(rows.map(({ name, standing }) => [name, standing]));
+    return Object.fromEntries(rows.map(({ name, sources }) => [name, sources]));
   };
   const audit = async () =>
     (await listAuditLog(runtime.database, { tenantId: runtime.tenantId, filter: {}, limit: 50 })).map(
@@ -142,10 +142,10 @@ test(
     t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now, limit: 1 }), { left: 24 });
     t.like(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { monitors: 24 });
     t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { left: 0 });
-    const { many: _many, ...standing } = Object.fromEntries(
+    const { many: _many, ...sources } = Object.fromEntries(
       Object.entries(await regionsOf()).map(([name, value]) => [name.startsWith('many') ? 'many' : name, value]),
     );
-    t.deepEqual(standing, {
+    t.deepEqual(sources, {
       alone: '1 of oslo',
       pair: '2 of oslo paris',
       three: '2 of oslo paris',

@@ -8,15 +8,15 @@ import { createPartitions } from '../../models/partitions.ts';
 import { bucketSql } from '../../models/raw-checks.ts';
 import { beginRollups, rolledUntilMs, rollNextHour } from '../../models/rollups.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
-import { openTestRuntime } from '../helpers/runtime.ts';
 import {
   readRollups,
   rollupsOfChecks,
-  seenCheck,
+  arbitraryCheck,
   storeChecks,
   withoutRepeats,
-  type SeenCheck,
-} from '../helpers/seen-checks.ts';
+  type ArbitraryCheck,
+} from '../helpers/arbitrary-checks.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 
 /** A midnight, UTC, long enough ago that every hour of its day and the next is over. */
@@ -38,7 +38,11 @@ async function rollUntil(database: Database, nowMs: number): Promise<number> {
   return hours;
 }
 
-async function isAsFromScratch(t: ExecutionContext, database: Database, checks: readonly SeenCheck[]): Promise<void> {
+async function isAsFromScratch(
+  t: ExecutionContext,
+  database: Database,
+  checks: readonly ArbitraryCheck[],
+): Promise<void> {
   t.deepEqual(await readRollups(database, 'hourly_rollups'), rollupsOfChecks(checks, HOUR_MS));
   t.deepEqual(await readRollups(database, 'daily_rollups'), rollupsOfChecks(checks, DAY_MS));
 }
@@ -89,7 +93,7 @@ test(
       .tuple(fc.constantFrom(0, 1, 22, 23, 24), fc.integer({ min: 0, max: HOUR_MS - 1 }))
       .map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
     const step = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ store: fc.array(seenCheck(moment), { minLength: 1, maxLength: 30 }) }) },
+      { weight: 3, arbitrary: fc.record({ store: fc.array(arbitraryCheck(moment), { minLength: 1, maxLength: 30 }) }) },
       { weight: 2, arbitrary: fc.record({ hours: fc.integer({ min: 1, max: 30 }) }) },
       {
         weight: 1,
@@ -109,7 +113,7 @@ test(
         await database.pool.query('TRUNCATE check_results, hourly_rollups, daily_rollups, late_hours');
         await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [MIDNIGHT]);
         let nowMs = MIDNIGHT;
-        const stored: SeenCheck[] = [];
+        const stored: ArbitraryCheck[] = [];
         for (const one of steps) {
           if ('store' in one) {
             // What is not due yet comes when it is.
@@ -138,7 +142,7 @@ test(
 test('two processes at once make each hour once, and what each of them counts adds up', async (t) => {
   const database = await prepare(t);
   const checks = withoutRepeats(
-    fc.sample(seenCheck(fc.integer({ min: MIDNIGHT, max: MIDNIGHT + DAY_MS - 1 })), { numRuns: 500, seed: 60 }),
+    fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: MIDNIGHT + DAY_MS - 1 })), { numRuns: 500, seed: 60 }),
   );
   await storeChecks(database, checks, MIDNIGHT);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
@@ -210,10 +214,17 @@ test('an hour waits for transactions that began before its results were late, te
   });
 });
 
-test('while results of a late hour are not committed it is not taken, though others have noted it', async (t) => {
+test('while results of a late hour are not committed it is not taken, though others have recorded it', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
-  const first: SeenCheck = { monitorNo: 1, agentNo: 1, atMs: MIDNIGHT, verdict: 'up', latencyMs: 10, phases: null };
+  const first: ArbitraryCheck = {
+    monitorNo: 1,
+    agentNo: 1,
+    atMs: MIDNIGHT,
+    verdict: 'up',
+    latencyMs: 10,
+    phases: null,
+  };
   const second = { ...first, atMs: MIDNIGHT + 1 };
   await rollUntil(database, nowMs);
   await storeChecks(database, [first], nowMs);
@@ -227,10 +238,17 @@ test('while results of a late hour are not committed it is not taken, though oth
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('who notes an hour that is being made again waits for it, and has it made once more', async (t) => {
+test('who records an hour that is being made again waits for it, and has it made once more', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
-  const first: SeenCheck = { monitorNo: 1, agentNo: 1, atMs: MIDNIGHT, verdict: 'up', latencyMs: 10, phases: null };
+  const first: ArbitraryCheck = {
+    monitorNo: 1,
+    agentNo: 1,
+    atMs: MIDNIGHT,
+    verdict: 'up',
+    latencyMs: 10,
+    phases: null,
+  };
   const second = { ...first, atMs: MIDNIGHT + 1 };
   await rollUntil(database, nowMs);
   await storeChecks(database, [first], nowMs);
@@ -256,7 +274,14 @@ test('who notes an hour that is being made again waits for it, and has it made o
 test('while hours of a day are made again nobody else makes others of it, and the day lacks none', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
-  const first: SeenCheck = { monitorNo: 1, agentNo: 1, atMs: MIDNIGHT, verdict: 'up', latencyMs: 10, phases: null };
+  const first: ArbitraryCheck = {
+    monitorNo: 1,
+    agentNo: 1,
+    atMs: MIDNIGHT,
+    verdict: 'up',
+    latencyMs: 10,
+    phases: null,
+  };
   const second = { ...first, atMs: MIDNIGHT + HOUR_MS };
   await rollUntil(database, nowMs);
   await storeChecks(database, [first], nowMs);
@@ -293,7 +318,7 @@ test("pings count as the service's checks, any that changed something once, miss
   }
   // The first success and the first failure were changes; a ping without a start before it took no known time; and then
   // one was missed.
-  const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): SeenCheck => ({
+  const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): ArbitraryCheck => ({
     monitorNo: 7,
     agentNo,
     atMs,

@@ -5,7 +5,7 @@ import { takePings } from '../../models/heartbeats.ts';
 import { holdDoorOpen } from '../../models/ping-door.ts';
 import {
   correctTime,
-  isTimeDoubtful,
+  isTimeUncertain,
   readTime,
   recordAgreement,
   settleAfterRest,
@@ -189,16 +189,16 @@ test('of processes noticing a step of PostgreSQL one corrects the time, and one 
   const reading = await readTime(database);
   const corrected = await Promise.all([1, 2, 3].map(() => correctTime(database, { reading, correctionMs: 300_000 })));
   t.is(corrected.filter(Boolean).length, 1);
-  const seen = await readTime(database);
-  t.is(seen.correctionMs, 300_000);
-  t.true(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
-  const settled = await Promise.all([1, 2, 3].map(() => settleTime(database, seen)));
+  const observed = await readTime(database);
+  t.is(observed.correctionMs, 300_000);
+  t.true(await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: 0 }));
+  const settled = await Promise.all([1, 2, 3].map(() => settleTime(database, observed)));
   t.deepEqual(
     settled.filter((one) => one !== null),
     [{ byMs: -300_000 }],
   );
   t.is((await readTime(database)).correctionMs, 0);
-  t.false(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
+  t.false(await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: 0 }));
 });
 
 test('a clock that was set back while no process ran is found by the marks, once', async (t) => {

@@ -6,15 +6,15 @@ import { createPartitions, dropOldPartitions } from '../../models/partitions.ts'
 import { beginRollups, rollNextHour } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
 import { meanTimings, noTally, sumTallies } from '../../models/statistics.ts';
-import { openTestRuntime } from '../helpers/runtime.ts';
 import {
   roundedTally,
-  seenCheck,
+  arbitraryCheck,
   storeChecks,
   tallyOfChecks,
   withoutRepeats,
-  type SeenCheck,
-} from '../helpers/seen-checks.ts';
+  type ArbitraryCheck,
+} from '../helpers/arbitrary-checks.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
 
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
 const DAYS = 3;
@@ -32,7 +32,7 @@ const edge = fc.oneof(
   fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),
 );
 
-async function prepare(t: ExecutionContext, checks: readonly SeenCheck[]) {
+async function prepare(t: ExecutionContext, checks: readonly ArbitraryCheck[]) {
   const { database } = await openTestRuntime(t);
   for (let day = 0; day < DAYS; day += 1) await createPartitions(database, MIDNIGHT + day * DAY_MS);
   await beginRollups(runOn(database.pool), MIDNIGHT);
@@ -41,11 +41,11 @@ async function prepare(t: ExecutionContext, checks: readonly SeenCheck[]) {
 }
 
 function within({ fromMs, toMs }: { fromMs: number; toMs: number }) {
-  return ({ atMs }: SeenCheck) => atMs >= fromMs && atMs < toMs;
+  return ({ atMs }: ArbitraryCheck) => atMs >= fromMs && atMs < toMs;
 }
 
 test('any window says what counting its checks one by one says, however far they are rolled up', async (t) => {
-  const checks = withoutRepeats(fc.sample(seenCheck(moment), { numRuns: 1500, seed: 61 }));
+  const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 1500, seed: 61 }));
   const database = await prepare(t, checks);
   for (let rolled = 0; rolled <= DAYS * 24; rolled += 1) {
     if (rolled > 0) t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
@@ -68,7 +68,7 @@ test('any window says what counting its checks one by one says, however far they
 });
 
 test('whole hours and days outlive the results that they were made of', async (t) => {
-  const checks = withoutRepeats(fc.sample(seenCheck(moment), { numRuns: 200, seed: 62 }));
+  const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 200, seed: 62 }));
   const database = await prepare(t, checks);
   for (let hour = 0; hour < 2 * 24; hour += 1) await rollNextHour(database, END + DAY_MS);
   const kept = { check_results: 0, heartbeat_pings: 0, hourly_rollups: 3650, daily_rollups: 3650 };

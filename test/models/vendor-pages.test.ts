@@ -24,7 +24,7 @@ const RECORD: VendorDocumentRecord = {
   etag: '"1"',
   lastModified: 'Wed, 21 Oct 2015 07:28:00 GMT',
   fetchedAtMs: NOW,
-  askedAtMs: NOW,
+  requestedAtMs: NOW,
   latencyMs: 12,
   failure: null,
   failures: 0,
@@ -39,7 +39,7 @@ async function openStore(t: ExecutionContext) {
 test('of many who claim a document at once one gets it, and nobody else until the outcome is stored', async (t) => {
   const { store } = await openStore(t);
   const claim = (nowMs: number) =>
-    store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs - 30_000 });
+    store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, requestedBeforeMs: nowMs - 30_000 });
   const claims = await Promise.all(Array.from({ length: 10 }, () => claim(NOW)));
   t.is(claims.filter(Boolean).length, 1);
   t.is(await store.find(ADDRESS), null);
@@ -52,7 +52,7 @@ test('of many who claim a document at once one gets it, and nobody else until th
 
 test('who died with a claim is followed by another when it is over', async (t) => {
   const { store } = await openStore(t);
-  const claim = (nowMs: number) => store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs });
+  const claim = (nowMs: number) => store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, requestedBeforeMs: nowMs });
   t.true(await claim(NOW));
   t.false(await claim(NOW + 1));
   t.true(await claim(NOW + 10_000));
@@ -60,17 +60,17 @@ test('who died with a claim is followed by another when it is over', async (t) =
 
 test('a failure is stored beside what was known before', async (t) => {
   const { store } = await openStore(t);
-  await store.claim(ADDRESS, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
+  await store.claim(ADDRESS, { nowMs: NOW, untilMs: NOW + 1, requestedBeforeMs: NOW });
   const failed: VendorDocumentRecord = {
     ...RECORD,
-    askedAtMs: NOW + 5,
+    requestedAtMs: NOW + 5,
     failure: { kind: 'unreachable', reason: 'HTTP 503' },
     failures: 1,
     retryAtMs: NOW + 60_000,
   };
   await store.save(failed);
   t.deepEqual(await store.find(ADDRESS), failed);
-  t.false(await store.claim(ADDRESS, { nowMs: NOW + 59_999, untilMs: NOW + 70_000, askedBeforeMs: NOW + 59_999 }));
+  t.false(await store.claim(ADDRESS, { nowMs: NOW + 59_999, untilMs: NOW + 70_000, requestedBeforeMs: NOW + 59_999 }));
 });
 
 test('two processes that share the store make one request', async (t) => {
@@ -89,9 +89,9 @@ test('two processes that share the store make one request', async (t) => {
 test('pages that nobody asks for any more are forgotten', async (t) => {
   const { database, store } = await openStore(t);
   for (const url of [ADDRESS, 'https://other.example/'])
-    await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
+    await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, requestedBeforeMs: NOW });
   await store.save(RECORD);
-  await store.save({ ...RECORD, url: 'https://other.example/', askedAtMs: NOW - 1000 });
+  await store.save({ ...RECORD, url: 'https://other.example/', requestedAtMs: NOW - 1000 });
   t.is(await deleteUnusedVendorPages(database, NOW, NOW), 1);
   t.deepEqual(
     (await listVendorDocumentRecords(database, [ADDRESS, 'https://other.example/'])).map(({ url }) => url),
@@ -111,11 +111,11 @@ test(
         await store.claim(urlOf(tenantId, no), {
           nowMs,
           untilMs: nowMs + 10,
-          askedBeforeMs: nowMs,
+          requestedBeforeMs: nowMs,
           tenantId: checks ? undefined : tenantId,
         }),
       );
-      await store.save({ ...RECORD, url: urlOf(tenantId, no), askedAtMs: nowMs });
+      await store.save({ ...RECORD, url: urlOf(tenantId, no), requestedAtMs: nowMs });
     };
     const stored = async (tenantId: string) =>
       (
@@ -133,12 +133,12 @@ test(
     t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
     t.deepEqual(await stored('ten_b'), [0]);
     // From now on it is watched, whoever looks at it besides.
-    t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, askedBeforeMs: NOW + 50 }));
+    t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, requestedBeforeMs: NOW + 50 }));
     t.true(
       await store.claim(urlOf('ten_a', 20), {
         nowMs: NOW + 70,
         untilMs: NOW + 80,
-        askedBeforeMs: NOW + 70,
+        requestedBeforeMs: NOW + 70,
         tenantId: 'ten_b',
       }),
     );

@@ -35,15 +35,15 @@ test('what PostgreSQL stores is proven by one statement a second, however often 
   const { open, statements } = await stage(t);
   const isStoring = open();
   const startedAt = performance.now();
-  let asked = 0;
+  let calls = 0;
   await until(async () => {
     t.deepEqual(new Set(await Promise.all(Array.from({ length: 50 }, () => isStoring()))), new Set([true]));
-    asked += 50;
+    calls += 50;
     return performance.now() - startedAt > 1500;
   });
   t.true(
     statements.sent <= 1 + (performance.now() - startedAt) / 1000,
-    `${statements.sent} statements for ${asked} questions`,
+    `${statements.sent} statements for ${calls} questions`,
   );
 });
 

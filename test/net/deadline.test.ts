@@ -72,7 +72,7 @@ test.serial(
       ports: [port],
       standStill,
     } = await startAnswerer(t);
-    const standing = standStill(performance.now());
+    const stall = standStill(performance.now());
     const exchange = await createHttpClient(GUARD)({
       url: new URL(`http://127.0.0.1:${port}/`),
       method: 'GET',
@@ -80,7 +80,7 @@ test.serial(
       deadlineMs: DEADLINE_MS,
       bodyLimit: () => 100,
     });
-    await standing;
+    await stall;
     t.is(exchange.outcome, 'answered');
   },
 );
@@ -90,7 +90,7 @@ test.serial('over tcp', async (t) => {
     ports: [, port],
     standStill,
   } = await startAnswerer(t);
-  const standing = standStill(performance.now());
+  const stall = standStill(performance.now());
   const exchange = await createTcpClient(GUARD)({
     host: '127.0.0.1',
     port,
@@ -98,7 +98,7 @@ test.serial('over tcp', async (t) => {
     receive: () => true,
     deadlineMs: DEADLINE_MS,
   });
-  await standing;
+  await stall;
   t.like(exchange, { outcome: 'connected', end: 'enough' });
 });
 
@@ -107,14 +107,14 @@ test.serial('over udp', async (t) => {
     ports: [, , port],
     standStill,
   } = await startAnswerer(t);
-  const standing = standStill(performance.now());
+  const stall = standStill(performance.now());
   const exchange = await createUdpClient(GUARD)({
     host: '127.0.0.1',
     port,
     payload: Buffer.from('?'),
     deadlineMs: DEADLINE_MS,
   });
-  await standing;
+  await stall;
   t.is(exchange.outcome, 'replied');
 });
 

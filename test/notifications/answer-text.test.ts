@@ -1,21 +1,21 @@
 import test from 'ava';
-import { keepAnswer, strikeOut } from '../../notifications/answer-text.ts';
+import { excerptAnswer, strikeOut } from '../../notifications/answer-text.ts';
 
 test('the first kilobyte is kept, cut between characters', (t) => {
-  t.is(keepAnswer(Buffer.from('ok')), 'ok');
-  t.is(keepAnswer(Buffer.from('x'.repeat(3000)))?.length, 1024);
-  t.is(keepAnswer(Buffer.from(`${'x'.repeat(1023)}é`)), 'x'.repeat(1023));
-  t.is(keepAnswer(Buffer.alloc(0)), null);
+  t.is(excerptAnswer(Buffer.from('ok')), 'ok');
+  t.is(excerptAnswer(Buffer.from('x'.repeat(3000)))?.length, 1024);
+  t.is(excerptAnswer(Buffer.from(`${'x'.repeat(1023)}é`)), 'x'.repeat(1023));
+  t.is(excerptAnswer(Buffer.alloc(0)), null);
 });
 
 test('control characters and broken UTF-8 are replaced: PostgreSQL takes no NUL, terminals obey escapes', (t) => {
-  t.is(keepAnswer(Buffer.from('a\u0000b\u001B[31m\r\tc\n')), 'a\u{FFFD}b\u{FFFD}[31m\u{FFFD}\tc\n');
-  t.is(keepAnswer(Buffer.from([0x61, 0xff, 0x62])), 'a\u{FFFD}b');
+  t.is(excerptAnswer(Buffer.from('a\u0000b\u001B[31m\r\tc\n')), 'a\u{FFFD}b\u{FFFD}[31m\u{FFFD}\tc\n');
+  t.is(excerptAnswer(Buffer.from([0x61, 0xff, 0x62])), 'a\u{FFFD}b');
 });
 
 test('a secret is struck out wherever it stands, even across the end of what is kept', (t) => {
-  t.is(keepAnswer(Buffer.from('at /bots3cret/x and s3cret'), ['s3cret']), 'at /bot[secret]/x and [secret]');
-  const kept = keepAnswer(Buffer.from(`${'x'.repeat(1020)}s3cret`), ['s3cret']);
-  t.is(kept, `${'x'.repeat(1020)}[sec`);
+  t.is(excerptAnswer(Buffer.from('at /bots3cret/x and s3cret'), ['s3cret']), 'at /bot[secret]/x and [secret]');
+  const excerpt = excerptAnswer(Buffer.from(`${'x'.repeat(1020)}s3cret`), ['s3cret']);
+  t.is(excerpt, `${'x'.repeat(1020)}[sec`);
   t.is(strikeOut('nothing', ['']), 'nothing');
 });

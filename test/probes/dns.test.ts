@@ -35,7 +35,7 @@ async function verdictOf(target: CheckTarget, probeOf = probe) {
 }
 
 function answersOf(observation: DnsObservation) {
-  return observation.outcome === 'asked' ? observation.answers : observation.cause;
+  return observation.outcome === 'queried' ? observation.answers : observation.cause;
 }
 
 /** A server with A and AAAA of name.example. */
@@ -105,7 +105,7 @@ for (const [type, { answers, records }] of Object.entries(RECORDS) as [
     const server = await startDnsServer(t, { [`${type} name.example`]: { answers } });
     const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, [type]));
     t.deepEqual(answersOf(observation), { [type]: { outcome: 'records', records } });
-    t.deepEqual(server.seen, [{ type, name: 'name.example', transport: 'udp' }]);
+    t.deepEqual(server.received, [{ type, name: 'name.example', transport: 'udp' }]);
   });
 }
 
@@ -125,10 +125,10 @@ test('a truncated answer is asked for again over TCP', async (t) => {
   const answers = Array.from({ length: 200 }, (_, index) => a(`192.0.2.${index}`));
   const server = await startDnsServer(t, { 'A name.example': { answers, isTruncated: true } });
   const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']));
-  const answer = observation.outcome === 'asked' ? observation.answers.A : undefined;
+  const answer = observation.outcome === 'queried' ? observation.answers.A : undefined;
   t.is(answer?.outcome === 'records' ? answer.records.length : 0, 200);
   t.deepEqual(
-    server.seen.map(({ transport }) => transport),
+    server.received.map(({ transport }) => transport),
     ['udp', 'tcp'],
   );
 });
@@ -152,7 +152,7 @@ test('a name beyond ASCII is asked for in its ASCII form', async (t) => {
 test('each type is asked for once, however many records look at it', async (t) => {
   const server = await startNameServer(t);
   await probe(dnsTarget(`dns://${server.address}/name.example`, ['A', 'AAAA', 'A', 'A']));
-  t.deepEqual(server.seen.map(({ type }) => type).toSorted(), ['A', 'AAAA']);
+  t.deepEqual(server.received.map(({ type }) => type).toSorted(), ['A', 'AAAA']);
 });
 
 test('a check asks afresh, whatever was answered a moment ago', async (t) => {
@@ -185,14 +185,14 @@ test.serial('a server that is silent is asked several times and times out at the
   const observation = await probe(target);
   t.like(judgeDns({ target, observation }), { verdict: 'down', cause: 'timeout' });
   t.true(observation.latencyMs >= 995 && observation.latencyMs < 5_000);
-  t.true(server.seen.length > 1 && server.seen.length <= 3);
+  t.true(server.received.length > 1 && server.received.length <= 3);
 });
 
 test('a lost packet is made good by the next round', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { isSilent: true } });
   const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 });
   const checked = verdictOf(target);
-  await until(() => server.seen.length > 0);
+  await until(() => server.received.length > 0);
   server.zone.set('A name.example', { answers: [a('192.0.2.1')] });
   t.is((await checked).verdict, 'up');
 });
@@ -200,12 +200,12 @@ test('a lost packet is made good by the next round', async (t) => {
 test('an answer counts that comes after the question was repeated, though the repetition gets none', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { answers: [a('192.0.2.1')], delayMs: 1_500 } });
   const checked = probe(dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 }));
-  await until(() => server.seen.length > 0);
+  await until(() => server.received.length > 0);
   server.zone.set('A name.example', { isSilent: true });
   const observation = await checked;
   t.deepEqual(answersOf(observation), { A: { outcome: 'records', records: ['192.0.2.1'] } });
   t.true(observation.latencyMs >= 1_495);
-  t.true(server.seen.length > 1);
+  t.true(server.received.length > 1);
 });
 
 test('a server that always was quick is waited for no less when it is slow for once', async (t) => {
@@ -252,7 +252,7 @@ test('the guard refuses a private server, by address and by name, and asks it no
       cause: 'blocked_target',
     });
   }
-  t.deepEqual(server.seen, []);
+  t.deepEqual(server.received, []);
 });
 
 /** A probe whose own resolvers are these servers, behind the guard as on a shared agent. */
@@ -276,7 +276,7 @@ test('of several resolvers of the system the next is asked when one fails', asyn
     (await verdictOf(dnsTarget('name.example', ['A']), openWithOwn(t, broken.address, server.address))).verdict,
     'up',
   );
-  t.is(server.seen.length, 1);
+  t.is(server.received.length, 1);
 });
 
 for (const [what, reply, cause] of [
@@ -300,7 +300,7 @@ test('checks that fail together ask only once whether our resolvers work', async
   const server = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL }, 'NS .': { answers: [ROOT] } });
   const probeOf = openWithOwn(t, server.address);
   await Promise.all(Array.from({ length: 20 }, () => probeOf(dnsTarget('name.example', ['A']))));
-  t.is(server.seen.filter(({ type }) => type === 'NS').length, 1);
+  t.is(server.received.filter(({ type }) => type === 'NS').length, 1);
 });
 
 /** A probe with as many other resolvers as there are addresses given; each has its own answer. */
@@ -335,7 +335,7 @@ test('without a cross check the other resolvers are left alone', async (t) => {
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
   t.is((await verdictOf(dnsTarget(`dns://${server.address}/name.example`, ['A']), probeOf)).verdict, 'up');
   t.deepEqual(
-    servers.flatMap(({ seen }) => seen),
+    servers.flatMap(({ received }) => received),
     [],
   );
 });

@@ -9,22 +9,27 @@ import { startHttpServer } from '../helpers/http-server.ts';
 
 const probe = createHttpProbe({ allowPrivateNetwork: true });
 
-type Seen = { method: string | undefined; url: string | undefined; headers: IncomingMessage['headers']; body: string };
+type ReceivedRequest = {
+  method: string | undefined;
+  url: string | undefined;
+  headers: IncomingMessage['headers'];
+  body: string;
+};
 
 /** A server that remembers what it was asked and answers 200 with a fixed body. */
-/** Notes all requests; with `movedTo`, those for `/` are sent there by a 307 first. */
+/** Records all requests; with `movedTo`, those for `/` are sent there by a 307 first. */
 async function startRecorder(t: ExecutionContext, movedTo?: (ownPort: number) => string) {
-  const seen: Seen[] = [];
+  const requests: ReceivedRequest[] = [];
   const { port } = await startHttpServer(t, async (request, response) => {
     if (movedTo !== undefined && request.url === '/') {
       response.writeHead(307, { Location: movedTo(port) }).end();
       return;
     }
     const body = Buffer.concat(await request.toArray()).toString();
-    seen.push({ method: request.method, url: request.url, headers: request.headers, body });
+    requests.push({ method: request.method, url: request.url, headers: request.headers, body });
     response.end('recorded');
   });
-  return { port, seen };
+  return { port, requests };
 }
 
 function startRedirect(t: ExecutionContext, status: number, locationOf: (url: string) => string) {
@@ -42,7 +47,7 @@ function withRequest(target: string, request: RequestSpec, overrides: Partial<Ch
 }
 
 test('the request has its method, plain and secret headers, body and content type', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   await probe(
     withRequest(
       `http://127.0.0.1:${port}/path?q=1#part`,
@@ -55,8 +60,8 @@ test('the request has its method, plain and secret headers, body and content typ
       { method: 'POST', secrets: { secretHeaders: { 'X-Key': 'hidden' } } },
     ),
   );
-  t.like(seen[0], { method: 'POST', url: '/path?q=1', body: '{"a":"ü"}' });
-  t.like(seen[0]?.headers, {
+  t.like(requests[0], { method: 'POST', url: '/path?q=1', body: '{"a":"ü"}' });
+  t.like(requests[0]?.headers, {
     'x-plain': 'plain',
     'x-key': 'hidden',
     'content-type': 'application/json',
@@ -68,12 +73,12 @@ test('the request has its method, plain and secret headers, body and content typ
 });
 
 test('a request that says nothing itself names the service and the codings that are understood', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   await probe(httpTarget({ target: `http://127.0.0.1:${port}`, method: null }));
-  t.like(seen[0], { method: 'GET', url: '/', body: '' });
-  t.regex(seen[0]?.headers['user-agent'] ?? '', /^Spotcheck\/1\.0/);
-  t.is(seen[0]?.headers['accept-encoding'], 'gzip, deflate, br, zstd');
-  t.false('content-type' in (seen[0]?.headers ?? {}));
+  t.like(requests[0], { method: 'GET', url: '/', body: '' });
+  t.regex(requests[0]?.headers['user-agent'] ?? '', /^Spotcheck\/1\.0/);
+  t.is(requests[0]?.headers['accept-encoding'], 'gzip, deflate, br, zstd');
+  t.false('content-type' in (requests[0]?.headers ?? {}));
 });
 
 const CREDENTIALS: Record<string, { target: CheckTarget; authorization: string }> = {
@@ -101,36 +106,36 @@ const CREDENTIALS: Record<string, { target: CheckTarget; authorization: string }
 
 for (const [what, { target, authorization }] of Object.entries(CREDENTIALS)) {
   test(`the request carries ${what}`, async (t) => {
-    const { port, seen } = await startRecorder(t);
+    const { port, requests } = await startRecorder(t);
     const url = new URL(target.target);
     url.port = String(port);
     await probe({ ...target, target: url.href });
-    t.is(seen[0]?.headers.authorization, authorization);
+    t.is(requests[0]?.headers.authorization, authorization);
   });
 }
 
 test('a secret body is sent in place of a plain one', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   await probe(
     withRequest(`http://127.0.0.1:${port}/`, { bodySecret: true }, { method: 'PUT', secrets: { body: 'hidden' } }),
   );
-  t.is(seen[0]?.body, 'hidden');
+  t.is(requests[0]?.body, 'hidden');
 });
 
 test("a length of the customer's own does not make the server wait", async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   const headers = { 'content-length': '999', 'Transfer-Encoding': 'chunked' };
   const observation = await probe(
     withRequest(`http://127.0.0.1:${port}/`, { headers, body: 'four' }, { method: 'POST' }),
   );
   t.is(observation.outcome, 'answered');
-  t.is(seen[0]?.body, 'four');
+  t.is(requests[0]?.body, 'four');
 });
 
 test('a header beyond ASCII goes out as UTF-8', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   await probe(withRequest(`http://127.0.0.1:${port}/`, { headers: { 'X-Name': 'Zoë €' } }));
-  t.is(Buffer.from(String(seen[0]?.headers['x-name']), 'latin1').toString(), 'Zoë €');
+  t.is(Buffer.from(String(requests[0]?.headers['x-name']), 'latin1').toString(), 'Zoë €');
 });
 
 test('the body is read where something looks at it, and left alone otherwise', async (t) => {
@@ -201,23 +206,23 @@ const METHODS: [number, string, string, string][] = [
 
 for (const [status, method, followed, body] of METHODS) {
   test(`a ${status} after ${method} is followed with ${followed} and ${body === '' ? 'no' : 'its'} body`, async (t) => {
-    const { port, seen } = await startRecorder(t);
+    const { port, requests } = await startRecorder(t);
     const first = await startRedirect(t, status, () => `http://127.0.0.1:${port}/next`);
     const request = { body: 'payload', contentType: 'text/plain' };
     const observation = await probe(
       withRequest(`http://127.0.0.1:${first.port}/`, request, { method: method as CheckTarget['method'] }),
     );
     t.like(observation, { outcome: 'answered', status: 200 });
-    t.like(seen[0], { method: followed, body, url: '/next' });
-    t.is(seen[0]?.headers['content-type'], body === '' ? undefined : 'text/plain');
+    t.like(requests[0], { method: followed, body, url: '/next' });
+    t.is(requests[0]?.headers['content-type'], body === '' ? undefined : 'text/plain');
   });
 }
 
 test('HEAD stays HEAD through a 303', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   const first = await startRedirect(t, 303, () => `http://127.0.0.1:${port}/`);
   await probe(httpTarget({ target: `http://127.0.0.1:${first.port}/`, method: 'HEAD' }));
-  t.is(seen[0]?.method, 'HEAD');
+  t.is(requests[0]?.method, 'HEAD');
 });
 
 test('locations are read against the address they came from, beyond ASCII too', async (t) => {
@@ -307,46 +312,51 @@ const SECRET_REQUEST: Partial<CheckTarget> = {
 };
 
 test('secrets stay on the way as long as host and port do', async (t) => {
-  const { port, seen } = await startRecorder(t, (ownPort) => `http://127.0.0.1:${ownPort}/end`);
+  const { port, requests } = await startRecorder(t, (ownPort) => `http://127.0.0.1:${ownPort}/end`);
   await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, ...SECRET_REQUEST }));
-  t.like(seen[0]?.headers, { 'x-plain': 'plain', 'x-key': 'hidden', authorization: 'Bearer tkn', cookie: 'session=1' });
-  t.is(seen[0]?.body, 'hidden body');
+  t.like(requests[0]?.headers, {
+    'x-plain': 'plain',
+    'x-key': 'hidden',
+    authorization: 'Bearer tkn',
+    cookie: 'session=1',
+  });
+  t.is(requests[0]?.body, 'hidden body');
 });
 
 test('secrets reach a subdomain of the first host', async (t) => {
-  const { port, seen } = await startRecorder(t, (ownPort) => `http://sub.localhost:${ownPort}/end`);
+  const { port, requests } = await startRecorder(t, (ownPort) => `http://sub.localhost:${ownPort}/end`);
   const observation = await probe(httpTarget({ target: `http://localhost:${port}/`, ...SECRET_REQUEST }));
   // Not every resolver knows names below localhost; where one does, the secrets must have come.
   if (observation.outcome === 'failed') t.regex(observation.cause, /^dns_/);
-  else t.like(seen[0]?.headers, { 'x-key': 'hidden', authorization: 'Bearer tkn', host: `sub.localhost:${port}` });
+  else t.like(requests[0]?.headers, { 'x-key': 'hidden', authorization: 'Bearer tkn', host: `sub.localhost:${port}` });
 });
 
 test('nothing secret reaches another host, and the rest does', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   const first = await startRedirect(t, 307, () => `http://localhost:${port}/`);
   const observation = await probe(httpTarget({ target: `http://127.0.0.1:${first.port}/`, ...SECRET_REQUEST }));
   t.like(observation, { outcome: 'answered', status: 200 });
-  t.like(seen[0], { method: 'POST', body: '' });
-  const headers = seen[0]?.headers ?? {};
+  t.like(requests[0], { method: 'POST', body: '' });
+  const headers = requests[0]?.headers ?? {};
   for (const name of ['x-key', 'authorization', 'cookie', 'content-type']) t.false(name in headers, name);
   t.like(headers, { 'x-plain': 'plain', host: `localhost:${port}` });
 });
 
 test('secrets that were dropped do not come back with the first host', async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   const abroad = await startRedirect(t, 307, () => `http://127.0.0.1:${port}/`);
   const first = await startRedirect(t, 307, () => `http://localhost:${abroad.port}/`);
   await probe(httpTarget({ target: `http://127.0.0.1:${first.port}/`, ...SECRET_REQUEST }));
-  t.false('x-key' in (seen[0]?.headers ?? {}));
-  t.false('authorization' in (seen[0]?.headers ?? {}));
-  t.is(seen[0]?.body, '');
+  t.false('x-key' in (requests[0]?.headers ?? {}));
+  t.false('authorization' in (requests[0]?.headers ?? {}));
+  t.is(requests[0]?.body, '');
 });
 
 test("credentials of the target's URL are dropped like the others, and those in a location are not used", async (t) => {
-  const { port, seen } = await startRecorder(t);
+  const { port, requests } = await startRecorder(t);
   const first = await startRedirect(t, 302, () => `http://evil:twin@localhost:${port}/`);
   await probe(httpTarget({ target: `http://me:secret@127.0.0.1:${first.port}/` }));
-  t.is(seen[0]?.headers.authorization, undefined);
+  t.is(requests[0]?.headers.authorization, undefined);
 });
 
 for (const target of [

@@ -94,7 +94,7 @@ test('our outage is reported once when it begins and once when it ends; bad resu
   t.is(await see(1, DOWN), DOWN);
 });
 
-test('what is known from a registry or a status page is not doubted, and says nothing of the network', async (t) => {
+test('what is known from a registry or a status page is not suspect, and says nothing of the network', async (t) => {
   const reference = await startListener(t);
   await reference.close();
   const { see } = openChecked([reference]);

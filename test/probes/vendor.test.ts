@@ -13,13 +13,13 @@ const target = (overrides: { target?: string; timeoutMs?: number } = {}) =>
   httpTarget({ type: 'vendor', target: 'github', checkSpec: { vendor: { components: ['Actions'] } }, ...overrides });
 
 test('the observation is what the page says, with the latency of the lookup that it rests on', async (t) => {
-  const asked: unknown[] = [];
+  const calls: unknown[] = [];
   const probe = createVendorProbe(async (page, components) => {
-    asked.push([page.vendorId, components]);
+    calls.push([page.vendorId, components]);
     return READ;
   });
   t.like(await probe(target()), { type: 'vendor', outcome: 'read', latencyMs: 41, snapshot: { name: 'GitHub' } });
-  t.deepEqual(asked, [['github', ['Actions']]]);
+  t.deepEqual(calls, [['github', ['Actions']]]);
 });
 
 test('a page that could not be read is reported with its reason', async (t) => {

@@ -19,7 +19,7 @@ import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { createDeliverer, type DeliverOptions } from '../../workers/deliver.ts';
-import { createFailureNote, createLossNote } from '../../workers/deliver/channel-health.ts';
+import { createFailureRecorder, createLossRecorder } from '../../workers/deliver/channel-health.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { claimNextDelivery } from '../helpers/deliveries.ts';
@@ -329,9 +329,9 @@ test("a delivery that is asked for again has its id, the next attempt's number a
 });
 
 test('after a change of the secret both sign what is delivered, for a day', async (t) => {
-  const seen: { headers: Record<string, string>; body: string }[] = [];
+  const received: { headers: Record<string, string>; body: string }[] = [];
   const { deliver, receiver, clock } = await prepare(t, async (request, response) => {
-    seen.push({ headers: request.headers as Record<string, string>, body: await readText(request) });
+    received.push({ headers: request.headers as Record<string, string>, body: await readText(request) });
     response.end();
   });
   const first = await addDelivery(receiver.url);
@@ -343,13 +343,13 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
   );
   await deliver(first.channelId);
   for (const secret of [newSecret, first.signingSecret])
-    t.notThrows(() => new Webhook(secret).verify(seen[0]?.body ?? '', seen[0]?.headers ?? {}));
-  t.true('x-service-signature-previous' in (seen[0]?.headers ?? {}));
+    t.notThrows(() => new Webhook(secret).verify(received[0]?.body ?? '', received[0]?.headers ?? {}));
+  t.true('x-service-signature-previous' in (received[0]?.headers ?? {}));
   clock.offsetMs += 86_400_000;
   await addDeliveryTo(first);
   await deliver(first.channelId);
-  t.false('x-service-signature-previous' in (seen[1]?.headers ?? {}));
-  t.regex(seen[1]?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
+  t.false('x-service-signature-previous' in (received[1]?.headers ?? {}));
+  t.regex(received[1]?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
 });
 
 test('what is sent to chats only never reaches a webhook', async (t) => {
@@ -386,16 +386,16 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const http = createHttpClient({ allowPrivateNetwork: true });
   const clock = { offsetMs: 0, now: () => Date.now() + clock.offsetMs };
   const log: Line[] = [];
-  const note = (fields: object, text: string): void => void log.push({ ...fields, text });
+  const writeLine = (fields: object, text: string): void => void log.push({ ...fields, text });
   const retries: DueAttempt[] = [];
   const outcomes: string[] = [];
-  const noting = {
+  const recording = {
     database,
     queues: { enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)) },
     newId: createIdSource(),
     now: clock.now,
     publicUrl: 'https://spotcheck.example',
-    log: { warn: note },
+    log: { warn: writeLine },
   };
   const lanes = createDeliverer({
     database,
@@ -407,9 +407,9 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
     enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
     now: clock.now,
     random: Math.random,
-    noteFailure: createFailureNote(noting),
-    noteLoss: createLossNote(noting),
-    log: { info: note, warn: note },
+    recordFailure: createFailureRecorder(recording),
+    recordLoss: createLossRecorder(recording),
+    log: { info: writeLine, warn: writeLine },
     onAttempt: (outcome) => void outcomes.push(outcome),
     ...overrides,
   });

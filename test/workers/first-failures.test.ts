@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { SeenAnswer } from '../../core/seen-failure.ts';
+import type { AnswerEvidence } from '../../core/failure-evidence.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { listIncidents } from '../../models/history.ts';
 import { listEvidence, type IncidentEvidence } from '../../models/incident-evidence.ts';
@@ -11,7 +11,7 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.
 const SECOND = 1000;
 const TIMINGS = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 8, downloadMs: null };
 
-function answerOf(body: string): SeenAnswer {
+function answerOf(body: string): AnswerEvidence {
   return { status: 503, headers: { server: 'nginx' }, body };
 }
 
@@ -54,7 +54,7 @@ async function evidenceOf({ database, tenantId }: TestRuntime): Promise<Incident
   return await Promise.all(incidents.toReversed().map(({ id }) => listEvidence(database, id)));
 }
 
-async function storedSights(runtime: TestRuntime): Promise<unknown[]> {
+async function readStoredEvidence(runtime: TestRuntime): Promise<unknown[]> {
   return (
     await runtime.database.pool.query<{ seen: unknown }>('SELECT seen FROM monitor_sources ORDER BY agent_no')
   ).rows.map(({ seen }) => seen);
@@ -79,10 +79,10 @@ test('an incident keeps what its source saw at the first failure, even from a ba
     latencyMs: 12,
   });
   t.is(evidence && secondOf(evidence), -120);
-  t.deepEqual(evidence?.seen, { phases: TIMINGS, answer: answerOf('at -120') });
+  t.deepEqual(evidence?.evidence, { phases: TIMINGS, answer: answerOf('at -120') });
 });
 
-test('what was seen stands neither in source state, nor transition, nor delivery, nor with the result', async (t) => {
+test('evidence stands neither in source state, nor transition, nor delivery, nor with the result', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')]);
   const { rows } = await runtime.database.pool.query<{ text: string }>(
@@ -101,22 +101,22 @@ test('an incident that begins and ends in one batch still has its evidence, and 
   await evaluate([at(-240, 'up'), at(-180, 'down'), at(-120, 'down'), at(-60, 'up')]);
   const [[evidence] = []] = await evidenceOf(runtime);
   t.is(evidence && secondOf(evidence), -180);
-  t.deepEqual(evidence?.seen?.answer, answerOf('at -180'));
-  t.deepEqual(await storedSights(runtime), [null]);
+  t.deepEqual(evidence?.evidence?.answer, answerOf('at -180'));
+  t.deepEqual(await readStoredEvidence(runtime), [null]);
 });
 
 test('a failure that came to nothing is forgotten, and the next streak has a first failure of its own', async (t) => {
   const { runtime, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-300, 'up')]);
   await evaluate([at(-240, 'down')]);
-  t.true(JSON.stringify(await storedSights(runtime)).includes('at -240'));
+  t.true(JSON.stringify(await readStoredEvidence(runtime)).includes('at -240'));
   await evaluate([at(-180, 'up')]);
-  t.deepEqual(await storedSights(runtime), [null]);
+  t.deepEqual(await readStoredEvidence(runtime), [null]);
   await evaluate([at(-120, 'down')]);
   await evaluate([at(-60, 'down')]);
   const [[evidence] = []] = await evidenceOf(runtime);
   t.is(evidence && secondOf(evidence), -120);
-  t.deepEqual(evidence?.seen?.answer, answerOf('at -120'));
+  t.deepEqual(evidence?.evidence?.answer, answerOf('at -120'));
 });
 
 test('every source failing or on its way to it when the incident opens has a row, a working one none', async (t) => {
@@ -127,7 +127,7 @@ test('every source failing or on its way to it when the incident opens has a row
   await evaluate([at(-60, 'down', 0), at(-59, 'down', 2), at(-58, 'down', 1), at(-57, 'up', 3)]);
   const [rows = []] = await evidenceOf(runtime);
   t.deepEqual(
-    rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]),
+    rows.map((row) => [row.agentNo, secondOf(row), row.evidence?.answer?.body]),
     [
       [agents[0]?.no, -110, 'at -110'],
       [agents[1]?.no, -109, 'at -109'],
@@ -154,7 +154,7 @@ test('a source that turns bad during the incident gets its row then, and keeps i
   await evaluate([at(-240, 'down', 1), at(-180, 'down', 1)]);
   const [rows = []] = await evidenceOf(runtime);
   t.deepEqual(
-    rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]),
+    rows.map((row) => [row.agentNo, secondOf(row), row.evidence?.answer?.body]),
     [
       [agents[0]?.no, -540, 'at -540'],
       [agents[1]?.no, -420, 'at -420'],
@@ -169,7 +169,7 @@ test('degraded that becomes down is one incident with the first failure of each'
   await evaluate([at(-120, 'down'), at(-60, 'down')]);
   const incidents = await evidenceOf(runtime);
   t.deepEqual(
-    incidents.map((rows) => rows.map((row) => [row.verdict, secondOf(row), row.seen?.answer?.body])),
+    incidents.map((rows) => rows.map((row) => [row.verdict, secondOf(row), row.evidence?.answer?.body])),
     [
       [
         ['degraded', -240, 'at -240'],
@@ -188,7 +188,7 @@ test('a place long degraded shows what it saw when it went down, where only that
   await evaluate([at(-60, 'down', 1), at(-1, 'down', 1)]);
   const [rows = []] = await evidenceOf(runtime);
   t.deepEqual(
-    rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]),
+    rows.map((row) => [row.agentNo, secondOf(row), row.evidence?.answer?.body]),
     [
       [agents[0]?.no, -130, 'at -130'],
       [agents[1]?.no, -60, 'at -60'],
@@ -208,7 +208,7 @@ test('an incident that a sweep opens has the evidence that the sources kept', as
   t.is((await sweep(runtime)).transitions, 1);
   const [rows = []] = await evidenceOf(runtime);
   t.deepEqual(
-    rows.map((row) => [row.agentNo, row.seen?.answer?.body]),
+    rows.map((row) => [row.agentNo, row.evidence?.answer?.body]),
     [[agents[0]?.no, 'at -150']],
   );
 });
@@ -218,7 +218,7 @@ test('what a source saw is forgotten when its monitor is resumed after a pause',
   await evaluate([at(-180, 'up'), at(-120, 'down')]);
   await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs });
   await resumeMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs });
-  t.deepEqual(await storedSights(runtime), [null]);
+  t.deepEqual(await readStoredEvidence(runtime), [null]);
 });
 
 test('a failure without timings or answer, as of a heartbeat, has its row too', async (t) => {
@@ -233,14 +233,14 @@ test('a failure without timings or answer, as of a heartbeat, has its row too', 
   await evaluate([at(-180, 'up'), bare(-120)]);
   await evaluate([bare(-60)]);
   const [[evidence] = []] = await evidenceOf(runtime);
-  t.like(evidence, { cause: 'heartbeat_missed', reason: 'No ping came in time', seen: null });
+  t.like(evidence, { cause: 'heartbeat_missed', reason: 'No ping came in time', evidence: null });
 });
 
 test('results queued by an older version, without a word of what was seen, are decided like any other', async (t) => {
   const { runtime, evaluate, at } = await watched(t);
   const old = ({ phases: _phases, answer: _answer, ...result }: MeasuredResult) => result as MeasuredResult;
   t.is((await evaluate([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')].map(old))).transitions.length, 2);
-  t.is((await evidenceOf(runtime))[0]?.[0]?.seen, null);
+  t.is((await evidenceOf(runtime))[0]?.[0]?.evidence, null);
 });
 
 test('stored results keep their timings as a short text beside the reason', async (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { SeenAnswer } from '../../core/seen-failure.ts';
+import type { AnswerEvidence } from '../../core/failure-evidence.ts';
 import { listIncidents } from '../../models/history.ts';
 import { listEvidence } from '../../models/incident-evidence.ts';
 import { openAnswers, sealAnswers } from '../../models/sealed-answers.ts';
@@ -11,7 +11,7 @@ import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 
 const BODY = 'what only the owner of the monitor may read';
-const ANSWER: SeenAnswer = { status: 503, headers: { server: 'nginx' }, body: BODY };
+const ANSWER: AnswerEvidence = { status: 503, headers: { server: 'nginx' }, body: BODY };
 const RESULT = { monitorNo: 7, agentNo: 3, dueAtMs: 1_763_720_000_000, answer: ANSWER };
 
 for (const backend of listQueueBackends()) {
@@ -44,7 +44,7 @@ for (const backend of listQueueBackends()) {
       return incidents.length > 0 && incidents;
     });
     const [evidence] = await listEvidence(database, incident?.id ?? '');
-    t.is(evidence?.seen?.answer?.body, BODY);
+    t.is(evidence?.evidence?.answer?.body, BODY);
   });
 }
 

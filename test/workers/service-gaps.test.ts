@@ -1,13 +1,13 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { listServiceGaps, pageServiceGaps, watchService } from '../../models/service-gaps.ts';
-import { markDone } from '../../models/service-marks.ts';
+import { upsertActivity } from '../../models/service-marks.ts';
 import { runOn } from '../../models/sql.ts';
-import { createDoingNotes } from '../../workers/doing-notes.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
 import { createWorkerMetrics } from '../../workers/metrics.ts';
 import { startCheck } from '../../workers/processes/check.ts';
 import { startEvaluate } from '../../workers/processes/evaluate.ts';
+import { createThrottledRecorder } from '../../workers/throttled-recorder.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
 import { startTarget } from '../helpers/target.ts';
@@ -44,7 +44,7 @@ async function gapsOf(runtime: TestRuntime, startMs: number) {
   return gaps.toReversed().map(({ kind, startMs: from, endMs }) => [kind, second(from), second(endMs)]);
 }
 
-const checked = (runtime: TestRuntime) => (nowMs: number) => markDone(runtime.database, 'checks', nowMs);
+const checked = (runtime: TestRuntime) => (nowMs: number) => upsertActivity(runtime.database, 'checks', nowMs);
 
 test('an hour with the whole service stopped is one gap, told and counted once, whoever polls first', async (t) => {
   const runtime = await openTestRuntime(t);
@@ -162,7 +162,7 @@ for (const backend of listQueueBackends()) {
       await sweepFrom(runtime, startMs - 100 * SECOND, {
         from: 0,
         to: 100,
-        each: (nowMs) => markDone(runtime.database, 'evaluation', nowMs),
+        each: (nowMs) => upsertActivity(runtime.database, 'evaluation', nowMs),
       });
       await runtime.queues.enqueueResults([]);
       const queuedMs = (await runtime.queues.oldestResultsAtMs()) ?? 0;
@@ -175,17 +175,17 @@ for (const backend of listQueueBackends()) {
         ['clock', 300, 1000],
         ['evaluation', 1000, null],
       ]);
-      await markDone(runtime.database, 'evaluation', startMs + 1204 * SECOND);
+      await upsertActivity(runtime.database, 'evaluation', startMs + 1204 * SECOND);
       await sweepFrom(runtime, startMs, { from: 1210, to: 1220 });
       t.deepEqual((await gapsOf(runtime, startMs)).at(-1), ['evaluation', 1000, 1204]);
     },
   );
 
-  test(`${backend.name}: a check, and a batch of results, that was seen through leaves its mark`, async (t) => {
+  test(`${backend.name}: a check, and a batch of results, that was completed is recorded`, async (t) => {
     const runtime = await openTestRuntime(t, backend);
     const agent = await runtime.addAgent('local');
     const target = await startTarget(t);
-    const markedAt = async (name: string) =>
+    const recordedAt = async (name: string) =>
       (await runtime.database.pool.query<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [name]))
         .rows[0]?.at ?? 0;
     const startMs = Date.now();
@@ -199,12 +199,12 @@ for (const backend of listQueueBackends()) {
         finishedAtMs: startMs,
       },
     ]);
-    await until(async () => (await markedAt('evaluation')) >= startMs);
-    t.is(await markedAt('checks'), 0);
+    await until(async () => (await recordedAt('evaluation')) >= startMs);
+    t.is(await recordedAt('checks'), 0);
     const checking = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
     t.teardown(() => checking.stop());
     await runtime.queues.applyScheduleChange(runtime.scheduleChanges.at(-1) ?? t.fail(), await runtime.listRegions());
-    await until(async () => (await markedAt('checks')) >= startMs);
+    await until(async () => (await recordedAt('checks')) >= startMs);
     t.pass();
   });
 }
@@ -232,32 +232,32 @@ test('windows are half open, and two polls that wait for one another record once
 });
 
 test(
-  'a process notes each of its doings once in ten seconds, and again at once where that failed or its clock was ' +
+  'a process records each activity once in ten seconds, and again at once where that failed or its clock was ' +
     'set back',
   async (t) => {
-    const marked: [string, number][] = [];
+    const recorded: [string, number][] = [];
     const failures: unknown[] = [];
     let isAway = false;
-    const note = createDoingNotes<string>({
-      mark: async (name, nowMs) => {
+    const recordActivity = createThrottledRecorder<string>({
+      record: async (name, nowMs) => {
         if (isAway) throw new Error('away');
-        marked.push([name, nowMs]);
+        recorded.push([name, nowMs]);
       },
       onFailure: (error) => void failures.push(error),
     });
-    for (const second of [100, 101, 109, 110, 111]) await note('checks', second * SECOND);
-    await note('evaluation', 111 * SECOND);
-    t.deepEqual(marked, [
+    for (const second of [100, 101, 109, 110, 111]) await recordActivity('checks', second * SECOND);
+    await recordActivity('evaluation', 111 * SECOND);
+    t.deepEqual(recorded, [
       ['checks', 100_000],
       ['checks', 110_000],
       ['evaluation', 111_000],
     ]);
     isAway = true;
-    await note('checks', 121 * SECOND);
+    await recordActivity('checks', 121 * SECOND);
     isAway = false;
-    await note('checks', 122 * SECOND);
-    await note('checks', 50 * SECOND);
-    t.deepEqual(marked.slice(3), [
+    await recordActivity('checks', 122 * SECOND);
+    await recordActivity('checks', 50 * SECOND);
+    t.deepEqual(recorded.slice(3), [
       ['checks', 122_000],
       ['checks', 50_000],
     ]);

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { markOffline, markOnline } from '../../models/agent-watch.ts';
-import { markBehind, type Agent } from '../../models/agents.ts';
+import { updateToOffline, updateToOnline } from '../../models/agent-watch.ts';
+import { updateBehindAt, type Agent } from '../../models/agents.ts';
 import { createChannel } from '../../models/channels.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { deleteMonitor, pauseMonitor, updateMonitor } from '../../models/monitor-changes.ts';
@@ -152,13 +152,13 @@ async function transitionsOf(runtime: TestRuntime, id: string) {
 async function sweepOverloaded(
   runtime: TestRuntime,
   { agentNo, fromMs, seconds }: { agentNo: number; fromMs: number; seconds: number },
-): Promise<{ doubtful: number; transitions: number }> {
-  const all = { doubtful: 0, transitions: 0 };
+): Promise<{ stale: number; transitions: number }> {
+  const all = { stale: 0, transitions: 0 };
   for (let second = 0; second <= seconds; second += 10) {
     const nowMs = fromMs + second * SECOND;
-    await markBehind(runtime.database, agentNo, nowMs);
+    await updateBehindAt(runtime.database, agentNo, nowMs);
     const swept = await sweep({ ...runtime, now: () => nowMs });
-    all.doubtful += swept.doubtful;
+    all.stale += swept.stale;
     all.transitions += swept.transitions;
   }
   return all;
@@ -187,7 +187,7 @@ test(
     });
     t.deepEqual(
       await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 250 * SECOND, seconds: 350 }),
-      { doubtful: 0, transitions: 0 },
+      { stale: 0, transitions: 0 },
       'not with every sweep of a time in which there is too much to do anyway',
     );
     t.deepEqual(await alertsOf(runtime), []);
@@ -333,7 +333,7 @@ test(
     let transitions = 0;
     for (let second = 0; second <= 300; second += 10) {
       const whenMs = nowMs + second * SECOND;
-      await markBehind(runtime.database, busy.no, whenMs);
+      await updateBehindAt(runtime.database, busy.no, whenMs);
       await createEvaluator({ ...runtime, now: () => whenMs })([
         resultOf(monitor, busy, { dueAtMs: whenMs, verdict: 'up' }),
       ]);
@@ -402,8 +402,8 @@ async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: bool
   );
   const run = runOn(database.pool);
   const changed = isOnline
-    ? await markOnline(run, [agent.no])
-    : await markOffline(run, [{ no: agent.no, offlineAtMs: Number(rows[0]?.offlineAtMs) }]);
+    ? await updateToOnline(run, [agent.no])
+    : await updateToOffline(run, [{ no: agent.no, offlineAtMs: Number(rows[0]?.offlineAtMs) }]);
   if (changed.length !== 1) throw new Error('Nothing changed');
 }
 
@@ -474,14 +474,14 @@ for (const { why, isBehind } of [
           [c, 'up'],
         ] as const)
           await hand(second, agent, verdict);
-      if (isBehind) await markBehind(runtime.database, a.no, nowMs + 425 * SECOND);
+      if (isBehind) await updateBehindAt(runtime.database, a.no, nowMs + 425 * SECOND);
       await sweep({ ...runtime, now: () => nowMs + 430 * SECOND });
       t.is(await stateOf(runtime, monitor.id), 'up');
 
       await hand(440, a, 'down');
       await sweep({ ...runtime, now: () => nowMs + 450 * SECOND });
       t.is(await stateOf(runtime, monitor.id), 'down');
-      t.is((await sweep({ ...runtime, now: () => nowMs + 460 * SECOND })).doubtful, 0);
+      t.is((await sweep({ ...runtime, now: () => nowMs + 460 * SECOND })).stale, 0);
     },
   );
 }

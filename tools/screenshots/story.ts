@@ -23,7 +23,7 @@ export type StoryMonitor = {
 export type Trouble = 'refused' | 'unavailable' | 'slow' | 'missed';
 
 /** What locations see of each trouble. */
-export const SEEN: Record<
+export const OUTCOMES: Record<
   Trouble,
   { verdict: 'down' | 'degraded'; cause: string; reason: string; httpStatus: number | null; latencyMs: number | null }
 > = {

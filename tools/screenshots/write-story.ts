@@ -1,7 +1,7 @@
 import type { Installation } from '../../bench/stand/installation.ts';
 import { endedPeriods } from '../../core/report/periods.ts';
 import { DAY_MS } from '../../core/rollup-spans.ts';
-import { registerSharedAgent, touchAgent } from '../../models/agents.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents.ts';
 import { createChannel } from '../../models/channels.ts';
 import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
 import { insertTransitions, type NewTransition } from '../../models/history.ts';
@@ -20,7 +20,7 @@ import {
   createNoise,
   MONITORS,
   LOCATIONS,
-  SEEN,
+  OUTCOMES,
   type StoryMonitor,
   type Trouble,
 } from './story.ts';
@@ -78,7 +78,7 @@ export async function writeStory({ installation, url, newId }: Tools): Promise<W
   while ((await rollNextHour(database, nowMs + 600_000)).outcome === 'rolled');
   for (const window of endedPeriods(nowMs))
     await makeReport({ database, newId, publicUrl: url }, { tenantId, window, nowMs, isNotified: false });
-  for (const { no } of agents) await touchAgent(database, no, Date.now());
+  for (const { no } of agents) await updateLastSeenAt(database, no, Date.now());
   return await findWritten({ installation, url, newId }, { monitors, channelId });
 }
 
@@ -145,7 +145,7 @@ async function writePast(
     for (const { agoMinutes, lastsMinutes, kind } of story.troubles.toSorted((a, b) => b.agoMinutes - a.agoMinutes)) {
       const fromMs = nowMs - agoMinutes * 60_000;
       if (story.levelMs !== null && fromMs > nowMs - DECIDED_MS) continue;
-      const { verdict, cause, reason } = SEEN[kind];
+      const { verdict, cause, reason } = OUTCOMES[kind];
       const toMs = fromMs + lastsMinutes * 60_000;
       steps.push({
         ...ends,
@@ -220,12 +220,12 @@ function checksOf(
   return agents.map(({ no: agentNo, location }) => {
     const took = answerMs(random, { levelMs, atMs, location });
     // One location does not see it: that is what several are for.
-    const seen = trouble !== undefined && location !== 'singapore' ? SEEN[trouble.kind] : null;
-    const latencyMs = seen === null ? took : seen.latencyMs;
+    const symptom = trouble !== undefined && location !== 'singapore' ? OUTCOMES[trouble.kind] : null;
+    const latencyMs = symptom === null ? took : symptom.latencyMs;
     const phases =
       latencyMs !== null && settings.type === undefined && atMs % 600_000 === 0 ? timingsOf(latencyMs) : null;
     const common = { monitorNo: no, agentNo, dueAtMs: atMs, checksVersion: 1, latencyMs, phases };
-    if (seen === null)
+    if (symptom === null)
       return {
         ...common,
         verdict: 'up',
@@ -236,10 +236,10 @@ function checksOf(
       };
     return {
       ...common,
-      verdict: seen.verdict,
-      cause: seen.cause,
-      reason: seen.reason,
-      httpStatus: seen.httpStatus,
+      verdict: symptom.verdict,
+      cause: symptom.cause,
+      reason: symptom.reason,
+      httpStatus: symptom.httpStatus,
       answer: answerOf(trouble?.kind),
     };
   });

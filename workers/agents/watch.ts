@@ -3,9 +3,9 @@ import { decideSilence, type SilenceDecision } from '../../core/agent/silence.ts
 import {
   listWatchedAgents,
   pollAgents,
-  markHeld,
-  markOffline,
-  markOnline,
+  updateHeldUntil,
+  updateToOffline,
+  updateToOnline,
   type ChangedAgent,
 } from '../../models/agent-watch.ts';
 import { listWebhookChannels } from '../../models/channels.ts';
@@ -40,10 +40,10 @@ export async function watchAgents(dependencies: AgentWatchDependencies): Promise
   const run = runOn(database.pool);
   const decision = decideSilence(await listWatchedAgents(run, poll.door.atMs), poll.door);
   const online = await inChunks(decision.online, (nos) =>
-    change(dependencies, 'online', (within) => markOnline(within, nos)),
+    change(dependencies, 'online', (within) => updateToOnline(within, nos)),
   );
   const offline = await inChunks(decision.offline, (silent) =>
-    change(dependencies, 'offline', (within) => markOffline(within, silent)),
+    change(dependencies, 'offline', (within) => updateToOffline(within, silent)),
   );
   const held = await hold(dependencies, decision.held);
   return { offline, online, held, hasOwn: poll.hasOwn };
@@ -55,21 +55,23 @@ async function inChunks<Item>(items: readonly Item[], work: (chunk: Item[]) => P
   return done;
 }
 
-/** Marks agents and writes the deliveries of their events in one transaction; their jobs are added after the commit. */
+/**
+ * Updates agents and writes the deliveries of their events in one transaction; their jobs are added after the commit.
+ */
 async function change(
   dependencies: AgentWatchDependencies,
   to: AgentState,
-  mark: (run: Run) => Promise<ChangedAgent[]>,
+  update: (run: Run) => Promise<ChangedAgent[]>,
 ): Promise<number> {
   const { changed, deliveries } = await inPoolTransaction(dependencies.database, async (run) => {
-    const marked = await mark(run);
+    const updated = await update(run);
     const made = await makeDeliveries(
       run,
-      marked.map((agent) => ({ ...agent, to })),
+      updated.map((agent) => ({ ...agent, to })),
       dependencies,
     );
     await insertDeliveries(run, made);
-    return { changed: marked, deliveries: made };
+    return { changed: updated, deliveries: made };
   });
   for (const { id, tenantId, lastSeenAt } of changed)
     dependencies.log.info({ agent_id: id, tenant_id: tenantId, last_seen_at: lastSeenAt }, `agent.${to}`);
@@ -104,7 +106,7 @@ async function makeDeliveries(
 
 async function hold({ database, log }: AgentWatchDependencies, held: SilenceDecision['held']): Promise<number> {
   if (held.length === 0) return 0;
-  const count = await inChunks(held, (chunk) => markHeld(runOn(database.pool), chunk));
+  const count = await inChunks(held, (chunk) => updateHeldUntil(runOn(database.pool), chunk));
   if (count > 0) log.warn({ agents: count }, 'agents.silence_held');
   return count;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import type { ScheduleSlot } from '../../core/schedule.ts';
-import { markBehind } from '../../models/agents.ts';
+import { updateBehindAt } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import { listDueChecks, claimRechecks, type DueCheck } from '../../models/checks.ts';
 import { sealAnswers } from '../../models/sealed-answers.ts';
@@ -13,9 +13,9 @@ import { checkQueueName } from '../../queues/names.ts';
 import type { RegionJob } from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { slotBeginsAt } from '../../queues/schedules.ts';
-import { createDoingNotes } from '../doing-notes.ts';
 import type { Runtime } from '../runtime.ts';
-import { createCertificateNotes } from './certificate-notes.ts';
+import { createThrottledRecorder } from '../throttled-recorder.ts';
+import { createCertificateRecorder } from './certificate-recorder.ts';
 import { createGate } from './gate.ts';
 import { createPreviewRunner } from './previews.ts';
 import { createResultBatcher } from './result-batcher.ts';
@@ -72,19 +72,19 @@ export function workOnChecks(
   runtime: Runtime,
   { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork,
 ): { stop: () => Promise<void> } {
-  const { database, backend, queues, judge, metrics, log, now, noteDoing } = runtime;
-  const certificates = createCertificateNotes({
-    store: (seen) => storeCertificates(database, seen),
+  const { database, backend, queues, judge, metrics, log, now, recordActivity } = runtime;
+  const certificates = createCertificateRecorder({
+    store: (observed) => storeCertificates(database, observed),
     waitMs: CERTIFICATES_WAIT_MS,
     onFailure: (error) => log.warn({ err: error }, 'certificates.not_stored'),
     now,
   });
-  const noteBehind = createDoingNotes<number>({
-    async mark(agentNo, nowMs) {
+  const recordBehind = createThrottledRecorder<number>({
+    async record(agentNo, nowMs) {
       log.warn({}, 'checks.behind');
-      await markBehind(database, agentNo, nowMs);
+      await updateBehindAt(database, agentNo, nowMs);
     },
-    onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
+    onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_recorded'),
   });
   const dependencies = {
     listDueChecks: (entry: ScheduleSlot) => listDueChecks(database, entry),
@@ -102,14 +102,14 @@ export function workOnChecks(
     waitUntil: (atMs: number) => untilMoment(atMs, now),
     onCheck(completed: CompletedCheck) {
       const { check: due, result, observation, latenessMs } = completed;
-      certificates.note({ check: due, agentNo: result.agentNo, observation });
+      certificates.record({ check: due, agentNo: result.agentNo, observation });
       metrics.checkCompleted({ type: due.target.type, verdict: result.verdict, latenessMs });
       if (log.isLevelEnabled('debug')) log.debug(checkFields(completed), 'check.completed');
     },
     onCrash: (due: DueCheck, error: unknown) => log.error({ err: error, monitor_id: due.monitorId }, 'check.crashed'),
-    onBehind: (agentNo: number) => void noteBehind(agentNo, now()),
+    onBehind: (agentNo: number) => void recordBehind(agentNo, now()),
   };
-  const keepTicks = createChecker(dependencies);
+  const runTick = createChecker(dependencies);
   const recheck = createRechecker(
     (agentNo) => claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
     dependencies,
@@ -123,13 +123,10 @@ export function workOnChecks(
     if ('trialId' in data) return await runPreview(data);
     const outcome = await ('looks' in data
       ? recheck(data.agentNo)
-      : keepTicks(
-          { agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase },
-          slotBeginsAt(id),
-        ));
+      : runTick({ agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase }, slotBeginsAt(id)));
     metrics.checksDropped(outcome.dropped);
-    if (outcome.dropped > 0) await noteBehind(data.agentNo, now());
-    if (outcome.checks > 0) await noteDoing('checks', now());
+    if (outcome.dropped > 0) await recordBehind(data.agentNo, now());
+    if (outcome.checks > 0) await recordActivity('checks', now());
     return outcome;
   };
   const worker = backend.createWorker<RegionJob>(checkQueueName(region), work, {

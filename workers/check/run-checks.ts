@@ -1,9 +1,9 @@
-import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
+import { isFirstFailure, extractAnswerEvidence } from '../../core/answer-evidence.ts';
+import { toStoredAnswers } from '../../core/dns/stored-answers.ts';
+import { storesTimings, timingsOf } from '../../core/failure-evidence.ts';
 import type { Observation } from '../../core/observation.ts';
 import { discountClock, discountStall } from '../../core/own-stall.ts';
 import type { ScheduleSlot } from '../../core/schedule.ts';
-import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
-import { keepsTimings, timingsOf } from '../../core/seen-failure.ts';
 import { planStart, startOffsetMs } from '../../core/slots.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
@@ -34,7 +34,7 @@ export type CheckerDependencies = {
   probe: Probe;
   judge: Judge;
   watchStalls: StallWatch;
-  /** Null = bad results are never doubted. */
+  /** Null = bad results are never suspect. */
   selfCheck: SelfCheck | null;
   gate: Gate;
   batcher: ResultBatcher;
@@ -81,7 +81,7 @@ export function createChecker(
       const due = await listDueChecks(entry);
       return {
         passedOver: tick.passedOver * due.length,
-        outcomes: due.map((check) => keepTick(check, { entry, tick, waiting }, dependencies)),
+        outcomes: due.map((check) => runOnTime(check, { entry, tick, waiting }, dependencies)),
       };
     });
     if (begun === null) {
@@ -118,7 +118,7 @@ export function createRechecker(
 
 /**
  * A check and the moment for which it is planned; `intervalSeconds` is null for a recheck between two ticks: a good one
- * keeps no timings.
+ * stores no timings.
  */
 type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
@@ -131,7 +131,7 @@ type CheckedOutcome = { name: string; result: ResultPayload } | null;
  * Null when the tick came so late that the next one is nearer, or the check before still waits at the gate: that one is
  * then made for this tick. One that waited in the line is run at once: those who come after it wait there too.
  */
-async function keepTick(
+async function runOnTime(
   check: DueCheck,
   { entry, tick, waiting }: { entry: ScheduleSlot; tick: Tick; waiting: WaitingChecks },
   dependencies: CheckerDependencies,
@@ -174,8 +174,8 @@ async function runCheck(
     selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
   const { verdict } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
-  const isKept = keepsTimings({ verdict, dueAtMs }, intervalSeconds ?? 0);
-  const dnsAnswers = isKept ? keptAnswersOf(observation) : undefined;
+  const isStored = storesTimings({ verdict, dueAtMs }, intervalSeconds ?? 0);
+  const dnsAnswers = isStored ? toStoredAnswers(observation) : undefined;
   const result: ResultPayload = {
     monitorNo: check.monitorNo,
     agentNo,
@@ -187,8 +187,10 @@ async function runCheck(
     reason: judgement.reason,
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
-    phases: isKept ? timingsOf(observation) : null,
-    answer: isFirstFailure(verdict, check.badVote) ? seenAnswerOf({ target: check.target, observation }) : null,
+    phases: isStored ? timingsOf(observation) : null,
+    answer: isFirstFailure(verdict, check.badVote)
+      ? extractAnswerEvidence({ target: check.target, observation })
+      : null,
     ...(dnsAnswers && { dnsAnswers }),
   };
   dependencies.onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });

@@ -11,17 +11,19 @@ import type { Runtime } from '../runtime.ts';
 /** A delivery that came to nothing at its receiver, with the sentence of its last attempt. */
 export type FailedDelivery = { channelId: string; error: string; atMs: number };
 
-export type HealthNoteDependencies = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
+export type ChannelHealthDependencies = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
   queues: Pick<JobQueues, 'enqueueAttempts'>;
   log: { warn: (fields: object, text: string) => void };
 };
 
 /**
- * Makes what notes at a channel that a delivery came to nothing there, and notifies the owner's other chats once of a
+ * Makes the recorder of failed deliveries of a channel, and notifies the owner's other chats once of a
  * channel that keeps failing. Nothing is switched off. Rejects only when the database is away: at worst one failure is
  * not counted.
  */
-export function createFailureNote(dependencies: HealthNoteDependencies): (failed: FailedDelivery) => Promise<void> {
+export function createFailureRecorder(
+  dependencies: ChannelHealthDependencies,
+): (failed: FailedDelivery) => Promise<void> {
   const { database, now, log } = dependencies;
   return async (failed) => {
     const channel = await recordFailure(database, failed);
@@ -42,10 +44,10 @@ export function createFailureNote(dependencies: HealthNoteDependencies): (failed
 }
 
 /**
- * Makes what marks a chat channel as lost and notifies the owner's other chats in the same transaction: of several that
- * find the same one does. Rejects only when the database is away: the next alert then finds it again.
+ * Makes the recorder of lost chat channels and notifies the owner's other chats in the same transaction: of several
+ * that find the same one does. Rejects only when the database is away: the next alert then finds it again.
  */
-export function createLossNote(dependencies: HealthNoteDependencies): (lost: LostConnection) => Promise<void> {
+export function createLossRecorder(dependencies: ChannelHealthDependencies): (lost: LostConnection) => Promise<void> {
   const { database, newId, publicUrl, now, log } = dependencies;
   return async (lost) => {
     const deliveries = await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() });
@@ -58,9 +60,9 @@ export function createLossNote(dependencies: HealthNoteDependencies): (lost: Los
   };
 }
 
-/** Of several processes that find the same, the one whose mark is first notifies. */
+/** Of several processes that find the same, the one whose update is first notifies. */
 async function insertNotifications(
-  { database, now, newId, publicUrl }: HealthNoteDependencies,
+  { database, now, newId, publicUrl }: ChannelHealthDependencies,
   channel: FailingChannel & { lastError: string },
 ): Promise<NewDelivery[]> {
   const { id, tenantId, name, type, failures, failingSinceMs, lastError } = channel;
@@ -93,7 +95,7 @@ async function insertNotifications(
  * only time.
  */
 export async function enqueueFirstAttempts(
-  { queues, log }: Pick<HealthNoteDependencies, 'queues' | 'log'>,
+  { queues, log }: Pick<ChannelHealthDependencies, 'queues' | 'log'>,
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;

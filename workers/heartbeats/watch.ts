@@ -1,11 +1,11 @@
 import { judgeHeartbeat } from '../../core/heartbeat/judge.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import {
-  forgetSights,
-  listSights,
+  deleteObservations,
+  listPendingObservations,
   pollHeartbeats,
   takeMissed,
-  type PendingSight,
+  type PendingObservation,
 } from '../../models/heartbeat-watch.ts';
 import { runOn } from '../../models/sql.ts';
 import type { EvaluationOutcome } from '../evaluate.ts';
@@ -20,37 +20,37 @@ export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
 };
 
 /**
- * What a round did: deadlines that passed, and things seen that were decided. `isAwake`: there are heartbeats that wait
- * for pings.
+ * What a round did: deadlines that passed, and observations that were decided. `isAwake`: there are heartbeats that
+ * wait for pings.
  */
 export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 
-/** Deadlines, and things seen, of one round. */
+/** Deadlines and observations of one round. */
 const MOST_A_ROUND = 500;
 
 /** A run longer than this shows as this: what a result's latency can hold, in milliseconds (24 days). */
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * Polls once for deadlines that passed and decides everything that was seen of heartbeats (D-29), straight on
+ * Polls once for deadlines that passed and decides every observation of heartbeats (D-29), straight on
  * PostgreSQL: it works while the queues are away. A round that breaks off, or that another process makes at the same
  * time, changes nothing: results are known by their time.
  */
 export async function watchHeartbeats(dependencies: WatchDependencies): Promise<WatchRound> {
-  const seen = await pollHeartbeats(dependencies.database);
-  if (seen !== 'due') return { missed: 0, decided: 0, isAwake: seen === 'quiet' };
+  const status = await pollHeartbeats(dependencies.database);
+  if (status !== 'due') return { missed: 0, decided: 0, isAwake: status === 'quiet' };
   const run = runOn(dependencies.database.pool);
   const missed = await takeMissed(run, MOST_A_ROUND);
   if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
-  const sights = await listSights(run, MOST_A_ROUND);
-  if (sights.length > 0) {
-    const outcome = await dependencies.evaluate(sights.map(resultOf));
-    await forgetSights(run, sights);
-    const oldestMs = Math.min(...sights.map(({ observation }) => observation.startedAt));
+  const pending = await listPendingObservations(run, MOST_A_ROUND);
+  if (pending.length > 0) {
+    const outcome = await dependencies.evaluate(pending.map(resultOf));
+    await deleteObservations(run, pending);
+    const oldestMs = Math.min(...pending.map(({ observation }) => observation.startedAt));
     dependencies.metrics.resultsStored({ count: outcome.stored, lagMs: dependencies.now() - oldestMs });
     dependencies.announce(outcome);
   }
-  return { missed, decided: sights.length, isAwake: true };
+  return { missed, decided: pending.length, isAwake: true };
 }
 
 /** True where more may be waiting than one round takes. */
@@ -58,7 +58,7 @@ export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided
   return missed === MOST_A_ROUND || decided === MOST_A_ROUND;
 }
 
-function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingSight): MeasuredResult {
+function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingObservation): MeasuredResult {
   const { verdict, cause, reason } = judgeHeartbeat({ observation, settings });
   const latencyMs = observation.latencyMs === null ? null : Math.min(observation.latencyMs, MAX_LATENCY_MS);
   return {

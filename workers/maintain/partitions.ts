@@ -1,8 +1,8 @@
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
-import { isTimeDoubtful } from '../../models/service-time.ts';
+import { isTimeUncertain } from '../../models/service-time.ts';
 import type { Runtime } from '../runtime.ts';
-import { DOUBT_MS } from './retention.ts';
+import { JUMP_WINDOW_MS } from './retention.ts';
 
 /** The longest that any plan keeps single results, in days: a partition holds those of every tenant. */
 const RAW_DAYS = Math.max(...Object.values(PLAN_LIMITS).map((limits) => limits.resultDays));
@@ -18,9 +18,9 @@ const KEPT_DAYS = {
   daily_rollups: DAILY_DAYS,
 };
 
-/** Makes the partitions of the days to come and drops those that no plan keeps, unless the time is in doubt. */
-export async function keepPartitions({ database, now }: Runtime): Promise<{ dropped: string[] }> {
+/** Makes the partitions of the days to come and drops those that no plan keeps, unless the time is uncertain. */
+export async function maintainPartitions({ database, now }: Runtime): Promise<{ dropped: string[] }> {
   await createPartitions(database, now());
-  if (await isTimeDoubtful(database, { nowMs: now(), doubtMs: DOUBT_MS })) return { dropped: [] };
+  if (await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: JUMP_WINDOW_MS })) return { dropped: [] };
   return { dropped: await dropOldPartitions(database, now(), KEPT_DAYS) };
 }

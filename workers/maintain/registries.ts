@@ -1,4 +1,9 @@
-import { findBootstrapState, storeBootstrap, touchBootstrap, type BootstrapState } from '../../models/registries.ts';
+import {
+  findBootstrapState,
+  storeBootstrap,
+  updateBootstrapCheckedAt,
+  type BootstrapState,
+} from '../../models/registries.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { parseBootstrap } from '../../probes/domain/rdap-bootstrap.ts';
@@ -30,7 +35,7 @@ export async function refreshRegistries(
     bodyLimit: () => MAX_BYTES,
   });
   if (exchange.outcome === 'answered' && exchange.status === 304 && state !== null) {
-    await touchBootstrap(database, now());
+    await updateBootstrapCheckedAt(database, now());
     return { registries: 'unchanged' };
   }
   const services =

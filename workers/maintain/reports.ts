@@ -8,7 +8,7 @@ import { composeReport } from '../../models/report-facts.ts';
 import { insertReport, listMissingReports, listTenantsWithout } from '../../models/reports.ts';
 import { rolledUntilMs } from '../../models/rollups.ts';
 import { findLastSweep } from '../../models/service-marks.ts';
-import { isTimeDoubtful } from '../../models/service-time.ts';
+import { isTimeUncertain } from '../../models/service-time.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
 import { firstAttempt } from '../record-changes.ts';
@@ -67,12 +67,12 @@ export async function makeReports(
 
 /**
  * Whether a stand-still of ours that has just ended is on record, which a report would lack for ever, and PostgreSQL's
- * clock, by which a period may seem to have ended, is not in doubt.
+ * clock, by which a period may seem to have ended, is certain.
  */
 async function isWatched({ database, now }: Runtime): Promise<boolean> {
   const sweptAtMs = await findLastSweep(runOn(database.pool));
   if (sweptAtMs === null || now() - sweptAtMs > MAX_STANDSTILL_MS) return false;
-  return !(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
+  return !(await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: 0 }));
 }
 
 /**

@@ -5,7 +5,7 @@ import { deleteOldDomains } from '../../models/domains.ts';
 import { deletePastInvitations } from '../../models/invitations.ts';
 import { deleteOrphanedPings } from '../../models/ping-record.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
-import { isTimeDoubtful } from '../../models/service-time.ts';
+import { isTimeUncertain } from '../../models/service-time.ts';
 import { deleteOverSessions } from '../../models/sessions.ts';
 import { deleteOldSignInClients } from '../../models/sign-in-clients.ts';
 import { deleteOldUpdates } from '../../models/telegram-updates.ts';
@@ -37,7 +37,7 @@ const MOST_PINGS = 500_000;
  * After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set
  * back by then.
  */
-export const DOUBT_MS = 86_400_000;
+export const JUMP_WINDOW_MS = 86_400_000;
 
 /** How many rows of each kind were deleted. */
 type Deleted = {
@@ -56,7 +56,7 @@ type Deleted = {
 
 /** Deletes what is older than its promise, and sessions that are over. */
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
-  if (await isTimeDoubtful(database, { nowMs: now(), doubtMs: DOUBT_MS })) return { held: true };
+  if (await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: JUMP_WINDOW_MS })) return { held: true };
   return {
     deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),

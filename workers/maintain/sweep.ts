@@ -5,10 +5,10 @@ import { reconsider } from '../../core/monitor-state.ts';
 import { decide, freshnessMs, undecidedMs } from '../../core/quorum.ts';
 import { voteOf } from '../../core/source-state.ts';
 import {
-  listDoubtfulMonitors,
+  listStaleMonitors,
   listSilentAfterOverload,
   lockMonitors,
-  noteUnheard,
+  updateNotCounted,
   type EvaluatedMonitor,
 } from '../../models/evaluation.ts';
 import { watchOverload } from '../../models/overload.ts';
@@ -39,7 +39,7 @@ const CHUNK = 200;
  * stand-still of ours every source is silent. Where a silent location had more checks than it could run, unknown is
  * said without an alert, as a service gap of ours.
  */
-export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
+export async function sweep(runtime: Runtime): Promise<{ stale: number; transitions: number }> {
   const { database } = runtime;
   const startMs = runtime.now();
   const oldestResultsAtMs = await findOldestResults(runtime);
@@ -47,37 +47,37 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   // While the queue is away it is not known what waits in it.
   const isBehind =
     oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
-  const doubtful = [
+  const stale = [
     ...new Set([
-      ...(await listDoubtful(runtime, startMs)),
+      ...(await listStale(runtime, startMs)),
       ...(await listSilentAfterOverload(runOn(database.pool), startMs)),
     ]),
   ];
   let transitions = 0;
-  for (let start = 0; start < doubtful.length; start += CHUNK) {
-    const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), {
+  for (let start = 0; start < stale.length; start += CHUNK) {
+    const { turned, ...recorded } = await decideChunk(runtime, stale.slice(start, start + CHUNK), {
       watchingSinceMs,
       isBehind,
     });
     await announce(runtime, recorded);
-    await noteUnheard(runOn(database.pool), turned);
+    await updateNotCounted(runOn(database.pool), turned);
     transitions += recorded.transitions.length;
   }
   await watchOwnOverload(runtime);
-  return { doubtful: doubtful.length, transitions };
+  return { stale: stale.length, transitions };
 }
 
 /**
  * Rests after each statement for as long as it took: nobody waits for a sweep, and of very many monitors it would have
  * a processor to itself for seconds.
  */
-async function listDoubtful({ database }: Runtime, nowMs: number): Promise<number[]> {
+async function listStale({ database }: Runtime, nowMs: number): Promise<number[]> {
   const all: number[] = [];
   const when = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000), limit: PAGE };
   for (let afterNo: number | null = 0; afterNo !== null;) {
     const startedAt = performance.now();
-    const { doubtful, lastNo } = await listDoubtfulMonitors(runOn(database.pool), { ...when, afterNo });
-    all.push(...doubtful);
+    const { stale, lastNo } = await listStaleMonitors(runOn(database.pool), { ...when, afterNo });
+    all.push(...stale);
     afterNo = lastNo;
     if (lastNo !== null) await sleep(performance.now() - startedAt);
   }
@@ -87,12 +87,12 @@ async function listDoubtful({ database }: Runtime, nowMs: number): Promise<numbe
 /** What a silence is worth that a sweep finds. */
 type Watching = { watchingSinceMs: number; isBehind: boolean };
 
-/** Undefined where the queue could not be asked. */
+/** Undefined where the queue could not be read. */
 async function findOldestResults({ queues, log }: Runtime): Promise<number | null | undefined> {
   try {
     return await queues.oldestResultsAtMs();
   } catch (error) {
-    log.warn({ err: error }, 'sweep.queue_not_seen');
+    log.warn({ err: error }, 'sweep.queue_not_read');
     return undefined;
   }
 }
@@ -100,9 +100,9 @@ async function findOldestResults({ queues, log }: Runtime): Promise<number | nul
 /** Reports and counts the gaps that this poll found, and returns since when we have been watching without one. */
 async function watchOurselves(
   { database, metrics, log }: Runtime,
-  seen: Parameters<typeof watchService>[1],
+  evidence: Parameters<typeof watchService>[1],
 ): Promise<number> {
-  const { watchingSinceMs, begun, ended } = await watchService(database, seen);
+  const { watchingSinceMs, begun, ended } = await watchService(database, evidence);
   for (const { kind, startMs } of begun) {
     metrics.serviceGapBegan(kind);
     log.error({ kind, started_at: startMs }, 'service.gap_began');
@@ -185,7 +185,7 @@ function isOutOfVotes(monitor: EvaluatedMonitor, nowMs: number): boolean {
   return isDecided(monitor.state) && decide(votes, monitor.quorum).decision === 'unknown';
 }
 
-type TurnedSource = { monitorNo: number; agentNo: number; isUnheard: boolean };
+type TurnedSource = { monitorNo: number; agentNo: number; isNotCounted: boolean };
 
 /** The sources that count in this decision and did not in the one before, or the other way round. */
 function findTurned(monitor: EvaluatedMonitor, nowMs: number): TurnedSource[] {
@@ -193,8 +193,8 @@ function findTurned(monitor: EvaluatedMonitor, nowMs: number): TurnedSource[] {
     .map((source) => ({
       monitorNo: monitor.no,
       agentNo: source.agentNo,
-      wasUnheard: source.wasUnheard,
-      isUnheard: !isFresh(source, monitor, nowMs),
+      wasNotCounted: source.wasNotCounted,
+      isNotCounted: !isFresh(source, monitor, nowMs),
     }))
-    .filter(({ wasUnheard, isUnheard }) => wasUnheard !== isUnheard);
+    .filter(({ wasNotCounted, isNotCounted }) => wasNotCounted !== isNotCounted);
 }

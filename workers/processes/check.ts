@@ -1,4 +1,4 @@
-import { registerSharedAgent, touchAgent } from '../../models/agents.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents.ts';
 import { createVendorDocumentStore } from '../../models/vendor-pages.ts';
 import type { HostPort } from '../../net/host-port.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
@@ -30,7 +30,7 @@ export type ServiceCheckOptions = {
 };
 
 /** A sign of life of the agent, every so often, in milliseconds. */
-const TOUCH_EVERY_MS = 15_000;
+const UPDATE_EVERY_MS = 15_000;
 
 /** Starts the probes of one shared agent, which registers itself by its region. */
 export async function startCheck(runtime: Runtime, options: CheckProcessOptions): Promise<RunningProcess> {
@@ -64,13 +64,15 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
     { ...runtime, log },
     { region, probe, selfCheckHosts: options.selfCheckHosts, probesAtOnce: options.probesAtOnce },
   );
-  const touching = setInterval(() => {
-    touchAgent(database, agent.no, now()).catch((error: unknown) => log.warn({ err: error }, 'agent.not_touched'));
-  }, TOUCH_EVERY_MS);
+  const updating = setInterval(() => {
+    updateLastSeenAt(database, agent.no, now()).catch((error: unknown) =>
+      log.warn({ err: error }, 'agent.not_updated'),
+    );
+  }, UPDATE_EVERY_MS);
   return {
     name: `check ${region}`,
     async stop() {
-      clearInterval(touching);
+      clearInterval(updating);
       await work.stop();
       await close();
     },

@@ -7,7 +7,7 @@ import { QUEUES } from '../../queues/names.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
 import { giveJobBack, postponeJob } from '../../queues/postpone.ts';
 import { createDeliverer } from '../deliver.ts';
-import { createFailureNote, createLossNote } from '../deliver/channel-health.ts';
+import { createFailureRecorder, createLossRecorder } from '../deliver/channel-health.ts';
 import { runLanes } from '../deliver/channel-lanes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -44,8 +44,8 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     enqueueAttempt: (attempt) => queues.enqueueAttempts([attempt]),
     now,
     random: Math.random,
-    noteFailure: createFailureNote(runtime),
-    noteLoss: createLossNote(runtime),
+    recordFailure: createFailureRecorder(runtime),
+    recordLoss: createLossRecorder(runtime),
     log,
     onAttempt: (outcome, durationMs) => metrics.deliveryAttempted(outcome, durationMs),
   });

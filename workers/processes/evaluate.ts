@@ -16,7 +16,7 @@ const LOCK_MS = 15_000;
 
 /** Starts deciding: batches of results become stored rows, transitions, incidents and deliveries. */
 export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
-  const { database, backend, queues, log, metrics, now, noteDoing } = runtime;
+  const { database, backend, queues, log, metrics, now, recordActivity } = runtime;
   await createPartitions(database, now());
   const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
   const findRegions = createRegionBook(() => listCheckRegions(database));
@@ -31,7 +31,7 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
       metrics.resultsStored({ count: outcome.stored, lagMs: now() - oldestMs });
       await announce(runtime, outcome);
       await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
-      await noteDoing('evaluation', now());
+      await recordActivity('evaluation', now());
       return { stored: outcome.stored, transitions: outcome.transitions.length, rechecks: outcome.rechecks.length };
     },
     {

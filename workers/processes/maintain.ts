@@ -7,7 +7,7 @@ import { QUEUES } from '../../queues/names.ts';
 import type { MaintainJob } from '../../queues/payloads.ts';
 import { domainStoreOf } from '../domain-store.ts';
 import { adviseOfExpiries } from '../maintain/advisories.ts';
-import { keepPartitions } from '../maintain/partitions.ts';
+import { maintainPartitions } from '../maintain/partitions.ts';
 import { reconcile } from '../maintain/reconcile.ts';
 import { refreshRegistries } from '../maintain/registries.ts';
 import { makeReports } from '../maintain/reports.ts';
@@ -96,7 +96,7 @@ function openChores(
   return {
     reconcile: () => reconcile(runtime),
     sweep: () => sweep(runtime),
-    partitions: () => keepPartitions(runtime),
+    partitions: () => maintainPartitions(runtime),
     retention: () => retainHistory(runtime),
     advisories: () => adviseOfExpiries(runtime, knowDomain),
     registries: () => refreshRegistries(runtime, { url: rdapBootstrapUrl, http }),

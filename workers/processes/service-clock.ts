@@ -1,4 +1,4 @@
-import { keepServiceClock, type ClockName } from '../../models/service-clock.ts';
+import { runServiceClock, type ClockName } from '../../models/service-clock.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
@@ -10,7 +10,7 @@ export async function startServiceClock(
   { database, log, clockListeners }: Runtime,
   { count, settles }: { count: (clock: ClockName) => void; settles: boolean },
 ): Promise<RunningProcess> {
-  const { stop } = await keepServiceClock(database, {
+  const { stop } = await runServiceClock(database, {
     settles,
     onStep(clock, byMs) {
       count(clock);

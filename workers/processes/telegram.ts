@@ -106,6 +106,6 @@ function isRefusedForWebhook(answer: BotAnswer): boolean {
 }
 
 function pauseAfter(answer: BotAnswer): number {
-  const askedMs = answer.outcome === 'refused' ? (answer.retryAfterMs ?? 0) : 0;
-  return Math.max(PAUSES.failed, askedMs);
+  const requestedWaitMs = answer.outcome === 'refused' ? (answer.retryAfterMs ?? 0) : 0;
+  return Math.max(PAUSES.failed, requestedWaitMs);
 }

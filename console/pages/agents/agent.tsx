@@ -63,12 +63,12 @@ export function AgentPage({ params }: PageProps) {
 }
 
 function Facts({ agent }: { agent: Agent }) {
-  const { kind, region, version, arch, last_seen_at: seenAt, created_at: createdAt } = agent;
+  const { kind, region, version, arch, last_seen_at: lastSeenAt, created_at: createdAt } = agent;
   return (
     <dl class="grid grid-cols-2 gap-x-6 gap-y-4 text-sm md:grid-cols-3">
       <Fact name="Kind">{kind === 'tenant' ? 'Yours' : 'Shared, run by this service'}</Fact>
       <Fact name="Region">{region ?? 'not reported'}</Fact>
-      <Fact name="Last seen">{seenAt === null ? 'never' : <Moment at={seenAt} />}</Fact>
+      <Fact name="Last seen">{lastSeenAt === null ? 'never' : <Moment at={lastSeenAt} />}</Fact>
       <Fact name="Version">{version ?? 'not reported'}</Fact>
       <Fact name="Machine">{arch ?? 'not reported'}</Fact>
       <Fact name="Made">{formatDateTime(createdAt)}</Fact>

@@ -8,9 +8,9 @@ export type Agent = Schemas['Agent'];
 const OFFLINE_AFTER_SECONDS = 90;
 
 /** Whether an agent is there. */
-export function AgentState({ agent: { last_seen_at: seenAt } }: { agent: Agent }) {
-  if (seenAt === null) return <Badge tone="warning">Never seen</Badge>;
-  return clock.value - seenAt < OFFLINE_AFTER_SECONDS ? (
+export function AgentState({ agent: { last_seen_at: lastSeenAt } }: { agent: Agent }) {
+  if (lastSeenAt === null) return <Badge tone="warning">Never seen</Badge>;
+  return clock.value - lastSeenAt < OFFLINE_AFTER_SECONDS ? (
     <Badge tone="good">Online</Badge>
   ) : (
     <Badge tone="bad">Offline</Badge>

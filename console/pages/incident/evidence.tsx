@@ -3,25 +3,25 @@ import { Badge } from '../../parts/badge.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { formatDateTime, formatLatency } from '../../parts/time.tsx';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
-import { SeenAnswer } from '../monitor/seen-answer.tsx';
+import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
 
-type Seen = Schemas['IncidentEvidence'];
+type Entry = Schemas['IncidentEvidence'];
 
 /** What each location saw at its first failure. */
-export function Evidence({ evidence }: { evidence: readonly Seen[] }) {
-  if (evidence.length === 0) return <p class="text-sm text-soft">Nothing was kept of what checks saw.</p>;
+export function Evidence({ evidence }: { evidence: readonly Entry[] }) {
+  if (evidence.length === 0) return <p class="text-sm text-soft">No evidence was stored.</p>;
   return (
     <div class="flex flex-col gap-3">
-      {evidence.map((seen) => (
-        <SourceEvidence key={`${seen.source.id} ${seen.at} ${seen.verdict}`} seen={seen} />
+      {evidence.map((entry) => (
+        <SourceEvidence key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
       ))}
     </div>
   );
 }
 
-function SourceEvidence({ seen }: { seen: Seen }) {
-  const { source, verdict, reason, cause, at, latency_ms: latency, phases, answer } = seen;
-  const status = answer?.status ?? seen.http_status;
+function SourceEvidence({ entry }: { entry: Entry }) {
+  const { source, verdict, reason, cause, at, latency_ms: latency, phases, answer } = entry;
+  const status = answer?.status ?? entry.http_status;
   return (
     <article class="rounded-xl border border-line bg-surface p-4">
       <header class="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -46,7 +46,7 @@ function SourceEvidence({ seen }: { seen: Seen }) {
       )}
       {answer !== null && (
         <div class="mt-3">
-          <SeenAnswer answer={answer} />
+          <AnswerEvidence answer={answer} />
         </div>
       )}
     </article>

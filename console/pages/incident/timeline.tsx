@@ -20,7 +20,7 @@ const STATES: Record<Schemas['TransitionState'], { label: string; status: Status
 
 const VERDICTS: Record<NonNullable<Statement['verdict']>, string> = { up: 'up', degraded: 'degraded', down: 'down' };
 /** Why what a location says did not count. */
-const STANDINGS: Record<Statement['standing'], string | null> = {
+const SOURCE_STATUSES: Record<Statement['standing'], string | null> = {
   votes: null,
   offline: 'its agent is offline',
   silent: 'has said nothing lately',
@@ -46,7 +46,7 @@ export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) 
       body: <p class="text-sm font-medium">{incident.acknowledged_by ?? 'Somebody'} looks after it</p>,
     });
   }
-  if (steps.length === 0) return <p class="text-sm text-soft">Nothing was kept of how it went.</p>;
+  if (steps.length === 0) return <p class="text-sm text-soft">No timeline was stored.</p>;
   return (
     <ol>
       {steps
@@ -93,7 +93,7 @@ function Change({ transition }: { transition: Transition }) {
 
 function SaidBy({ source: { name, verdict, standing, reason } }: { source: Statement }) {
   const status = verdict ?? 'pending';
-  const said = STANDINGS[standing] ?? (verdict === null ? 'not decided' : VERDICTS[verdict]);
+  const said = SOURCE_STATUSES[standing] ?? (verdict === null ? 'not decided' : VERDICTS[verdict]);
   return (
     <li
       class="inline-flex max-w-full items-center gap-1.5 rounded border border-line bg-surface px-1.5 text-xs leading-5"

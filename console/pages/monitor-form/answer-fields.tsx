@@ -29,7 +29,7 @@ export function AnswerFields({ form }: { form: FormState }) {
         <TextField
           label="Body contains"
           value={draft.bodyMatch}
-          placeholder="nothing asked"
+          placeholder="no requirement"
           hint="Exactly so, in the first megabyte."
           autocapitalize="off"
           spellcheck={false}

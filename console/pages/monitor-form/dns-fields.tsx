@@ -50,7 +50,7 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
       <CheckField
         label="Ask several resolvers"
         checked={crossCheck === true}
-        onChecked={(isAsked) => set({ crossCheck: isAsked })}
+        onChecked={(isChecked) => set({ crossCheck: isChecked })}
         hint="At least three independent ones; where they disagree it is degraded."
       />
     </Fold>

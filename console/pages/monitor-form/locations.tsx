@@ -70,9 +70,9 @@ function AgentGroup({
     <>
       <p class="mt-2.5 text-xs font-medium text-soft">{title}</p>
       <ul class="mt-1 grid gap-x-5 md:grid-cols-2">
-        {agents.map(({ id, name, region, last_seen_at: seenAt }) => {
+        {agents.map(({ id, name, region, last_seen_at: lastSeenAt }) => {
           const unable = monitor?.agent_sources_unable?.find((each) => each.id === id)?.reason;
-          const isQuiet = seenAt === null || clock.value - seenAt > QUIET_SECONDS;
+          const isQuiet = lastSeenAt === null || clock.value - lastSeenAt > QUIET_SECONDS;
           return (
             <li key={id}>
               <label class="flex items-center gap-2.5 rounded-md py-1.5 text-sm">
@@ -91,7 +91,7 @@ function AgentGroup({
                 ) : (
                   isQuiet && (
                     <Badge tone="warning">
-                      {seenAt === null ? 'never seen' : `seen ${formatAgo(seenAt, clock.value)}`}
+                      {lastSeenAt === null ? 'never seen' : `seen ${formatAgo(lastSeenAt, clock.value)}`}
                     </Badge>
                   )
                 )}

@@ -17,7 +17,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
   const { draft, agents, surroundings, monitor } = form;
   const region = useSignal('');
   const isBusy = useSignal(false);
-  const seen = useSignal<{ preview: Schemas['Trial']; draft: Draft } | null>(null);
+  const result = useSignal<{ preview: Schemas['Trial']; draft: Draft } | null>(null);
   const failure = useSignal<string | null>(null);
   const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))]
     .filter((each) => each !== '')
@@ -36,11 +36,11 @@ export function PreviewCard({ form, original, onProblems }: Props) {
       const preview = await api.post('/trials', {
         body: { ...body, ...(isChoosable && region.value !== '' && { region: region.value }) },
       });
-      seen.value = { preview, draft };
+      result.value = { preview, draft };
       onProblems({ byField: {}, rest: [] });
     } catch (error) {
       const problems = problemsOf(error, draft);
-      seen.value = null;
+      result.value = null;
       if (error instanceof Failure && error.status === 400) onProblems(problems);
       else failure.value = problems.rest.join(' ');
     }
@@ -74,7 +74,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
       </div>
       <div aria-live="polite" class="[&:not(:empty)]:mt-4">
         {failure.value !== null && <p class="text-sm text-down">{failure.value}</p>}
-        {seen.value !== null && <PreviewResult preview={seen.value.preview} isOld={seen.value.draft !== draft} />}
+        {result.value !== null && <PreviewResult preview={result.value.preview} isOld={result.value.draft !== draft} />}
       </div>
     </Card>
   );

@@ -5,7 +5,7 @@ import { FactLine } from '../../parts/fact.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
-import { SeenAnswer } from '../monitor/seen-answer.tsx';
+import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
 import { VerdictMark } from '../monitor/verdict-mark.tsx';
 
 type Preview = Schemas['Trial'];
@@ -63,7 +63,7 @@ export function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boo
         <details>
           <summary class="rounded text-[0.8125rem] font-medium text-soft hover:text-ink">What was answered</summary>
           <div class="mt-2">
-            <SeenAnswer answer={answer} />
+            <AnswerEvidence answer={answer} />
           </div>
         </details>
       )}

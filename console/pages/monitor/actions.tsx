@@ -15,14 +15,14 @@ type Monitor = Schemas['Monitor'];
 
 type Action = 'check' | 'toggle' | 'delete';
 /** `onAsked` is called when results are on their way. */
-type ActionsProps = { monitor: Monitor; onAsked: () => void };
+type ActionsProps = { monitor: Monitor; onRequested: () => void };
 
 /** What can be done with a monitor, for those who may. */
 export function Actions(props: ActionsProps) {
   return canWrite() ? <Buttons {...props} /> : null;
 }
 
-function Buttons({ monitor, onAsked }: ActionsProps) {
+function Buttons({ monitor, onRequested }: ActionsProps) {
   const deed = useDeed();
   const action = useSignal<Action | null>(null);
   const busy = deed.isBusy.value ? action.value : null;
@@ -36,8 +36,8 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
   const check = () =>
     act('check', async () => {
       const { sources } = await api.post('/monitors/{id}/check', { path: { id } });
-      toast(describeAsked(sources.map(({ state }) => state)));
-      onAsked();
+      toast(describeRequested(sources.map(({ state }) => state)));
+      onRequested();
     });
   const toggle = () =>
     act('toggle', async () => {
@@ -89,12 +89,12 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
 }
 
 /** Which locations check at once, and which later; none are named where the service checks by itself. */
-function describeAsked(states: readonly ('asked' | 'waits' | 'unable')[]): string {
-  const asked = states.filter((state) => state === 'asked').length;
+function describeRequested(states: readonly ('asked' | 'waits' | 'unable')[]): string {
+  const requested = states.filter((state) => state === 'asked').length;
   const waiting = states.filter((state) => state === 'waits').length;
-  if (states.length === 0 || (asked === states.length && asked === 1)) return 'It is being checked';
+  if (states.length === 0 || (requested === states.length && requested === 1)) return 'It is being checked';
   const parts = [
-    asked > 0 ? `${count(asked, 'location')} ${asked === 1 ? 'checks' : 'check'} it now` : '',
+    requested > 0 ? `${count(requested, 'location')} ${requested === 1 ? 'checks' : 'check'} it now` : '',
     waiting > 0 ? `${count(waiting, 'agent')} at the next check-in` : '',
   ].filter((part) => part !== '');
   return parts.length === 0 ? 'No location can check it' : parts.join(', ');

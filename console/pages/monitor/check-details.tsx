@@ -4,9 +4,9 @@ import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatShort } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/milliseconds.ts';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
+import { AnswerEvidence } from './answer-evidence.tsx';
 import { describeCause } from './causes.ts';
-import { SeenAnswer } from './seen-answer.tsx';
-import { sentence } from './standing-words.ts';
+import { sentence } from './status-words.ts';
 
 type Check = Schemas['Check'];
 type Incident = Schemas['Incident'];
@@ -63,21 +63,21 @@ function Evidence({ check, incident }: { check: Check; incident: Incident }) {
       {({ evidence }) => {
         const ofSource = evidence.filter(({ source, answer }) => source.id === check.source.id && answer !== null);
         const own = ofSource.find(({ at }) => at === Math.floor(check.at));
-        const kept = own ?? ofSource.find(({ verdict }) => verdict === check.verdict) ?? ofSource[0];
-        if (kept === undefined || kept.answer === null)
+        const shown = own ?? ofSource.find(({ verdict }) => verdict === check.verdict) ?? ofSource[0];
+        if (shown === undefined || shown.answer === null)
           return (
             <p class="text-xs text-soft">
-              No answer came, or none was kept: of an incident it is the first one from each location.
+              No answer came, or none was stored: of an incident it is the first one from each location.
             </p>
           );
         return (
           <div>
             <h3 class="mb-1 text-[0.8125rem] font-medium">
               {own === undefined
-                ? `What ${kept.source.name} saw first in this incident, ${formatShort(kept.at)}`
+                ? `What ${shown.source.name} saw first in this incident, ${formatShort(shown.at)}`
                 : 'What was answered'}
             </h3>
-            <SeenAnswer answer={kept.answer} />
+            <AnswerEvidence answer={shown.answer} />
           </div>
         );
       }}

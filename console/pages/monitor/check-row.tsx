@@ -5,7 +5,7 @@ import { formatMs } from '../../plots/milliseconds.ts';
 import { labelMoment } from '../../plots/time-labels.ts';
 import { CheckDetails } from './check-details.tsx';
 import { nameOf } from './lines.ts';
-import { hasLocations, sentence } from './standing-words.ts';
+import { hasLocations, sentence } from './status-words.ts';
 import { VerdictMark, VERDICTS } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];

@@ -5,7 +5,7 @@ import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatDay, Moment } from '../../parts/time.tsx';
 import { count } from './figures.ts';
-import { sentence } from './standing-words.ts';
+import { sentence } from './status-words.ts';
 
 type Facts = Schemas['MonitorFacts'];
 type Props = { detail: Schemas['MonitorDetail']; checks: readonly Schemas['Check'][] | null };
@@ -14,12 +14,12 @@ type Props = { detail: Schemas['MonitorDetail']; checks: readonly Schemas['Check
 export function Expiry({ detail, checks }: Props) {
   const { id, type, target, updated_at: version } = detail;
   const isDomain = type === 'domain';
-  const isAsked = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
+  const hasExpiry = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
   const newest = isDomain ? checks?.[0] : undefined;
   // A domain's facts come with its check, a certificate's change with another one.
   const load = useLoad(
-    async (signal) => (isAsked ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
-    [id, version, isAsked, newest?.at, checks === null],
+    async (signal) => (hasExpiry ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
+    [id, version, hasExpiry, newest?.at, checks === null],
   );
   const facts = load.value.value;
   const hasFacts = facts !== null && (facts.domain !== null || facts.certificate !== null);
@@ -27,7 +27,7 @@ export function Expiry({ detail, checks }: Props) {
   return (
     <Section title="Expiry">
       <Card class="grid gap-3 p-4 text-sm md:p-5">
-        {isDomain && newest === undefined && !hasFacts && <p class="text-soft">The registry was not asked yet.</p>}
+        {isDomain && newest === undefined && !hasFacts && <p class="text-soft">The registry was not queried yet.</p>}
         {newest !== undefined && newest.reason !== null && <p>{sentence(newest.reason)}</p>}
         {hasFacts && <FactList facts={facts} />}
         {facts?.advisories.map((advisory) => (
@@ -48,7 +48,7 @@ function FactList({ facts: { domain, certificate } }: { facts: Facts }) {
           </Fact>
           {domain.registrar !== null && <Fact label="Registrar">{domain.registrar}</Fact>}
           {domain.asked_at !== null && (
-            <Fact label="Registry asked">
+            <Fact label="Registry queried">
               <Moment at={domain.asked_at} />
               {domain.failure !== null && <span class="text-soft">; since then: {sentence(domain.failure)}</span>}
             </Fact>

@@ -6,7 +6,7 @@ import { StatusMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { joinWords } from './figures.ts';
-import { withoutCount } from './standing-words.ts';
+import { withoutCount } from './status-words.ts';
 
 type Incident = Schemas['Incident'];
 

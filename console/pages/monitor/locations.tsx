@@ -5,7 +5,7 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/milliseconds.ts';
 import { setQuery } from '../../shell/router.ts';
-import { sentence } from './standing-words.ts';
+import { sentence } from './status-words.ts';
 import { VerdictMark } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];

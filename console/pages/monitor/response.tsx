@@ -20,7 +20,7 @@ import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
 import { choose, RangeControl } from './range-control.tsx';
 import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
 import { KEPT_EVERY, TimingBreakdown } from './timing-breakdown.tsx';
-import { INCIDENTS_ASKED, type ShownStats } from './use-monitor.ts';
+import { MOST_INCIDENTS, type ShownStats } from './use-monitor.ts';
 
 type ResponseProps = {
   monitor: Schemas['Monitor'];
@@ -80,8 +80,8 @@ function Plots({
   const moments = useMemo(() => momentsOf(answer), [answer]);
   const all = useMemo(() => linesOf(answer, view), [answer, view.name, view.sourceId]);
   const lines = useMemo(() => {
-    const seen = all.filter(({ name }) => !hidden.value.has(name));
-    return view.name === 'phases' ? stackLines(seen) : seen;
+    const visible = all.filter(({ name }) => !hidden.value.has(name));
+    return view.name === 'phases' ? stackLines(visible) : visible;
   }, [all, hidden.value, view.name]);
   const shades = useMemo(
     () =>
@@ -101,7 +101,7 @@ function Plots({
         gaps: answer.service_gaps,
         incidents,
         span,
-        knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0),
+        knownFrom: incidents.length < MOST_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),
       }),
     [answer, incidents, span],
   );

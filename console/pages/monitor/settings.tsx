@@ -6,7 +6,7 @@ import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { ChangesLink } from '../settings/audit/changes-link.tsx';
 import { joinWords } from './figures.ts';
-import { hasLocations } from './standing-words.ts';
+import { hasLocations } from './status-words.ts';
 import {
   dnsSettings,
   domainSettings,

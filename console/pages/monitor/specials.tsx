@@ -4,7 +4,7 @@ import { CopyText } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Expiry } from './expiry.tsx';
-import { sentence } from './standing-words.ts';
+import { sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];
 type Check = Schemas['Check'];

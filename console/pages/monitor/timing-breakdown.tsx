@@ -21,18 +21,19 @@ export const KEPT_EVERY = 600;
 /** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
 export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakdownProps) {
   const { phases } = answer.totals;
-  const asked = picked === null ? null : aroundOf(picked);
+  const requested = picked === null ? null : aroundOf(picked);
   const then = useLoad<Schemas['MonitorStats'] | null>(
     // A moment that has just begun has no end to ask for yet.
     async (signal) =>
-      asked === null || asked.from >= Date.now() / 1000 - 1
+      requested === null || requested.from >= Date.now() / 1000 - 1
         ? null
-        : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: asked, signal }),
-    [monitor.id, asked?.from, asked?.to],
+        : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: requested, signal }),
+    [monitor.id, requested?.from, requested?.to],
   );
   const { value: moment } = then.value;
-  const momentTimings = asked !== null && moment !== null && moment.from === asked.from ? moment.totals.phases : null;
-  const isWider = asked !== null && picked !== null && asked.to - asked.from > picked.to - picked.from;
+  const momentTimings =
+    requested !== null && moment !== null && moment.from === requested.from ? moment.totals.phases : null;
+  const isWider = requested !== null && picked !== null && requested.to - requested.from > picked.to - picked.from;
   if (!hasTimings(phases) && picked === null) return null;
   const fullMs = Math.max(
     hasTimings(phases) ? sumTimings(phases) : 0,

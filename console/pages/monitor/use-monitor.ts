@@ -5,7 +5,7 @@ import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, type Shown } from './ranges.ts';
 
 /** So many incidents are asked for; more than this in a year has other pages. */
-export const INCIDENTS_ASKED = 200;
+export const MOST_INCIDENTS = 200;
 
 /** Statistics, and the stretch that they were asked for: while others are on their way the old ones are still shown. */
 export type ShownStats = Schemas['MonitorStats'] & { shown: Shown };
@@ -29,7 +29,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
   const incidents = useLoad(
     async (signal) =>
-      (await api.get('/monitors/{id}/incidents', { path, query: { limit: INCIDENTS_ASKED }, signal })).incidents,
+      (await api.get('/monitors/{id}/incidents', { path, query: { limit: MOST_INCIDENTS }, signal })).incidents,
     [id],
   );
   const uptime = useLoad(

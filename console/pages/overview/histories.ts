@@ -4,7 +4,7 @@ import { api, type Schemas } from '../../client/api.ts';
 /** What a row shows of a monitor's past. */
 export type History = Schemas['OverviewHistory'];
 
-type Kept = { history: Signal<History | null>; askedAtMs: number };
+type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
 /** What was asked for is good for so long, in milliseconds: a day of ninety changes slowly. */
 const FRESH_MS = 5 * 60_000;
@@ -13,15 +13,15 @@ const SETTLE_MS = 90;
 /** The API takes as many at a time. */
 const BATCH = 50;
 
-/** The pasts of the monitors in sight: asked for when they come into sight, and kept while the page is there. */
+/** The pasts of the monitors in sight: asked for when they come into sight, and cached while the page is there. */
 export class Histories {
-  #kept = new Map<string, Kept>();
+  #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wanted: readonly string[] = [];
 
   /** The past of a monitor; null until it is there. */
   of(id: string): Signal<History | null> {
-    return this.#keep(id).history;
+    return this.#entryOf(id).history;
   }
 
   /** These are in sight. */
@@ -38,27 +38,27 @@ export class Histories {
 
   async #ask(): Promise<void> {
     const nowMs = Date.now();
-    const stale = this.#wanted.filter((id) => nowMs - this.#keep(id).askedAtMs > FRESH_MS);
+    const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs > FRESH_MS);
     for (let start = 0; start < stale.length; start += BATCH)
       await this.#askFor(stale.slice(start, start + BATCH), nowMs);
   }
 
   async #askFor(ids: readonly string[], nowMs: number): Promise<void> {
-    for (const id of ids) this.#keep(id).askedAtMs = nowMs;
+    for (const id of ids) this.#entryOf(id).requestedAtMs = nowMs;
     try {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
-      for (const history of histories) this.#keep(history.id).history.value = history;
+      for (const history of histories) this.#entryOf(history.id).history.value = history;
     } catch {
       // The rows say what they know without; what comes into sight next asks again.
-      for (const id of ids) this.#keep(id).askedAtMs = 0;
+      for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
     }
   }
 
-  #keep(id: string): Kept {
-    const known = this.#kept.get(id);
+  #entryOf(id: string): CachedHistory {
+    const known = this.#cached.get(id);
     if (known !== undefined) return known;
-    const kept = { history: signal<History | null>(null), askedAtMs: 0 };
-    this.#kept.set(id, kept);
-    return kept;
+    const cached = { history: signal<History | null>(null), requestedAtMs: 0 };
+    this.#cached.set(id, cached);
+    return cached;
   }
 }

@@ -51,7 +51,7 @@ export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: 
       <span class="row-name min-w-0">
         <span class="clipped block text-sm font-medium leading-5">{monitor.name}</span>
         <span class="clipped block text-xs leading-4 text-soft">
-          <Standing monitor={monitor} incident={incident} />
+          <RowStatus monitor={monitor} incident={incident} />
         </span>
       </span>
       <UptimeStrip days={days.value} class="row-strip h-4 w-full" />
@@ -77,7 +77,7 @@ export function RowHeads() {
 }
 
 /** Since when it is not well and why; of what is well, what is watched. */
-function Standing({ monitor, incident }: { monitor: Monitor; incident: Incident | undefined }) {
+function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident | undefined }) {
   const { label, text } = STATUSES[monitor.status];
   if (incident !== undefined && (monitor.status === 'down' || monitor.status === 'degraded')) {
     return (

@@ -141,7 +141,7 @@ const liveStreams: Walker = async (t) => {
 const triesToConnect: Walker = async (t) => {
   const { api } = t.context;
   const account = await api.account();
-  let asked = 0;
+  let requests = 0;
   const url = await api.another({
     config: {
       publicUrl: api.url,
@@ -151,7 +151,7 @@ const triesToConnect: Walker = async (t) => {
       trustedProxies: [],
     },
     async authorizeSlack() {
-      asked += 1;
+      requests += 1;
       return { outcome: 'stale', reason: 'The code is used' };
     },
   });
@@ -161,7 +161,7 @@ const triesToConnect: Walker = async (t) => {
   for (let no = 0; no < 12; no += 1)
     statuses.push((await fetch(`${url}/connect/slack?code=guess${no}&state=${state}`)).status);
   t.deepEqual(statuses, [...thenRefused(10, 400, 429), 429]);
-  t.is(asked, 10);
+  t.is(requests, 10);
 };
 
 const OURS = [

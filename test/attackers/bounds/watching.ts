@@ -149,14 +149,14 @@ const statusPages: Walker = async (t) => {
   const store = createVendorDocumentStore(api.database);
   for (let no = 0; no < 40; no += 1) {
     const [url, nowMs] = [`https://${tenantId}.example/${no}`, Date.now() + no];
-    await store.claim(url, { nowMs, untilMs: nowMs + 10, askedBeforeMs: nowMs, tenantId });
+    await store.claim(url, { nowMs, untilMs: nowMs + 10, requestedBeforeMs: nowMs, tenantId });
     await store.save({
       url,
       snapshot: parsed.value,
       etag: null,
       lastModified: null,
       fetchedAtMs: nowMs,
-      askedAtMs: nowMs,
+      requestedAtMs: nowMs,
       latencyMs: 1,
       failure: null,
       failures: 0,

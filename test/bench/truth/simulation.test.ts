@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { simulateCell } from '../../../bench/truth/cell.ts';
 import { createRandom } from '../../../bench/truth/random.ts';
-import { layOver, sound, type Sight, type Spell } from '../../../bench/truth/script.ts';
+import { layOver, sound, type Behaviour, type Spell } from '../../../bench/truth/script.ts';
 import { DEFAULT_SETTING, SLOT_CHOICES, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
 import { simulateMonitor, type Notified } from '../../../bench/truth/simulation.ts';
 
@@ -13,7 +13,7 @@ type Play = {
   setting: Setting;
   hours: number;
   seed?: number;
-  sightAt?: (location: number) => Sight;
+  behaviourAt?: (location: number) => Behaviour;
   spellsAt?: (location: number) => Spell[];
   everyStep?: boolean;
 };
@@ -23,13 +23,13 @@ function play({
   setting,
   hours,
   seed = 1,
-  sightAt = () => sound(0),
+  behaviourAt = () => sound(0),
   spellsAt = () => [],
   everyStep = false,
 }: Play): Notified[] {
   const span = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
   const scripts = Array.from({ length: setting.sources }, (_, location) =>
-    layOver(sightAt(location), spellsAt(location), span),
+    layOver(behaviourAt(location), spellsAt(location), span),
   );
   return simulateMonitor({ ...span, scripts }, { setting, random: createRandom([seed]), everyStep });
 }
@@ -72,7 +72,7 @@ test('passing over what core says changes nothing tells the same as taking every
         setting,
         seed,
         hours: 6,
-        sightAt: (location) => sound(strays[location] ?? 0),
+        behaviourAt: (location) => sound(strays[location] ?? 0),
         // Location -1 is all of them: an outage.
         spellsAt: (location) =>
           spells
@@ -103,15 +103,15 @@ for (const { downAfterFailures, expected } of [
     (t) => {
       const hours = 2000;
       const setting: Setting = { ...DEFAULT_SETTING, sources: 1, quorum: 1, downAfterFailures };
-      const seen = count(play({ setting, hours, sightAt: () => sound(0.1) }), 'down');
+      const found = count(play({ setting, hours, behaviourAt: () => sound(0.1) }), 'down');
       const mean = expected(0.1) * hours * 60;
-      t.true(Math.abs(seen - mean) < 4 * Math.sqrt(mean), `${seen} seen, ${mean} expected`);
+      t.true(Math.abs(found - mean) < 4 * Math.sqrt(mean), `${found} seen, ${mean} expected`);
     },
   );
 }
 
 test('with the defaults and a hundredth of all checks lost nothing is reported in two years', (t) => {
-  const notified = play({ setting: DEFAULT_SETTING, hours: 17_532, sightAt: () => sound(0.01) });
+  const notified = play({ setting: DEFAULT_SETTING, hours: 17_532, behaviourAt: () => sound(0.01) });
   t.deepEqual(
     notified.map(({ to }) => to),
     ['up'],
@@ -137,14 +137,18 @@ test('a target that never answers costs one timeout more', (t) => {
   t.true(p50 > 45_000 && max > 82_000 && max < 92_000, `${p50} and ${max} ms`);
 });
 
-for (const { name, sight } of [
-  { name: 'that always says down', sight: { ...sound(0), verdict: 'down' } },
-  { name: 'that says down with every other check', sight: sound(0.5) },
-  { name: 'that always says degraded', sight: { ...sound(0), verdict: 'degraded' } },
-] as const satisfies { name: string; sight: Sight }[]) {
+for (const { name, behaviour } of [
+  { name: 'that always says down', behaviour: { ...sound(0), verdict: 'down' } },
+  { name: 'that says down with every other check', behaviour: sound(0.5) },
+  { name: 'that always says degraded', behaviour: { ...sound(0), verdict: 'degraded' } },
+] as const satisfies { name: string; behaviour: Behaviour }[]) {
   test(`one location of three ${name} changes nothing, whatever the interval and the failures in a row`, (t) => {
     for (const setting of SETTINGS.filter(({ sources, quorum }) => sources === 3 && quorum === 2)) {
-      const notified = play({ setting, hours: 168, sightAt: (location) => (location === 1 ? sight : sound(0)) });
+      const notified = play({
+        setting,
+        hours: 168,
+        behaviourAt: (location) => (location === 1 ? behaviour : sound(0)),
+      });
       t.deepEqual(
         notified.map(({ to }) => to),
         ['up'],
@@ -184,12 +188,12 @@ test('of three locations one may go unnoticed; without two the monitor is unknow
 
 test('an outage that only one location of three sees is not reported, one that two see is', (t) => {
   const down: Spell = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
-  for (const [seenBy, notified] of [
+  for (const [observers, notified] of [
     [1, ['up']],
     [2, ['up', 'down', 'up']],
   ] as const) {
     t.deepEqual(
-      play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (location) => (location < seenBy ? [down] : []) }).map(
+      play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (location) => (location < observers ? [down] : []) }).map(
         ({ to }) => to,
       ),
       [...notified],

@@ -17,10 +17,10 @@ const DOOR: AgentDoor = { atMs: NOW_MS, openSinceMs: 0 };
 type Silence = { offline: number[]; held: number[]; online: number[] };
 
 /** Agents numbered from 1, last seen so many seconds ago. */
-function seen(...secondsAgo: number[]): WatchedAgent[] {
+function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
   return secondsAgo.map((seconds, index) => ({
     no: index + 1,
-    seenAtMs: NOW_MS - seconds * SECOND,
+    lastSeenAtMs: NOW_MS - seconds * SECOND,
     offlineAtMs: null,
     heldUntilMs: null,
   }));
@@ -28,7 +28,7 @@ function seen(...secondsAgo: number[]): WatchedAgent[] {
 
 /** The same agents after they went offline in due time. */
 function notified(agents: readonly WatchedAgent[]): WatchedAgent[] {
-  return agents.map((agent) => ({ ...agent, offlineAtMs: agent.seenAtMs + OFFLINE_AFTER_MS }));
+  return agents.map((agent) => ({ ...agent, offlineAtMs: agent.lastSeenAtMs + OFFLINE_AFTER_MS }));
 }
 
 function numbered(agents: readonly WatchedAgent[]): WatchedAgent[] {
@@ -43,102 +43,110 @@ function decide(agents: readonly WatchedAgent[], door: AgentDoor = DOOR): Silenc
 const NOBODY: Silence = { offline: [], held: [], online: [] };
 
 const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; expected: Partial<Silence> }[] = [
-  { name: 'nobody goes offline a moment before the 90 s are over', agents: seen(89.999), expected: {} },
-  { name: 'an agent goes offline when the 90 s are over', agents: seen(90), expected: { offline: [1] } },
-  { name: 'an agent that is offline already is not reported again', agents: notified(seen(600)), expected: {} },
+  { name: 'nobody goes offline a moment before the 90 s are over', agents: agentsLastSeen(89.999), expected: {} },
+  { name: 'an agent goes offline when the 90 s are over', agents: agentsLastSeen(90), expected: { offline: [1] } },
+  {
+    name: 'an agent that is offline already is not reported again',
+    agents: notified(agentsLastSeen(600)),
+    expected: {},
+  },
   {
     name: 'an agent that checked in after its silence began is back',
-    agents: [{ ...notified(seen(600))[0]!, seenAtMs: NOW_MS }],
+    agents: [{ ...notified(agentsLastSeen(600))[0]!, lastSeenAtMs: NOW_MS }],
     expected: { online: [1] },
   },
   {
     name: 'an agent is back even where its clock is that of a web process some seconds behind',
-    agents: [{ ...seen(85)[0]!, offlineAtMs: NOW_MS - SECOND }],
+    agents: [{ ...agentsLastSeen(85)[0]!, offlineAtMs: NOW_MS - SECOND }],
     expected: { online: [1] },
   },
   {
     name: 'one that was back for a moment between two polls is back and offline anew',
-    agents: [{ ...seen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }],
+    agents: [{ ...agentsLastSeen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }],
     expected: { online: [1], offline: [1] },
   },
   {
     name: 'time before the door opened does not count',
-    agents: seen(3600),
+    agents: agentsLastSeen(3600),
     door: { atMs: NOW_MS, openSinceMs: NOW_MS - 89_999 },
     expected: {},
   },
   {
     name: 'after 90 s with an open door it does',
-    agents: seen(3600),
+    agents: agentsLastSeen(3600),
     door: { atMs: NOW_MS, openSinceMs: NOW_MS - 90_000 },
     expected: { offline: [1] },
   },
   {
     name: 'a door that opened anew brings nobody back who did not check in',
-    agents: notified(seen(600)),
+    agents: notified(agentsLastSeen(600)),
     door: { atMs: NOW_MS, openSinceMs: NOW_MS - SECOND },
     expected: {},
   },
   {
     name: 'two agents of two are not three, and are reported at once',
-    agents: seen(95, 92),
+    agents: agentsLastSeen(95, 92),
     expected: { offline: [1, 2] },
   },
   {
     name: 'three of three that fell silent together are held back',
-    agents: seen(95, 92, 90),
+    agents: agentsLastSeen(95, 92, 90),
     expected: { held: [1, 2, 3] },
   },
   {
     name: 'the first of many is held back although the others are not due yet',
-    agents: seen(90, 75, 61),
+    agents: agentsLastSeen(90, 75, 61),
     expected: { held: [1] },
   },
   {
     name: 'agents that checked in less than 45 s ago have not fallen silent',
-    agents: seen(90, 44.999, 44.999),
+    agents: agentsLastSeen(90, 44.999, 44.999),
     expected: { offline: [1] },
   },
-  { name: 'three of six are not more than half', agents: seen(95, 92, 90, 5, 5, 5), expected: { offline: [1, 2, 3] } },
-  { name: 'three of five are', agents: seen(95, 92, 90, 5, 5), expected: { held: [1, 2, 3] } },
+  {
+    name: 'three of six are not more than half',
+    agents: agentsLastSeen(95, 92, 90, 5, 5, 5),
+    expected: { offline: [1, 2, 3] },
+  },
+  { name: 'three of five are', agents: agentsLastSeen(95, 92, 90, 5, 5), expected: { held: [1, 2, 3] } },
   {
     name: 'two minutes between the first and the last are together',
-    agents: seen(149, 89, 29 + 20, 5),
+    agents: agentsLastSeen(149, 89, 29 + 20, 5),
     expected: { held: [1] },
   },
   {
     name: 'agents that were offline before count neither way',
-    agents: numbered([...seen(95, 92, 90), ...notified(seen(600, 600, 600, 600))]),
+    agents: numbered([...agentsLastSeen(95, 92, 90), ...notified(agentsLastSeen(600, 600, 600, 600))]),
     expected: { held: [1, 2, 3] },
   },
   {
     name: 'one that was told a moment ago fell silent together with those that follow it',
-    agents: numbered([...notified(seen(120)), ...seen(95, 92)]),
+    agents: numbered([...notified(agentsLastSeen(120)), ...agentsLastSeen(95, 92)]),
     expected: { held: [2, 3] },
   },
   {
     name: 'one that was reported more than two minutes before them did not',
-    agents: numbered([...notified(seen(230)), ...seen(95, 92)]),
+    agents: numbered([...notified(agentsLastSeen(230)), ...agentsLastSeen(95, 92)]),
     expected: { offline: [2, 3] },
   },
   {
     name: 'nobody is held back longer than 60 s',
-    agents: seen(150, 149.999, 90),
+    agents: agentsLastSeen(150, 149.999, 90),
     expected: { offline: [1], held: [2, 3] },
   },
   {
     name: 'a hold lasts although the others are back',
-    agents: [{ ...seen(100)[0]!, heldUntilMs: NOW_MS + 50 * SECOND }, ...seen(0, 5, 5).slice(1)],
+    agents: [{ ...agentsLastSeen(100)[0]!, heldUntilMs: NOW_MS + 50 * SECOND }, ...agentsLastSeen(0, 5, 5).slice(1)],
     expected: {},
   },
   {
     name: 'a hold ends with its 60 s',
-    agents: [{ ...seen(150)[0]!, heldUntilMs: NOW_MS }],
+    agents: [{ ...agentsLastSeen(150)[0]!, heldUntilMs: NOW_MS }],
     expected: { offline: [1] },
   },
   {
     name: 'the hold of an earlier silence holds back nothing',
-    agents: [{ ...seen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
+    agents: [{ ...agentsLastSeen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
     expected: { offline: [1] },
   },
   { name: 'no agents, no change', agents: [], expected: {} },
@@ -151,9 +159,9 @@ for (const { name, agents, door, expected } of CASES) {
 }
 
 test('offline is since the 90 s were over, however late it is decided, and a hold ends 60 s after that', (t) => {
-  t.deepEqual(decideSilence(seen(1000), DOOR).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
-  t.deepEqual(decideSilence(seen(100, 95, 91), DOOR).held[0], { no: 1, heldUntilMs: NOW_MS + 50 * SECOND });
-  t.deepEqual(decideSilence(seen(3600), { atMs: NOW_MS, openSinceMs: NOW_MS - 100 * SECOND }).offline, [
+  t.deepEqual(decideSilence(agentsLastSeen(1000), DOOR).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
+  t.deepEqual(decideSilence(agentsLastSeen(100, 95, 91), DOOR).held[0], { no: 1, heldUntilMs: NOW_MS + 50 * SECOND });
+  t.deepEqual(decideSilence(agentsLastSeen(3600), { atMs: NOW_MS, openSinceMs: NOW_MS - 100 * SECOND }).offline, [
     { no: 1, offlineAtMs: NOW_MS - 10 * SECOND },
   ]);
 });
@@ -161,7 +169,7 @@ test('offline is since the 90 s were over, however late it is decided, and a hol
 test('ten thousand agents that fall silent at once are decided in a moment', (t) => {
   const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({
     no,
-    seenAtMs: NOW_MS - 120_000 + no,
+    lastSeenAtMs: NOW_MS - 120_000 + no,
     offlineAtMs: null,
     heldUntilMs: null,
   }));
@@ -203,13 +211,13 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
       if (seconds.includes(second))
         rows.set(index, {
           ...(rows.get(index) ?? { no: index, offlineAtMs: null, heldUntilMs: null }),
-          seenAtMs: second * SECOND,
+          lastSeenAtMs: second * SECOND,
         });
     }
     if (second % roundEvery !== 0) continue;
     const decision = decideSilence([...rows.values()], { atMs: second * SECOND, openSinceMs: openSince * SECOND });
     const change = (no: number, to: Partial<WatchedAgent>) => rows.set(no, { ...rows.get(no)!, ...to });
-    const silentFor = (no: number) => second - Math.max(openSince, rows.get(no)!.seenAtMs / SECOND);
+    const silentFor = (no: number) => second - Math.max(openSince, rows.get(no)!.lastSeenAtMs / SECOND);
     for (const no of decision.online) {
       events.push({ no, to: 'online', second, silentFor: silentFor(no) });
       change(no, { offlineAtMs: null });

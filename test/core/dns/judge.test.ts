@@ -1,19 +1,19 @@
 import test from 'ava';
 import { dnsQuestionTypes, judgeDns } from '../../../core/dns/judge.ts';
-import type { DnsAnswer, DnsAnswers, DnsAsked, DnsFailure, DnsUnasked } from '../../../core/dns/observation.ts';
+import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsNotQueried } from '../../../core/dns/observation.ts';
 import type { DnsRecordSpec } from '../../../core/monitor.ts';
 
 const records = (...found: string[]): DnsAnswer => ({ outcome: 'records', records: found });
 const failed = (failure: DnsFailure): DnsAnswer => ({ outcome: 'failed', failure });
 const NXDOMAIN: DnsAnswer = { outcome: 'nxdomain' };
 
-function asked(answers: DnsAnswers, overrides: Partial<DnsAsked> = {}): DnsAsked {
+function queried(answers: DnsAnswers, overrides: Partial<DnsQueried> = {}): DnsQueried {
   return {
     type: 'dns',
     startedAt: 0,
     latencyMs: 1,
     ownResolversWork: null,
-    outcome: 'asked',
+    outcome: 'queried',
     server: null,
     answers,
     opinions: [],
@@ -21,7 +21,7 @@ function asked(answers: DnsAnswers, overrides: Partial<DnsAsked> = {}): DnsAsked
   };
 }
 
-function judge(observation: DnsAsked | DnsUnasked, ...specs: DnsRecordSpec[]) {
+function judge(observation: DnsQueried | DnsNotQueried, ...specs: DnsRecordSpec[]) {
   return judgeDns({ target: { checkSpec: { dns: { records: specs } } }, observation });
 }
 
@@ -62,7 +62,7 @@ for (const [spec, found, isGood] of MODES) {
     `${spec.type} ${spec.mode} ${spec.expected?.join(', ') ?? ''} is ${isGood ? 'met' : 'not met'} by ` +
       `${found.join(', ') || 'nothing'}`,
     (t) => {
-      const judgement = judge(asked({ [spec.type]: records(...found) }), spec);
+      const judgement = judge(queried({ [spec.type]: records(...found) }), spec);
       t.like(
         judgement,
         isGood ? { verdict: 'up', cause: null, reason: null } : { verdict: 'down', cause: 'dns_mismatch' },
@@ -72,39 +72,39 @@ for (const [spec, found, isGood] of MODES) {
 }
 
 test('a mismatch says what was expected and what came', (t) => {
-  const got = asked({ A: records('192.0.2.2') });
+  const got = queried({ A: records('192.0.2.2') });
   t.is(judge(got, A('equals', '192.0.2.1')).reason, 'A: expected exactly "192.0.2.1", got "192.0.2.2"');
   t.is(judge(got, A('absent')).reason, 'A: expected no record, got "192.0.2.2"');
-  t.is(judge(asked({ A: records() }), A('exists')).reason, 'A: expected a record, got none');
+  t.is(judge(queried({ A: records() }), A('exists')).reason, 'A: expected a record, got none');
   const many = records(...Array.from({ length: 8 }, (_, index) => `192.0.2.${index}`));
-  t.regex(judge(asked({ A: many }), A('any', '198.51.100.1')).reason ?? '', /"192\.0\.2\.4" and 3 more$/);
+  t.regex(judge(queried({ A: many }), A('any', '198.51.100.1')).reason ?? '', /"192\.0\.2\.4" and 3 more$/);
 });
 
 test('a name that does not exist is down, except where all is to be absent', (t) => {
-  t.like(judge(asked({ A: NXDOMAIN }), A('exists')), { verdict: 'down', cause: 'dns_nxdomain' });
-  t.is(judge(asked({ A: NXDOMAIN }), A('absent')).verdict, 'up');
-  t.like(judge(asked({ A: NXDOMAIN, MX: NXDOMAIN }), A('absent'), { type: 'MX', mode: 'exists' }), {
+  t.like(judge(queried({ A: NXDOMAIN }), A('exists')), { verdict: 'down', cause: 'dns_nxdomain' });
+  t.is(judge(queried({ A: NXDOMAIN }), A('absent')).verdict, 'up');
+  t.like(judge(queried({ A: NXDOMAIN, MX: NXDOMAIN }), A('absent'), { type: 'MX', mode: 'exists' }), {
     verdict: 'down',
     cause: 'dns_nxdomain',
   });
 });
 
 test('without records to look for, an address of either family is enough', (t) => {
-  t.is(judge(asked({ A: records(), AAAA: records('2001:db8::1') })).verdict, 'up');
-  t.is(judge(asked({ A: records('192.0.2.1'), AAAA: failed('timeout') })).verdict, 'up');
-  t.deepEqual(judge(asked({ A: records(), AAAA: records() })), {
+  t.is(judge(queried({ A: records(), AAAA: records('2001:db8::1') })).verdict, 'up');
+  t.is(judge(queried({ A: records('192.0.2.1'), AAAA: failed('timeout') })).verdict, 'up');
+  t.deepEqual(judge(queried({ A: records(), AAAA: records() })), {
     verdict: 'down',
     cause: 'dns_mismatch',
     reason: 'The name has no A or AAAA record',
   });
-  t.like(judge(asked({ A: NXDOMAIN, AAAA: failed('timeout') })), { verdict: 'down', cause: 'dns_nxdomain' });
-  t.like(judge(asked({ A: records(), AAAA: failed('servfail') }, { server: 'ns1.example' })), {
+  t.like(judge(queried({ A: NXDOMAIN, AAAA: failed('timeout') })), { verdict: 'down', cause: 'dns_nxdomain' });
+  t.like(judge(queried({ A: records(), AAAA: failed('servfail') }, { server: 'ns1.example' })), {
     verdict: 'down',
     cause: 'dns_error',
   });
 });
 
-test('what is asked follows from the records, or from the name where there are none', (t) => {
+test('what is queried follows from the records, or from the name where there are none', (t) => {
   const types = (target: string, ...specs: DnsRecordSpec[]) =>
     dnsQuestionTypes({ target, checkSpec: { dns: { records: specs } } });
   t.deepEqual(types('example.com'), ['A', 'AAAA']);
@@ -116,40 +116,40 @@ test('what is asked follows from the records, or from the name where there are n
 
 for (const failure of ['timeout', 'servfail', 'refused', 'unreachable', 'invalid'] as const) {
   test(`${failure} of a server that the target names is down`, (t) => {
-    const judgement = judge(asked({ A: failed(failure) }, { server: 'ns1.example.com' }), A('exists'));
+    const judgement = judge(queried({ A: failed(failure) }, { server: 'ns1.example.com' }), A('exists'));
     t.like(judgement, { verdict: 'down', cause: failure === 'timeout' ? 'timeout' : 'dns_error' });
     t.regex(judgement.reason ?? '', /^The server "ns1\.example\.com" /);
   });
 
-  test(`${failure} of our own resolvers is no vote while they cannot be asked anything`, (t) => {
+  test(`${failure} of our own resolvers is no vote while they cannot be queried`, (t) => {
     for (const ownResolversWork of [false, null])
-      t.is(judge(asked({ A: failed(failure) }, { ownResolversWork }), A('exists')).verdict, 'none');
+      t.is(judge(queried({ A: failed(failure) }, { ownResolversWork }), A('exists')).verdict, 'none');
   });
 
   test(
     `${failure} of our own resolvers while they work otherwise is ` +
       `${failure === 'timeout' || failure === 'servfail' ? "the name's fault" : 'no vote'}`,
     (t) => {
-      const { verdict } = judge(asked({ A: failed(failure) }, { ownResolversWork: true }), A('absent'));
+      const { verdict } = judge(queried({ A: failed(failure) }, { ownResolversWork: true }), A('absent'));
       t.is(verdict, failure === 'timeout' || failure === 'servfail' ? 'down' : 'none');
     },
   );
 }
 
 test('what is known to be wrong counts before what is not known', (t) => {
-  const observation = asked({ A: failed('refused'), MX: records() });
+  const observation = queried({ A: failed('refused'), MX: records() });
   t.like(judge(observation, A('exists'), { type: 'MX', mode: 'exists' }), { verdict: 'down', cause: 'dns_mismatch' });
 });
 
 test('a server that cannot be found is down, unless it is our lookup that fails', (t) => {
-  const unasked = (cause: DnsUnasked['cause'], ownResolversWork: boolean | null) =>
-    judge({ type: 'dns', startedAt: 0, latencyMs: 1, outcome: 'unasked', cause, reason: 'why', ownResolversWork })
+  const notQueried = (cause: DnsNotQueried['cause'], ownResolversWork: boolean | null) =>
+    judge({ type: 'dns', startedAt: 0, latencyMs: 1, outcome: 'not_queried', cause, reason: 'why', ownResolversWork })
       .verdict;
-  t.is(unasked('dns_nxdomain', null), 'down');
-  t.is(unasked('dns_error', true), 'down');
-  t.is(unasked('timeout', false), 'none');
-  t.is(unasked('blocked_target', null), 'none');
-  t.is(unasked('unsupported', null), 'none');
+  t.is(notQueried('dns_nxdomain', null), 'down');
+  t.is(notQueried('dns_error', true), 'down');
+  t.is(notQueried('timeout', false), 'none');
+  t.is(notQueried('blocked_target', null), 'none');
+  t.is(notQueried('unsupported', null), 'none');
 });
 
 const opinion = (resolver: string, answer: DnsAnswer) => ({ resolver, answers: { A: answer } });
@@ -159,7 +159,7 @@ const EXPECTS = A('equals', '192.0.2.1');
 
 test('a resolver whose answer comes to another verdict degrades, and who says what is reported', (t) => {
   const opinions = [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', BAD), opinion('9.9.9.9', GOOD)];
-  t.deepEqual(judge(asked({ A: GOOD }, { opinions }), EXPECTS), {
+  t.deepEqual(judge(queried({ A: GOOD }, { opinions }), EXPECTS), {
     verdict: 'degraded',
     cause: 'dns_disagree',
     reason:
@@ -174,18 +174,18 @@ test('different answers that all meet what is expected are no disagreement', (t)
     opinion('8.8.8.8', BAD),
     opinion('9.9.9.9', records('192.0.2.1', '192.0.2.2')),
   ];
-  t.is(judge(asked({ A: GOOD }, { opinions }), A('any', '192.0.2.1', '192.0.2.2')).verdict, 'up');
-  t.is(judge(asked({ A: GOOD }, { opinions })).verdict, 'up');
+  t.is(judge(queried({ A: GOOD }, { opinions }), A('any', '192.0.2.1', '192.0.2.2')).verdict, 'up');
+  t.is(judge(queried({ A: GOOD }, { opinions })).verdict, 'up');
 });
 
-test('one that cannot resolve the name disagrees, one that cannot be asked does not', (t) => {
+test('one that cannot resolve the name disagrees, one that cannot be queried does not', (t) => {
   const others = (third: DnsAnswer) => ({
     opinions: [opinion('1.1.1.1', GOOD), opinion('8.8.8.8', GOOD), opinion('9.9.9.9', third)],
   });
-  t.is(judge(asked({ A: GOOD }, others(failed('servfail'))), EXPECTS).verdict, 'degraded');
-  t.is(judge(asked({ A: GOOD }, others(NXDOMAIN)), EXPECTS).verdict, 'degraded');
+  t.is(judge(queried({ A: GOOD }, others(failed('servfail'))), EXPECTS).verdict, 'degraded');
+  t.is(judge(queried({ A: GOOD }, others(NXDOMAIN)), EXPECTS).verdict, 'degraded');
   for (const failure of ['timeout', 'refused', 'unreachable', 'invalid'] as const)
-    t.is(judge(asked({ A: GOOD }, others(failed(failure))), EXPECTS).verdict, 'up');
+    t.is(judge(queried({ A: GOOD }, others(failed(failure))), EXPECTS).verdict, 'up');
 });
 
 test('fewer than two that answer are no cross check', (t) => {
@@ -194,21 +194,21 @@ test('fewer than two that answer are no cross check', (t) => {
     opinion('8.8.8.8', failed('timeout')),
     opinion('9.9.9.9', failed('unreachable')),
   ];
-  t.is(judge(asked({ A: GOOD }, { opinions }), EXPECTS).verdict, 'up');
+  t.is(judge(queried({ A: GOOD }, { opinions }), EXPECTS).verdict, 'up');
 });
 
 test('all that find the same fault are down together, and an answer of ours that stands alone degrades', (t) => {
   const all = (answer: DnsAnswer) => ({
     opinions: ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, answer)),
   });
-  t.like(judge(asked({ A: BAD }, all(records('198.51.100.1'))), EXPECTS), { verdict: 'down', cause: 'dns_mismatch' });
-  t.like(judge(asked({ A: BAD }, all(GOOD)), EXPECTS), { verdict: 'degraded', cause: 'dns_disagree' });
-  t.is(judge(asked({ A: failed('refused') }, all(GOOD)), EXPECTS).verdict, 'none');
+  t.like(judge(queried({ A: BAD }, all(records('198.51.100.1'))), EXPECTS), { verdict: 'down', cause: 'dns_mismatch' });
+  t.like(judge(queried({ A: BAD }, all(GOOD)), EXPECTS), { verdict: 'degraded', cause: 'dns_disagree' });
+  t.is(judge(queried({ A: failed('refused') }, all(GOOD)), EXPECTS).verdict, 'none');
 });
 
 test('a named server that fails is down, whatever others still remember', (t) => {
   const opinions = ['1.1.1.1', '8.8.8.8', '9.9.9.9'].map((resolver) => opinion(resolver, GOOD));
-  t.like(judge(asked({ A: failed('timeout') }, { server: '192.0.2.53', opinions }), EXPECTS), {
+  t.like(judge(queried({ A: failed('timeout') }, { server: '192.0.2.53', opinions }), EXPECTS), {
     verdict: 'down',
     cause: 'timeout',
   });

@@ -47,7 +47,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     {
       verdict: 'degraded',
       cause: 'domain_expiring',
-      reason: 'shop.example was to expire on 2026-11-21, and its registry could not be asked since',
+      reason: 'shop.example was to expire on 2026-11-21, and its registry could not be queried since',
     },
   ],
   ['a registry without expiries is up', factsOf(null), UP],

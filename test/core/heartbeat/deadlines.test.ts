@@ -32,7 +32,7 @@ function after(heartbeat: Heartbeat, pings: readonly (readonly [second: number, 
     const taken = takePing(current, sent, at(second));
     if (taken.outcome === 'refused') throw new Error('refused');
     current = taken.heartbeat;
-    last = { durationMs: taken.kept?.durationMs ?? null, mayChangeState: taken.mayChangeState };
+    last = { durationMs: taken.stored?.durationMs ?? null, mayChangeState: taken.mayChangeState };
   }
   return { heartbeat: current, last };
 }
@@ -153,7 +153,7 @@ test('a run must end in time, a later start does not excuse the one before it, a
 test('the same ping again within 200 ms moves the deadline and leaves no row; another or later one does', (t) => {
   const first = after(made(), [[1, ping('exit', 1)]]).heartbeat;
   const repeated = takePing(first, ping('exit', 1), at(1.199));
-  t.like(repeated, { outcome: 'taken', kept: null, mayChangeState: false });
+  t.like(repeated, { outcome: 'taken', stored: null, mayChangeState: false });
   t.is(repeated.outcome === 'taken' && repeated.heartbeat.dueAtMs, at(91.199));
   t.like(takePing(first, ping('exit', 2), at(1.1)), { mayChangeState: true });
   t.like(takePing(first, ping('exit', 1), at(1.2)), { mayChangeState: true });
@@ -223,7 +223,7 @@ test(
           const report = ping(kind, kind === 'exit' ? status : null);
           const taken = takePing(heartbeat, report, START_MS + offsetMs);
           if (taken.outcome === 'refused') return false;
-          if (taken.kept !== null && taken.kept.atMs <= heartbeat.receivedAtMs) return false;
+          if (taken.stored !== null && taken.stored.atMs <= heartbeat.receivedAtMs) return false;
           if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
           heartbeat = taken.heartbeat;
           if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;

@@ -7,25 +7,25 @@ import type { Judgement } from '../../../core/verdict.ts';
 const SETTINGS = { intervalSeconds: 60, graceSeconds: 30, maxDurationSeconds: 20, failEnabled: true };
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
-const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation, 'sight'>, Judgement][] = [
-  [{ sight: 'success' }, UP],
-  [{ sight: 'success', firstLine: 'error: not really' }, UP],
-  [{ sight: 'exit', exitStatus: 0 }, UP],
+const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation, 'outcome'>, Judgement][] = [
+  [{ outcome: 'success' }, UP],
+  [{ outcome: 'success', firstLine: 'error: not really' }, UP],
+  [{ outcome: 'exit', exitStatus: 0 }, UP],
   [
-    { sight: 'exit', exitStatus: 137 },
+    { outcome: 'exit', exitStatus: 137 },
     { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 137' },
   ],
   [
-    { sight: 'exit', exitStatus: 1, firstLine: 'disk full' },
+    { outcome: 'exit', exitStatus: 1, firstLine: 'disk full' },
     { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 1: "disk full"' },
   ],
-  [{ sight: 'fail' }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure' }],
+  [{ outcome: 'fail' }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure' }],
   [
-    { sight: 'fail', firstLine: 'no space left' },
+    { outcome: 'fail', firstLine: 'no space left' },
     { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure: "no space left"' },
   ],
   [
-    { sight: 'missed' },
+    { outcome: 'missed' },
     {
       verdict: 'down',
       cause: 'heartbeat_missed',
@@ -33,19 +33,19 @@ const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation
     },
   ],
   [
-    { sight: 'overrun' },
+    { outcome: 'overrun' },
     { verdict: 'down', cause: 'heartbeat_overrun', reason: 'The job was started and did not end within 20 s' },
   ],
 ];
-for (const [seen, expected] of CASES) {
-  test(`${JSON.stringify(seen)} is ${expected.verdict}: ${expected.reason ?? 'nothing to say'}`, (t) => {
+for (const [facts, expected] of CASES) {
+  test(`${JSON.stringify(facts)} is ${expected.verdict}: ${expected.reason ?? 'nothing to say'}`, (t) => {
     const observation: HeartbeatObservation = {
       type: 'heartbeat',
       startedAt: 0,
       latencyMs: null,
       exitStatus: null,
       firstLine: null,
-      ...seen,
+      ...facts,
     };
     t.deepEqual(judgeHeartbeat({ observation, settings: SETTINGS }), expected);
   });

@@ -119,13 +119,13 @@ for (const [what, { input, message }] of Object.entries(REFUSED)) {
 }
 
 test('the pattern of matches, and of no other op, must please the engine', (t) => {
-  const asked: string[] = [];
+  const patterns: string[] = [];
   const refuse = (pattern: string): boolean => {
-    asked.push(pattern);
+    patterns.push(pattern);
     return false;
   };
   const normalised = normaliseAssertion({ source: 'text_body', op: 'matches', value: '(?=a)' }, refuse);
   t.regex(normalised.ok ? '' : normalised.message, /^value must be a regular expression in RE2 syntax, got "\(\?=a\)"/);
   t.true(normaliseAssertion({ source: 'text_body', op: 'contains', value: '(' }, refuse).ok);
-  t.deepEqual(asked, ['(?=a)']);
+  t.deepEqual(patterns, ['(?=a)']);
 });

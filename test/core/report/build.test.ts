@@ -82,7 +82,7 @@ test('a monitor of which nothing is known has nulls, and no days before it was t
   );
 });
 
-const TOUCHING: readonly (readonly [
+const OVERLAPPING: readonly (readonly [
   string,
   ReportIncident,
   { incidents: number; longest: number; mttr: number | null },
@@ -101,7 +101,7 @@ const TOUCHING: readonly (readonly [
   ['that spans it', incident(START - DAY, END + DAY), { incidents: 1, longest: 7 * DAY, mttr: null }],
   ['that began with the next one', incident(END, END + 5), { incidents: 0, longest: 0, mttr: null }],
 ];
-for (const [what, one, expected] of TOUCHING) {
+for (const [what, one, expected] of OVERLAPPING) {
   test(`an incident ${what} counts as ${JSON.stringify(expected)}`, (t) => {
     const { line, incidents } = report({ incidents: [one] });
     t.deepEqual(

@@ -293,24 +293,24 @@ test('first attempts share a connection, a retry has one of its own', async (t) 
   const { port, connections } = await receive(t, (_request, response) => void response.end());
   const sending = sendingOf(t);
   await attempt(t, port, { sending });
-  await untilKept(sending);
+  await untilIdle(sending);
   await attempt(t, port, { sending });
   t.is(connections(), 1);
-  await untilKept(sending);
+  await untilIdle(sending);
   await attempt(t, port, { delivery: { attempt: 2 }, sending });
   t.is(connections(), 2);
 });
 
 test('a request that breaks on a kept connection goes out once: whether it was taken nobody can say', async (t) => {
-  const seen = new WeakSet<object>();
+  const sockets = new WeakSet<object>();
   const { port, connections } = await receive(t, (request, response) => {
-    if (seen.has(request.socket)) request.socket.destroy();
+    if (sockets.has(request.socket)) request.socket.destroy();
     else response.end();
-    seen.add(request.socket);
+    sockets.add(request.socket);
   });
   const sending = sendingOf(t);
   await attempt(t, port, { sending });
-  await untilKept(sending);
+  await untilIdle(sending);
   t.like(await attempt(t, port, { sending }), { outcome: 'retry', statusCode: null });
   t.is(connections(), 1);
 });
@@ -319,7 +319,7 @@ test('a connection is kept for a second only, which no server is too short for',
   const { port } = await receive(t, (_request, response) => void response.end());
   const sending = sendingOf(t);
   await attempt(t, port, { sending });
-  await untilKept(sending);
+  await untilIdle(sending);
   await until(() => Object.keys(sending.agent.freeSockets).length === 0, { timeoutMs: 2500 });
   t.pass();
 });
@@ -353,6 +353,6 @@ async function assertVerified(
 }
 
 /** The agent takes a connection back a moment after the answer's end. */
-async function untilKept({ agent }: WebhookSending): Promise<void> {
+async function untilIdle({ agent }: WebhookSending): Promise<void> {
   await until(() => Object.values(agent.freeSockets).flat().length);
 }

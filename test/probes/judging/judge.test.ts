@@ -228,7 +228,7 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
     startedAt: 1,
     latencyMs: 1,
     ownResolversWork: true,
-    outcome: 'asked',
+    outcome: 'queried',
     server: null,
     answers,
     opinions: [1, 2, 3, 4].map((resolver) => ({ resolver: `192.0.2.${resolver}`, answers })),

@@ -8,7 +8,7 @@ const recordOf = (no: number, nameLength: number): VendorDocumentRecord => ({
   etag: null,
   lastModified: null,
   fetchedAtMs: 1,
-  askedAtMs: 1,
+  requestedAtMs: 1,
   latencyMs: 1,
   failure: null,
   failures: 0,

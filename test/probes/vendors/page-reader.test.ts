@@ -12,8 +12,8 @@ function memoryStore(): VendorDocumentStore & { records: Map<string, VendorDocum
   return {
     records,
     find: async (url) => records.get(url) ?? null,
-    claim: async (url, { nowMs, untilMs, askedBeforeMs }) => {
-      if ((claims.get(url) ?? 0) > nowMs || (records.get(url)?.askedAtMs ?? 0) > askedBeforeMs) return false;
+    claim: async (url, { nowMs, untilMs, requestedBeforeMs }) => {
+      if ((claims.get(url) ?? 0) > nowMs || (records.get(url)?.requestedAtMs ?? 0) > requestedBeforeMs) return false;
       claims.set(url, untilMs);
       return true;
     },

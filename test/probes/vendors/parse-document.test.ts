@@ -13,7 +13,7 @@ function parse(format: VendorFormat, body: unknown, component?: string) {
       url: 'https://x.example/',
       format,
       minAgeMs: 1,
-      maxKeptBytes: 524_288,
+      maxStoredBytes: 524_288,
       ...(component !== undefined && { component }),
     },
     NOW,
@@ -495,15 +495,15 @@ test('what is kept of a page has a size, however much it lists: the last compone
       components: ids.map((id) => ({ id })),
     })),
   };
-  for (const maxKeptBytes of [131_072, 524_288]) {
+  for (const maxStoredBytes of [131_072, 524_288]) {
     const parsed = parseVendorDocument(
       Buffer.from(JSON.stringify(body)),
-      { url: 'https://x.example/', format: 'statuspage-summary', minAgeMs: 1, maxKeptBytes },
+      { url: 'https://x.example/', format: 'statuspage-summary', minAgeMs: 1, maxStoredBytes },
       NOW,
     );
     if (!parsed.ok) throw new Error(parsed.message);
     const bytes = Buffer.byteLength(JSON.stringify(parsed.value));
-    t.true(bytes <= maxKeptBytes && bytes > maxKeptBytes / 2, String(bytes));
+    t.true(bytes <= maxStoredBytes && bytes > maxStoredBytes / 2, String(bytes));
     t.is(parsed.value.components[0]?.id, 'component-0');
   }
 });

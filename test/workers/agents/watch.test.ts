@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { AgentMessage } from '../../../core/agent/message.ts';
 import type { ChannelType } from '../../../core/channel.ts';
-import { createAgent, deleteAgent, touchAgent, type Agent } from '../../../models/agents.ts';
+import { createAgent, deleteAgent, updateLastSeenAt, type Agent } from '../../../models/agents.ts';
 import { createChannel } from '../../../models/channels.ts';
 import { holdDoorOpen } from '../../../models/ping-door.ts';
 import { createTenant } from '../../../models/tenants.ts';
@@ -47,7 +47,7 @@ async function stage(t: ExecutionContext) {
     reopen,
     enqueued,
     checkIn: (second: number, ...agents: Agent[]) =>
-      Promise.all(agents.map((agent) => touchAgent(runtime.database, agent.no, at(second)))),
+      Promise.all(agents.map((agent) => updateLastSeenAt(runtime.database, agent.no, at(second)))),
     /** Holds the door open and polls the agents, each as often as it is done in earnest. */
     async live(to: number) {
       for (let second = Math.ceil(heldAt); second <= to; second += 1) {

@@ -9,7 +9,8 @@ import { until } from '../../helpers/until.ts';
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: an agent that leaves out a check for want of time is noted as behind, one that is in time is ` +
+    `${backend.name}: an agent that leaves out a check for want of time is recorded as behind, one that is in ` +
+      'time is ' +
       'not',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);

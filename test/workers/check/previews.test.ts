@@ -31,9 +31,9 @@ for (const backend of listQueueBackends()) {
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
       const web = runtime.open();
-      const asked: string[] = [];
+      const keys: string[] = [];
       const { port } = await startHttpServer(t, (request, response) => {
-        asked.push(String(request.headers['x-key'] ?? ''));
+        keys.push(String(request.headers['x-key'] ?? ''));
         response.setHeader('Content-Type', 'application/json');
         response.end('{"status":"starting"}');
       });
@@ -98,7 +98,7 @@ for (const backend of listQueueBackends()) {
         }),
       );
       t.like(withSecret, { verdict: 'up', answer: { body: null, bodyWithheld: 'secrets' } });
-      t.deepEqual(asked, ['', SECRET]);
+      t.deepEqual(keys, ['', SECRET]);
       // A good answer is shown as well, where nothing secret may be in it.
       const good = await runPreview('local', targetOf(`http://127.0.0.1:${port}/`));
       t.like(good, { verdict: 'up', answer: { body: '{"status":"starting"}' } });

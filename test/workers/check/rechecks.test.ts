@@ -73,9 +73,9 @@ for (const backend of listQueueBackends()) {
       await isIn('down');
       t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
       target.health.status = 200;
-      const asked = await requestCheck(runtime.database, key(id));
+      const requested = await requestCheck(runtime.database, key(id));
       await runtime.queues.applyScheduleChange(
-        { ...noScheduleChange(), rechecks: asked!.sources.map(({ agentNo }) => agentNo) },
+        { ...noScheduleChange(), rechecks: requested!.sources.map(({ agentNo }) => agentNo) },
         regions,
       );
       await isIn('up');

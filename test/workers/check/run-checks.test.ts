@@ -131,15 +131,15 @@ test('a probe that crashes is no vote, is reported, and costs the others nothing
 
 test('failures keep their timings, good results those of their first tick in ten minutes', async (t) => {
   const phases = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null };
-  const keptAt = async (slotBeginsAtMs: number, status: number) => {
+  const storedPhasesAt = async (slotBeginsAtMs: number, status: number) => {
     const { check, submitted } = checkerAt(slotBeginsAtMs - 300, { probe: () => Promise.resolve(answered(status)) });
     await check(ENTRY, slotBeginsAtMs);
     return submitted.flat().map((result) => result.phases);
   };
   const windowMs = Math.floor(SLOT_START_MS / 600_000) * 600_000;
-  t.deepEqual(await keptAt(windowMs, 200), [phases, phases, phases]);
-  t.deepEqual(await keptAt(windowMs + 60_000, 200), [null, null, null]);
-  t.deepEqual(await keptAt(windowMs + 60_000, 503), [phases, phases, phases]);
+  t.deepEqual(await storedPhasesAt(windowMs, 200), [phases, phases, phases]);
+  t.deepEqual(await storedPhasesAt(windowMs + 60_000, 200), [null, null, null]);
+  t.deepEqual(await storedPhasesAt(windowMs + 60_000, 503), [phases, phases, phases]);
 });
 
 test('the answer goes with a failure that can be the first of its source, and with no other result', async (t) => {

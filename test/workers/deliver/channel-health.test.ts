@@ -7,7 +7,7 @@ import { insertDeliveries } from '../../../models/deliveries.ts';
 import { createIdSource } from '../../../models/ids.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
-import { createFailureNote } from '../../../workers/deliver/channel-health.ts';
+import { createFailureRecorder } from '../../../workers/deliver/channel-health.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 
@@ -30,8 +30,8 @@ test.after.always(async () => {
 });
 
 test('a failed delivery shows at its channel, one that arrives clears it, and nothing is switched off', async (t) => {
-  const { channelId, tenantId, note, fail } = await prepare();
-  await note({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
+  const { channelId, tenantId, reportFailure, fail } = await prepare();
+  await reportFailure({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
   await fail(1, START_MS + 5000);
   t.deepEqual(await healthOf(channelId), {
     failures: 2,
@@ -92,14 +92,14 @@ for (const [what, lost] of [
     `what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner ` +
       'reads',
     async (t) => {
-      const { tenantId, note, add } = await prepare();
+      const { tenantId, reportFailure, add } = await prepare();
       const channelId = await add('telegram');
       await database.pool.query(
         `UPDATE channels SET status = $2, enabled = $3, last_error = 'The reason', last_error_at = $4 WHERE id = $1`,
         [channelId, lost.status, lost.enabled, START_MS],
       );
       const before = await healthOf(channelId);
-      await note({ channelId, error: ERROR, atMs: START_MS + 1 });
+      await reportFailure({ channelId, error: ERROR, atMs: START_MS + 1 });
       await arrive({ tenantId, channelId });
       t.deepEqual(await healthOf(channelId), before);
       t.is(before.last_error, 'The reason');
@@ -177,22 +177,22 @@ test('where there is nobody to notify it stays unreported, and a chat that is co
   t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
-test('failures that several processes note at once are all counted and reported once', async (t) => {
-  const { channelId, note, add } = await prepare();
+test('failures that several processes record at once are all counted and reported once', async (t) => {
+  const { channelId, reportFailure, add } = await prepare();
   await add('telegram');
-  await Promise.all(Array.from({ length: 130 }, () => note({ channelId, error: ERROR, atMs: START_MS })));
+  await Promise.all(Array.from({ length: 130 }, () => reportFailure({ channelId, error: ERROR, atMs: START_MS })));
   t.like(await healthOf(channelId), { failures: 130 });
   t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
 test("two chats that fail at once notify each other without standing in each other's way", async (t) => {
-  const { tenantId, note, add } = await prepare();
+  const { tenantId, reportFailure, add } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [
     tenantId,
     START_MS,
   ]);
-  await Promise.all(chats.map((channelId) => note({ channelId, error: ERROR, atMs: START_MS })));
+  await Promise.all(chats.map((channelId) => reportFailure({ channelId, error: ERROR, atMs: START_MS })));
   for (const channelId of chats)
     t.deepEqual(
       (await listDeliveriesAbout(channelId)).map((delivery) => delivery.channel_id),
@@ -201,10 +201,10 @@ test("two chats that fail at once notify each other without standing in each oth
 });
 
 test('a channel that is gone by then is reported to nobody', async (t) => {
-  const { channelId, tenantId, note, add } = await prepare();
+  const { channelId, tenantId, reportFailure, add } = await prepare();
   await add('telegram');
   await deleteChannel(database, { tenantId, id: channelId });
-  await note({ channelId, error: ERROR, atMs: START_MS });
+  await reportFailure({ channelId, error: ERROR, atMs: START_MS });
   t.deepEqual(await listDeliveriesAbout(channelId), []);
 });
 
@@ -251,7 +251,7 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
   const enqueued: DueAttempt[] = [];
   const lines: string[] = [];
   const line = (_fields: object, text: string) => void lines.push(text);
-  const note = createFailureNote({
+  const reportFailure = createFailureRecorder({
     database,
     queues: { enqueueAttempts: enqueueAttempts ?? (async (attempts) => void enqueued.push(...attempts)) },
     newId,
@@ -261,9 +261,9 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
   });
   const fail = async (times: number, atMs = START_MS) => {
     clock.nowMs = atMs;
-    for (let count = 0; count < times; count += 1) await note({ channelId, error: ERROR, atMs });
+    for (let count = 0; count < times; count += 1) await reportFailure({ channelId, error: ERROR, atMs });
   };
-  return { tenantId, channelId, add, note, fail, enqueued, lines };
+  return { tenantId, channelId, add, reportFailure, fail, enqueued, lines };
 }
 
 /** Makes one delivery there and records what came of its attempt. */

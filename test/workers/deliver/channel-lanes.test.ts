@@ -17,13 +17,13 @@ test('what is due is attempted in order, four at a time', async (t) => {
 });
 
 test('a channel is asked once for each of its deliveries, where claims say what is left', async (t) => {
-  const { lanes, due, asked } = prepare({ attempt: () => Promise.resolve('failed') });
+  const { lanes, due, claims } = prepare({ attempt: () => Promise.resolve('failed') });
   due.push('dlv_1');
   t.deepEqual(await lanes.run('nch_1'), { outcomes: { failed: 1 }, isCutShort: false });
-  t.is(asked(), 1);
+  t.is(claims(), 1);
   due.push('dlv_2', 'dlv_3', 'dlv_4');
   await lanes.run('nch_1');
-  t.is(asked(), 4);
+  t.is(claims(), 4);
 });
 
 test('a channel that hangs holds four attempts and its first caller, and delays no other channel', async (t) => {
@@ -61,14 +61,14 @@ test('nothing is left behind, whenever it comes and however late claims see it',
     fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
       const due: string[] = [];
       const attempted: string[] = [];
-      let [asked, made, underWay, most] = [0, 0, 0, 0];
+      let [claims, made, underWay, most] = [0, 0, 0, 0];
       const lanes = createChannelLanes<Claimed>({
         claim: async () => {
-          asked += 1;
+          claims += 1;
           // As a statement does, it sees what was there when it began, and tells of it later.
-          const seen = claimFrom(due);
-          await turn(claimTurns[asked % claimTurns.length] ?? 0);
-          return seen;
+          const claimed = claimFrom(due);
+          await turn(claimTurns[claims % claimTurns.length] ?? 0);
+          return claimed;
         },
         attempt: async ({ id }) => {
           underWay += 1;
@@ -136,16 +136,16 @@ test(
       fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
         const outbox = createOutbox();
         const attempted: string[] = [];
-        let [asked, underWay] = [0, 0];
+        let [claims, underWay] = [0, 0];
         const processes = [0, 1].map(() =>
           createChannelLanes<Claimed & { monitor: number }>({
             claim: async () => {
-              asked += 1;
-              const before = claimTurns[asked % claimTurns.length] ?? 0;
+              claims += 1;
+              const before = claimTurns[claims % claimTurns.length] ?? 0;
               await turn(before);
-              const seen = outbox.claim();
-              await turn(claimTurns[(asked + 1) % claimTurns.length] ?? 0);
-              return seen;
+              const claimed = outbox.claim();
+              await turn(claimTurns[(claims + 1) % claimTurns.length] ?? 0);
+              return claimed;
             },
             attempt: async ({ id, monitor }) => {
               underWay += 1;
@@ -179,11 +179,11 @@ test(
 
 test('a lane that has to wait goes on as soon as the attempt it waits for is over', async (t) => {
   const answers: (() => void)[] = [];
-  const { lanes, outbox, begun, asked } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
+  const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
   outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
   const run = lanes.run('nch_1');
   // By then it polls once a second only, and must not wait for that.
-  await until(() => asked() >= 7);
+  await until(() => claims() >= 7);
   const answeredAtMs = performance.now();
   answers[0]?.();
   await until(() => answers.length === 2, { intervalMs: 1 });
@@ -195,17 +195,17 @@ test('a lane that has to wait goes on as soon as the attempt it waits for is ove
 
 test('a lane that must wait does not hold up what need not, nor are claims asked without end', async (t) => {
   const answers: (() => void)[] = [];
-  const { lanes, outbox, begun, asked } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
+  const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
   outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
   const run = lanes.run('nch_1');
-  await until(() => asked() >= 4);
+  await until(() => claims() >= 4);
   t.deepEqual(begun, ['dlv_1']);
   outbox.due.push({ id: 'dlv_3', monitor: 2 });
   await lanes.run('nch_1');
   await until(() => begun.includes('dlv_3'), { intervalMs: 1 });
   const before = performance.now();
-  const askedBefore = asked();
-  await until(() => asked() > askedBefore + 1);
+  const claimsBefore = claims();
+  await until(() => claims() > claimsBefore + 1);
   t.true(performance.now() - before > 40, `two polls within ${performance.now() - before} ms`);
   await untilOver(run, answers);
   t.deepEqual(begun, ['dlv_1', 'dlv_3', 'dlv_2']);
@@ -223,11 +223,11 @@ test('what waits for an attempt of another process is polled again and again', a
 });
 
 test('a stop does not wait for what another process holds, and says that there is more', async (t) => {
-  const { lanes, outbox, asked } = prepareOutbox(() => Promise.resolve());
+  const { lanes, outbox, claims } = prepareOutbox(() => Promise.resolve());
   outbox.due.push({ id: 'dlv_theirs', monitor: 1 }, { id: 'dlv_1', monitor: 1 });
   outbox.claim();
   const run = lanes.run('nch_1');
-  await until(() => asked() >= 3);
+  await until(() => claims() >= 3);
   lanes.stop();
   t.deepEqual(await run, { outcomes: {}, isCutShort: true });
   t.is(outbox.due.length, 1);
@@ -235,7 +235,7 @@ test('a stop does not wait for what another process holds, and says that there i
 
 test('a stop lets what is under way end, claims nothing more, and says that there may be more', async (t) => {
   const answers: (() => void)[] = [];
-  const { lanes, due, asked } = prepare({
+  const { lanes, due, claims } = prepare({
     attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
   });
   due.push(...Array.from({ length: 10 }, (_, index) => `dlv_${index}`));
@@ -245,9 +245,9 @@ test('a stop lets what is under way end, claims nothing more, and says that ther
   for (const answer of answers) answer();
   t.deepEqual(await run, { outcomes: { delivered: LANES_PER_CHANNEL }, isCutShort: true });
   t.is(due.length, 6);
-  const askedBefore = asked();
+  const claimsBefore = claims();
   t.deepEqual(await lanes.run('nch_2'), { outcomes: {}, isCutShort: true });
-  t.is(asked(), askedBefore);
+  t.is(claims(), claimsBefore);
 });
 
 test(
@@ -311,10 +311,10 @@ test('of several channels one that fails is reported after the others are done',
 function prepareOutbox(attempt: () => Promise<void>) {
   const outbox = createOutbox();
   const begun: string[] = [];
-  let asked = 0;
+  let claims = 0;
   const lanes = createChannelLanes<Claimed & { monitor: number }>({
     claim: () => {
-      asked += 1;
+      claims += 1;
       return Promise.resolve(outbox.claim());
     },
     attempt: async ({ id, monitor }) => {
@@ -324,7 +324,7 @@ function prepareOutbox(attempt: () => Promise<void>) {
       return 'delivered';
     },
   });
-  return { lanes, outbox, begun, asked: () => asked };
+  return { lanes, outbox, begun, claims: () => claims };
 }
 
 /** Answers whatever is asked until the run is over. */
@@ -341,10 +341,10 @@ async function untilOver(run: Promise<unknown>, answers: (() => void)[]): Promis
 function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }) {
   const due: string[] = [];
   const begun: string[] = [];
-  let [asked, underWay, most] = [0, 0, 0];
+  let [claims, underWay, most] = [0, 0, 0];
   const lanes = createChannelLanes<Claimed>({
     claim: () => {
-      asked += 1;
+      claims += 1;
       return Promise.resolve(claimFrom(due));
     },
     attempt: async (claimed) => {
@@ -358,7 +358,7 @@ function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }
       return outcome;
     },
   });
-  return { lanes, due, begun, asked: () => asked, most: () => most };
+  return { lanes, due, begun, claims: () => claims, most: () => most };
 }
 
 function claimFrom(due: string[]): Claim<Claimed> {

@@ -14,7 +14,7 @@ import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../../notifications/slack/sending.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { createDeliverer, type DeliverOptions } from '../../../workers/deliver.ts';
-import { createLossNote } from '../../../workers/deliver/channel-health.ts';
+import { createLossRecorder } from '../../../workers/deliver/channel-health.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
 nock.disableNetConnect();
@@ -138,7 +138,7 @@ test.serial('a webhook whose key is missing is retried, for the operator can bri
 function prepare(overrides: Partial<DeliverOptions> = {}) {
   const log: object[] = [];
   const retries: DueAttempt[] = [];
-  const note = (fields: object): void => void log.push(fields);
+  const writeLine = (fields: object): void => void log.push(fields);
   const lanes = createDeliverer({
     database,
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
@@ -149,16 +149,16 @@ function prepare(overrides: Partial<DeliverOptions> = {}) {
     enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
     now: Date.now,
     random: Math.random,
-    noteFailure: () => Promise.resolve(),
-    noteLoss: createLossNote({
+    recordFailure: () => Promise.resolve(),
+    recordLoss: createLossRecorder({
       database,
       queues: { enqueueAttempts: (attempts) => Promise.resolve(void retries.push(...attempts)) },
       newId: createIdSource(),
       now: Date.now,
       publicUrl: 'https://spotcheck.example',
-      log: { warn: note },
+      log: { warn: writeLine },
     }),
-    log: { info: note, warn: note },
+    log: { info: writeLine, warn: writeLine },
     ...overrides,
   });
   return { deliver: async (channelId: string) => (await lanes.run(channelId)).outcomes, log, retries };

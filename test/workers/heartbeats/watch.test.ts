@@ -241,7 +241,7 @@ test.serial(
   },
 );
 
-test.serial('what was seen before a pause decides nothing after the resume', async (t) => {
+test.serial('what was observed before a pause decides nothing after the resume', async (t) => {
   const { runtime, at, add, take, watch } = await stage(t);
   const heartbeat = await add();
   const key = { tenantId: runtime.tenantId, id: heartbeat.monitor.id };
@@ -463,7 +463,7 @@ test.serial('a deadline before the first ping that was lost counts, although nob
   t.is(await stateOf(runtime, late), 'up');
 });
 
-test.serial('a loss that was noted by a clock far ahead does not keep the door shut', async (t) => {
+test.serial('a loss that was recorded by a clock far ahead does not keep the door shut', async (t) => {
   const { runtime, at, add, reopen } = await stage(t);
   await add();
   await recordLostPings(runtime.database, { fromMs: at(3600), toMs: at(3601) });
@@ -521,7 +521,7 @@ test.serial('a watcher that dies between deciding and tidying up makes the next 
   t.is(await countOf(runtime, 'transitions'), 1);
 });
 
-test.serial('what was seen long ago, because nobody watched, still decides', async (t) => {
+test.serial('what was observed long ago, because nobody watched, still decides', async (t) => {
   const { runtime, add, take, watch } = await stage(t);
   const heartbeat = await add({ intervalSeconds: 1, heartbeatGraceSeconds: 86_400 });
   await take(1, heartbeat);

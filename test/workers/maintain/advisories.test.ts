@@ -189,7 +189,7 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
   const { runtime, round } = await openOffice(t);
   const agent = await runtime.addAgent('local');
   const expiresAt = NOW_MS / 1000 + 2 * 86_400;
-  const seen = async (settings: Parameters<TestRuntime['addMonitor']>[1], target?: string) => {
+  const addWithCertificate = async (settings: Parameters<TestRuntime['addMonitor']>[1], target?: string) => {
     const monitor = await runtime.addMonitor([agent], settings);
     await storeCertificates(runtime.database, [
       { monitorNo: monitor.no, agentNo: agent.no, target: target ?? monitor.target, name: 'a.example', expiresAt },
@@ -197,12 +197,12 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
     return monitor;
   };
   await know(runtime, { expiresAtMs: NOW_MS + 2 * DAY_MS, nowMs: NOW_MS });
-  await seen({ ...HTTPS, checkSpec: {} });
-  await seen({ ...HTTPS, target: 'http://127.0.0.1/' });
-  await seen({ ...HTTPS, target: 'https://127.0.0.1/' }, 'https://127.0.0.1/before');
-  await seen({ ...HTTPS, target: 'https://127.0.0.1/', checkSpec: { domain: { warnDays: 1 } } });
+  await addWithCertificate({ ...HTTPS, checkSpec: {} });
+  await addWithCertificate({ ...HTTPS, target: 'http://127.0.0.1/' });
+  await addWithCertificate({ ...HTTPS, target: 'https://127.0.0.1/' }, 'https://127.0.0.1/before');
+  await addWithCertificate({ ...HTTPS, target: 'https://127.0.0.1/', checkSpec: { domain: { warnDays: 1 } } });
   await runtime.addMonitor([], { ...DOMAIN, target: '' });
-  const paused = await seen(HTTPS);
+  const paused = await addWithCertificate(HTTPS);
   await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused.id, nowMs: NOW_MS });
   t.is(await round(NOW_MS), 0);
 });

@@ -14,15 +14,15 @@ const DOCUMENT = JSON.stringify({ version: '1.0', services: [[['com'], ['https:/
 type Iana = {
   runtime: TestRuntime;
   url: string;
-  asked: IncomingHttpHeaders[];
+  requests: IncomingHttpHeaders[];
   refresh: (aheadMs?: number) => Promise<string>;
 };
 
 async function openIana(t: ExecutionContext, listener: RequestListener): Promise<Iana> {
   const runtime = await openTestRuntime(t);
-  const asked: IncomingHttpHeaders[] = [];
+  const requests: IncomingHttpHeaders[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
-    asked.push(request.headers);
+    requests.push(request.headers);
     listener(request, response);
   });
   const url = `http://127.0.0.1:${port}/rdap/dns.json`;
@@ -30,14 +30,14 @@ async function openIana(t: ExecutionContext, listener: RequestListener): Promise
   return {
     runtime,
     url,
-    asked,
+    requests,
     refresh: async (aheadMs = 0) =>
       (await refreshRegistries({ ...runtime, now: () => Date.now() + aheadMs }, source)).registries,
   };
 }
 
 test('the registry of RDAP services is read once a day, and only where it has changed', async (t) => {
-  const { runtime, asked, refresh } = await openIana(t, (request, response) => {
+  const { runtime, requests, refresh } = await openIana(t, (request, response) => {
     if (request.headers['if-none-match'] === '"v1"') response.writeHead(304).end();
     else response.writeHead(200, { ETag: '"v1"', 'Last-Modified': 'Sat, 21 Nov 2026 00:00:00 GMT' }).end(DOCUMENT);
   });
@@ -50,7 +50,7 @@ test('the registry of RDAP services is read once a day, and only where it has ch
   t.is(await refresh(DAY_MS + 1000), 'recent');
   t.is(await findRdapService(runtime.database, 'com'), 'https://rdap.example/com/');
   t.deepEqual(
-    asked.map((headers) => [headers['if-none-match'], headers['if-modified-since']]),
+    requests.map((headers) => [headers['if-none-match'], headers['if-modified-since']]),
     [
       [undefined, undefined],
       ['"v1"', 'Sat, 21 Nov 2026 00:00:00 GMT'],

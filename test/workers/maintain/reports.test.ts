@@ -24,7 +24,7 @@ type Office = {
 };
 
 /** Polling ourselves, as the sweep does: reports wait for it. */
-async function noteSweep({ database }: TestRuntime, atMs: number): Promise<void> {
+async function recordSweep({ database }: TestRuntime, atMs: number): Promise<void> {
   await database.pool.query(
     `INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1)
      ON CONFLICT (name) DO UPDATE SET at = $1`,
@@ -71,7 +71,7 @@ async function openOffice(t: ExecutionContext, { days = 400, monitors = 1 } = {}
     runtime,
     rolledUntil,
     make: async (nowMs, signal) => {
-      await noteSweep(runtime, nowMs);
+      await recordSweep(runtime, nowMs);
       return (await makeReports({ ...runtime, now: () => nowMs }, signal && { signal })).reports;
     },
     made: async (tenantId = runtime.tenantId) =>
@@ -153,7 +153,7 @@ test('three chores at once, each in a process of its own, make every report once
   const { runtime } = await openOffice(t, { days: 60 });
   await addChat(runtime);
   const now = () => MONDAY_MS + 40_000;
-  await noteSweep(runtime, now());
+  await recordSweep(runtime, now());
   const results = await Promise.all(
     [runtime, runtime.open(), runtime.open()].map((one) => makeReports({ ...one, now })),
   );
@@ -273,7 +273,7 @@ test('after a standstill no report is made before the sweep has found it: it wou
   const { runtime, make } = await openOffice(t, { days: 9 });
   const restartedMs = MONDAY_MS + 2 * DAY_MS;
   const stoppedMs = MONDAY_MS - DAY_MS;
-  await noteSweep(runtime, stoppedMs);
+  await recordSweep(runtime, stoppedMs);
   t.deepEqual(await makeReports({ ...runtime, now: () => restartedMs }), { reports: 0, isUnfinished: true });
   await sweep({ ...runtime, now: () => restartedMs });
   t.is((await makeReports({ ...runtime, now: () => restartedMs })).reports > 0, true);
@@ -291,7 +291,7 @@ test('a queue that is away costs no report and no delivery', async (t) => {
   const { runtime } = await openOffice(t, { days: 2 });
   await addChat(runtime);
   const queues = { ...runtime.queues, enqueueAttempts: () => Promise.reject(new Error('away')) };
-  await noteSweep(runtime, MONDAY_MS + 40_000);
+  await recordSweep(runtime, MONDAY_MS + 40_000);
   t.is((await makeReports({ ...runtime, queues, now: () => MONDAY_MS + 40_000 })).reports, 2);
   t.is((await listDeliveriesTo(runtime)).length, 2);
 });

@@ -71,10 +71,10 @@ test(
 test('a browser or network from which nobody has signed in for half a year is forgotten, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  const note = (client: string, nowMs: number) =>
+  const recordPlace = (client: string, nowMs: number) =>
     recordSignInClients(database, { account: 'queue-board', userId: null }, { clients: [client], nowMs });
-  await note('network:192.0.2.1', NOW_MS - 180 * 86_400_000);
-  await note('network:192.0.2.2', NOW_MS - 180 * 86_400_000 + 1000);
+  await recordPlace('network:192.0.2.1', NOW_MS - 180 * 86_400_000);
+  await recordPlace('network:192.0.2.2', NOW_MS - 180 * 86_400_000 + 1000);
   t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { signInClients: 1 });
   t.deepEqual(await findSignInClients(database, 'queue-board', ['network:192.0.2.1', 'network:192.0.2.2']), [
     'network:192.0.2.2',

@@ -5,18 +5,18 @@ import { createPartitions } from '../../../models/partitions.ts';
 import { rolledUntilMs, unrolledSinceMs } from '../../../models/rollups.ts';
 import { runOn } from '../../../models/sql.ts';
 import { sumTallies } from '../../../models/statistics.ts';
-import { keepPartitions } from '../../../workers/maintain/partitions.ts';
+import { maintainPartitions } from '../../../workers/maintain/partitions.ts';
 import { rollUp } from '../../../workers/maintain/rollups.ts';
 import { createWorkerMetrics } from '../../../workers/metrics.ts';
+import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
-import { readRollups, storeChecks, type SeenCheck } from '../../helpers/seen-checks.ts';
 
 /** A midnight, UTC, whose day is over. */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 const SETTLED_MS = 90_000;
 const MINUTE_MS = 60_000;
 
-function upAt(monitorNo: number, atMs: number, dnsMs: number | null = null): SeenCheck {
+function upAt(monitorNo: number, atMs: number, dnsMs: number | null = null): ArbitraryCheck {
   const phases = dnsMs === null ? null : { dnsMs, connectMs: 3, tlsMs: null, firstByteMs: null, downloadMs: null };
   return { monitorNo, agentNo: 1, atMs, verdict: 'up', latencyMs: 20, phases };
 }
@@ -194,7 +194,9 @@ test('single results past their time wait a week for roll-ups that fail altogeth
   await database.pool.query('ALTER TABLE hourly_rollups RENAME COLUMN none TO nothing');
   await t.throwsAsync(rollUp({ ...runtime, now: () => MIDNIGHT }));
   const droppedAt = async (nowMs: number) =>
-    (await keepPartitions({ ...runtime, now: () => nowMs })).dropped.filter((name) => name.startsWith('check_results'));
+    (await maintainPartitions({ ...runtime, now: () => nowMs })).dropped.filter((name) =>
+      name.startsWith('check_results'),
+    );
   // The day before has no results, and ended before what there is to roll up.
   t.is((await droppedAt(MIDNIGHT + 7 * DAY_MS)).length, 1);
   await t.throwsAsync(rollUp({ ...runtime, now: () => MIDNIGHT + 7 * DAY_MS }));

@@ -6,16 +6,16 @@ import { rolledUntilMs } from '../../../models/rollups.ts';
 import { runOn } from '../../../models/sql.ts';
 import { sumTallies } from '../../../models/statistics.ts';
 import { createEvaluator } from '../../../workers/evaluate.ts';
-import { keepPartitions } from '../../../workers/maintain/partitions.ts';
+import { maintainPartitions } from '../../../workers/maintain/partitions.ts';
 import { rollUp } from '../../../workers/maintain/rollups.ts';
+import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
-import { readRollups, storeChecks, type SeenCheck } from '../../helpers/seen-checks.ts';
 
 /** A midnight, UTC, whose day is over. */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 const SETTLED_MS = 90_000;
 
-function upAt(atMs: number): SeenCheck {
+function upAt(atMs: number): ArbitraryCheck {
   return { monitorNo: 1, agentNo: 1, atMs, verdict: 'up', latencyMs: 20, phases: null };
 }
 
@@ -38,8 +38,8 @@ test('the first run begins with the oldest day with results, and goes on to the 
     (await readRollups(database, 'daily_rollups')).map(([key]) => key),
     [`1/1/${oldestMs}`],
   );
-  // They were stored long after their hour and noted for that; it had not been rolled up, and being made again changes
-  // nothing.
+  // They were stored long after their hour and recorded for that; it had not been rolled up, and being made again
+  // changes nothing.
   t.deepEqual(await rollUp({ ...runtime, now: () => nowMs }), { hours: 0, late: 1 });
   t.deepEqual(await rollUp({ ...runtime, now: () => nowMs }), { hours: 0, late: 0 });
   t.like(
@@ -131,7 +131,7 @@ test(
     const startMs = Date.UTC(2025, 0, 1);
     await createPartitions(database, startMs);
     const at = (days: number) => ({ ...runtime, now: () => startMs + days * DAY_MS });
-    const droppedAfter = async (days: number) => (await keepPartitions(at(days))).dropped;
+    const droppedAfter = async (days: number) => (await maintainPartitions(at(days))).dropped;
     t.deepEqual(await droppedAfter(95), []);
     await rollUp(at(0));
     await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [startMs + 95 * DAY_MS]);

@@ -155,11 +155,11 @@ test('a restart goes on behind what was taken, and loses nothing that came meanw
   const { next_update_id: next } = (await runtime.database.pool.query('SELECT next_update_id FROM telegram_polls'))
     .rows[0];
   telegram.write(ADA, '/stop');
-  const asked = telegram.calls.length;
+  const callsBefore = telegram.calls.length;
   start();
   await until(() => telegram.sent.length === 2);
   t.regex(telegram.messagesTo(ADA)[1] ?? '', /No more alerts/);
-  t.is(telegram.calls.slice(asked).find(({ method }) => method === 'getUpdates')?.parameters['offset'], next);
+  t.is(telegram.calls.slice(callsBefore).find(({ method }) => method === 'getUpdates')?.parameters['offset'], next);
 });
 
 test('an update that comes again is not taken again', async (t) => {
@@ -218,9 +218,9 @@ test('a server that sends what was taken again and again, without waiting, is as
   telegram.stuck = true;
   telegram.write(ADA, '/start phone');
   await until(() => telegram.sent.length === 1);
-  const asked = telegram.calls.length;
+  const callsBefore = telegram.calls.length;
   const [first, second] = await until(() => {
-    const polls = telegram.calls.slice(asked).filter(({ method }) => method === 'getUpdates');
+    const polls = telegram.calls.slice(callsBefore).filter(({ method }) => method === 'getUpdates');
     return polls.length >= 2 && polls;
   });
   const pauseMs = (second?.atMs ?? 0) - (first?.atMs ?? 0);

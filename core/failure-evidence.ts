@@ -2,12 +2,12 @@ import type { Observation } from './observation.ts';
 import type { Timings, Vote } from './verdict.ts';
 
 /**
- * An answer that made a check fail, as far as it may be kept: for http its status, its headers by lower-case name (few,
- * cut, none that carries credentials) and the first kilobyte of its body as text; of tcp and udp the first kilobyte,
- * with a null status and no headers. A null `body` was not read, unless `bodyWithheld` says why it is not shown: the
- * check carries secrets, which servers echo, or it is no text.
+ * An answer that made a check fail, as far as it may be stored: for http its status, its headers by lower-case name
+ * (few, cut, none that carries credentials) and the first kilobyte of its body as text; of tcp and udp the first
+ * kilobyte, with a null status and no headers. A null `body` was not read, unless `bodyWithheld` says why it is not
+ * shown: the check carries secrets, which servers echo, or it is no text.
  */
-export type SeenAnswer = {
+export type AnswerEvidence = {
   status: number | null;
   headers: Record<string, string>;
   body: string | null;
@@ -17,9 +17,9 @@ export type SeenAnswer = {
 /**
  * What one failing check saw beyond its verdict. Timings in whole milliseconds; each part is null where there was none.
  */
-export type SeenFailure = { phases: Timings | null; answer: SeenAnswer | null };
+export type FailureEvidence = { phases: Timings | null; answer: AnswerEvidence | null };
 
-/** Successes keep their timings once in so long, in milliseconds. */
+/** Successes store their timings once in so long, in milliseconds. */
 const SAMPLED_EVERY_MS = 600_000;
 
 /** The timings in the order in which they follow one another. */
@@ -32,7 +32,7 @@ export const TIMING_NAMES = [
 ] as const satisfies readonly (keyof Timings)[];
 
 /** What a failing result saw; null where that is nothing. */
-export function seenFailureOf({ phases, answer }: SeenFailure): SeenFailure | null {
+export function toFailureEvidence({ phases, answer }: FailureEvidence): FailureEvidence | null {
   return phases === null && answer === null ? null : { phases, answer };
 }
 
@@ -78,11 +78,11 @@ export function readTimings(written: string): Timings {
 }
 
 /**
- * True where a result keeps its timings: a bad one always, a good one when it is its source's first due time in a
- * ten-minute window, so that a source keeps about one each ten minutes whatever its interval; all of them at intervals
+ * True where a result stores its timings: a bad one always, a good one when it is its source's first due time in a
+ * ten-minute window, so that a source stores about one each ten minutes whatever its interval; all of them at intervals
  * of ten minutes and more.
  */
-export function keepsTimings(
+export function storesTimings(
   { verdict, dueAtMs }: { verdict: Vote; dueAtMs: number },
   intervalSeconds: number,
 ): boolean {

@@ -1,7 +1,7 @@
 import test from 'ava';
+import { cleanAnswer, isFirstFailure, extractAnswerEvidence } from '../../core/answer-evidence.ts';
 import type { HttpAnswered } from '../../core/http/observation.ts';
 import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
-import { cleanAnswer, isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
 import type { Verdict, Vote } from '../../core/verdict.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
@@ -15,7 +15,7 @@ type Given = {
   target?: CheckTarget;
 };
 
-function seen({ headers = {}, body = null, hadSecrets = false, target = TARGET }: Given = {}) {
+function evidenceOf({ headers = {}, body = null, hadSecrets = false, target = TARGET }: Given = {}) {
   const bodyStart = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const observation = {
     type: 'http',
@@ -31,20 +31,20 @@ function seen({ headers = {}, body = null, hadSecrets = false, target = TARGET }
     bodyStart,
     hadSecrets,
   } as const;
-  return seenAnswerOf({ target, observation });
+  return extractAnswerEvidence({ target, observation });
 }
 
 test('an answer is kept with its status, headers and the start of its body', (t) => {
-  t.deepEqual(seen({ headers: { server: 'nginx', 'x-trace': ['a', 'b'] }, body: 'Sorry,\n\tback soon: ü' }), {
+  t.deepEqual(evidenceOf({ headers: { server: 'nginx', 'x-trace': ['a', 'b'] }, body: 'Sorry,\n\tback soon: ü' }), {
     status: 503,
     headers: { server: 'nginx', 'x-trace': 'a, b' },
     body: 'Sorry,\n\tback soon: ü',
   });
-  t.is(seen()?.body, null);
-  t.is(seen({ body: '' })?.body, '');
+  t.is(evidenceOf()?.body, null);
+  t.is(evidenceOf({ body: '' })?.body, '');
 });
 
-const NEVER_KEPT = [
+const NEVER_STORED = [
   'set-cookie',
   'cookie',
   'authorization',
@@ -59,37 +59,37 @@ const NEVER_KEPT = [
   'x-signature',
   'x-password',
 ];
-for (const name of NEVER_KEPT) {
+for (const name of NEVER_STORED) {
   test(`${name} is kept of no answer`, (t) => {
-    t.deepEqual(seen({ headers: { [name]: 'x', [name.toUpperCase()]: 'x' } })?.headers, {});
+    t.deepEqual(evidenceOf({ headers: { [name]: 'x', [name.toUpperCase()]: 'x' } })?.headers, {});
   });
 }
 
 test('headers are few and short, and hold no control characters', (t) => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, 'v']));
-  t.is(Object.keys(seen({ headers: many })?.headers ?? {}).length, 30);
+  t.is(Object.keys(evidenceOf({ headers: many })?.headers ?? {}).length, 30);
   const long = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`x-${index}`, 'v'.repeat(5000)]));
-  const kept = seen({ headers: long })?.headers ?? {};
-  t.is(kept['x-0']?.length, 200);
-  t.true(JSON.stringify(kept).length < 2500);
-  t.is(seen({ headers: { 'x-odd': 'a\u0000\u001b[31mb' } })?.headers['x-odd'], 'a [31mb');
+  const stored = evidenceOf({ headers: long })?.headers ?? {};
+  t.is(stored['x-0']?.length, 200);
+  t.true(JSON.stringify(stored).length < 2500);
+  t.is(evidenceOf({ headers: { 'x-odd': 'a\u0000\u001b[31mb' } })?.headers['x-odd'], 'a [31mb');
 });
 
 test('a URL in a header ends with its path and names no user', (t) => {
   t.is(
-    seen({ headers: { location: 'https://me:pw@shop.example/login?token=1#x' } })?.headers['location'],
+    evidenceOf({ headers: { location: 'https://me:pw@shop.example/login?token=1#x' } })?.headers['location'],
     'https://shop.example/login',
   );
-  t.is(seen({ headers: { location: '//me@shop.example/a' } })?.headers['location'], '//shop.example/a');
-  t.is(seen({ headers: { location: '/login?next=%2F' } })?.headers['location'], '/login');
+  t.is(evidenceOf({ headers: { location: '//me@shop.example/a' } })?.headers['location'], '//shop.example/a');
+  t.is(evidenceOf({ headers: { location: '/login?next=%2F' } })?.headers['location'], '/login');
 });
 
 test('a body that is not said to be text, or is none, is withheld', (t) => {
   const withheld = { body: null, bodyWithheld: 'not_text' };
-  t.like(seen({ headers: { 'content-type': 'image/png' }, body: 'PNG' }), withheld);
-  t.like(seen({ headers: { 'content-type': 'application/octet-stream' }, body: 'x' }), withheld);
-  t.like(seen({ headers: { 'content-type': 'text/plain' }, body: Uint8Array.of(0x61, 0xff, 0x61) }), withheld);
-  t.like(seen({ body: 'a\0b' }), withheld);
+  t.like(evidenceOf({ headers: { 'content-type': 'image/png' }, body: 'PNG' }), withheld);
+  t.like(evidenceOf({ headers: { 'content-type': 'application/octet-stream' }, body: 'x' }), withheld);
+  t.like(evidenceOf({ headers: { 'content-type': 'text/plain' }, body: Uint8Array.of(0x61, 0xff, 0x61) }), withheld);
+  t.like(evidenceOf({ body: 'a\0b' }), withheld);
 });
 
 test('text is known by its type or, without one, by its bytes; Latin-1 is read where it is said', (t) => {
@@ -100,16 +100,19 @@ test('text is known by its type or, without one, by its bytes; Latin-1 is read w
     'application/xml',
     'APPLICATION/JSON',
   ]) {
-    t.is(seen({ headers: { 'content-type': type }, body: '{}' })?.body, '{}', type);
+    t.is(evidenceOf({ headers: { 'content-type': type }, body: '{}' })?.body, '{}', type);
   }
-  t.is(seen({ body: 'bare' })?.body, 'bare');
-  t.is(seen({ headers: { 'content-type': 'text/plain; charset=iso-8859-1' }, body: Uint8Array.of(0xfc) })?.body, 'ü');
+  t.is(evidenceOf({ body: 'bare' })?.body, 'bare');
+  t.is(
+    evidenceOf({ headers: { 'content-type': 'text/plain; charset=iso-8859-1' }, body: Uint8Array.of(0xfc) })?.body,
+    'ü',
+  );
 });
 
 test('half a character at the end is left out, and control characters are replaced', (t) => {
   const text = new TextEncoder().encode('ü'.repeat(600));
-  t.is(seen({ body: text.subarray(1).subarray(1, 1024) })?.body, 'ü'.repeat(511));
-  t.is(seen({ body: 'a\u001b[31mb\r\n' })?.body, 'a\uFFFD[31mb\r\n');
+  t.is(evidenceOf({ body: text.subarray(1).subarray(1, 1024) })?.body, 'ü'.repeat(511));
+  t.is(evidenceOf({ body: 'a\u001b[31mb\r\n' })?.body, 'a\uFFFD[31mb\r\n');
 });
 
 test('of a check with secrets only headers are kept whose form has no room for one, and no body', (t) => {
@@ -134,7 +137,7 @@ test('of a check with secrets only headers are kept whose form has no room for o
     'cache-control': 'no-store',
     link: '</hidden>',
   };
-  t.deepEqual(seen({ headers: { ...harmless, ...free }, body: 'hidden', hadSecrets: true }), {
+  t.deepEqual(evidenceOf({ headers: { ...harmless, ...free }, body: 'hidden', hadSecrets: true }), {
     status: 503,
     headers: harmless,
     body: null,
@@ -153,7 +156,7 @@ test('a header of a harmless name is not kept in another form, nor where it repe
     connection: 'hidden',
     'content-encoding': 'hidden',
   };
-  t.deepEqual(seen({ headers, hadSecrets: true, target })?.headers, {});
+  t.deepEqual(evidenceOf({ headers, hadSecrets: true, target })?.headers, {});
 });
 
 function transportTarget(type: 'tcp' | 'udp', transport: TransportSpec): CheckTarget {
@@ -162,7 +165,7 @@ function transportTarget(type: 'tcp' | 'udp', transport: TransportSpec): CheckTa
 
 test('of tcp and udp the start of an answer is kept, unless the payload is secret or it is no text', (t) => {
   const tcp = (text: string, transport: TransportSpec = {}) =>
-    seenAnswerOf({
+    extractAnswerEvidence({
       target: transportTarget('tcp', transport),
       observation: {
         type: 'tcp',
@@ -174,7 +177,7 @@ test('of tcp and udp the start of an answer is kept, unless the payload is secre
       },
     });
   const udp = (reply: string) =>
-    seenAnswerOf({
+    extractAnswerEvidence({
       target: transportTarget('udp', {}),
       observation: {
         type: 'udp',
@@ -199,9 +202,9 @@ test('of tcp and udp the start of an answer is kept, unless the payload is secre
 });
 
 test('where no answer came there is none', (t) => {
-  t.is(seenAnswerOf({ target: TARGET, observation: null }), null);
+  t.is(extractAnswerEvidence({ target: TARGET, observation: null }), null);
   t.is(
-    seenAnswerOf({
+    extractAnswerEvidence({
       target: TARGET,
       observation: {
         type: 'http',

@@ -1,23 +1,23 @@
 import type { Observation } from '../../core/observation.ts';
-import type { SeenCertificate } from '../../models/certificates.ts';
+import type { ObservedCertificate } from '../../models/certificates.ts';
 import type { DueCheck } from '../../models/checks.ts';
 
-/** A check whose certificate may be worth noting. */
+/** A check whose certificate may have to be stored. */
 export type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
 
 /**
- * Keeps what certificates https monitors show, for people and for the advisories of those with an expiry warning
+ * Stores what certificates https monitors show, for people and for the advisories of those with an expiry warning
  * (D-27).
  */
-export type CertificateNotes = {
+export type CertificateRecorder = {
   /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
-  note(checked: CheckedCertificate): void;
+  record(checked: CheckedCertificate): void;
   /** Stores what is still waiting. */
   close(): Promise<void>;
 };
 
-export type CertificateNotesOptions = {
-  store: (seen: readonly SeenCertificate[]) => Promise<void>;
+export type CertificateRecorderOptions = {
+  store: (observed: readonly ObservedCertificate[]) => Promise<void>;
   /** A new certificate waits this long for others to be stored with it, in milliseconds. */
   waitMs: number;
   /** Called when certificates could not be stored; they are tried again with their next checks. */
@@ -31,11 +31,18 @@ export type CertificateNotesOptions = {
  */
 const RELIED_ON_MS = 6 * 3_600_000;
 
-/** Makes the notes of one worker: each monitor's certificate is stored once in six hours, and whenever it changes. */
-export function createCertificateNotes({ store, waitMs, onFailure, now }: CertificateNotesOptions): CertificateNotes {
+/**
+ * Makes the recorder of one worker: each monitor's certificate is stored once in six hours, and whenever it changes.
+ */
+export function createCertificateRecorder({
+  store,
+  waitMs,
+  onFailure,
+  now,
+}: CertificateRecorderOptions): CertificateRecorder {
   const known = new Map<string, string>();
   let knownSinceMs = now();
-  let waiting = new Map<string, SeenCertificate>();
+  let waiting = new Map<string, ObservedCertificate>();
   let timer: NodeJS.Timeout | null = null;
 
   const flush = async (): Promise<void> => {
@@ -53,18 +60,18 @@ export function createCertificateNotes({ store, waitMs, onFailure, now }: Certif
   };
 
   return {
-    note({ check, agentNo, observation }) {
-      const seen = certificateOf(check, agentNo, observation);
-      if (seen === null) return;
+    record({ check, agentNo, observation }) {
+      const observed = certificateOf(check, agentNo, observation);
+      if (observed === null) return;
       if (now() - knownSinceMs >= RELIED_ON_MS) {
         known.clear();
         knownSinceMs = now();
       }
-      const key = `${seen.monitorNo}/${agentNo}`;
-      const fingerprint = `${seen.target}\n${seen.name}\n${seen.expiresAt}`;
+      const key = `${observed.monitorNo}/${agentNo}`;
+      const fingerprint = `${observed.target}\n${observed.name}\n${observed.expiresAt}`;
       if (known.get(key) === fingerprint) return;
       known.set(key, fingerprint);
-      waiting.set(key, seen);
+      waiting.set(key, observed);
       timer ??= setTimeout(() => void flush(), waitMs);
     },
     close: flush,
@@ -75,7 +82,7 @@ function certificateOf(
   { monitorNo, target }: DueCheck,
   agentNo: number,
   observation: Observation | null,
-): SeenCertificate | null {
+): ObservedCertificate | null {
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
   // Many certificates name their hosts in an extension only: then it goes by the host that showed it.

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { listDoubtfulMonitors } from '../../models/evaluation.ts';
+import { listStaleMonitors } from '../../models/evaluation.ts';
 import { runOn } from '../../models/sql.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
@@ -17,12 +17,12 @@ test('pages go through all monitors in order, paused ones and drafts too, and na
     [nowMs - 170_000, nos[5], agent.no],
   );
   const list = async (afterNo: number, limit: number) =>
-    listDoubtfulMonitors(runOn(runtime.database.pool), { nowMs, editedSinceSeconds: 1, afterNo, limit });
+    listStaleMonitors(runOn(runtime.database.pool), { nowMs, editedSinceSeconds: 1, afterNo, limit });
   const [first, , third, , , middle, last] = nos;
 
-  t.deepEqual(await list(0, 100), { doubtful: [first, third, last], lastNo: null });
-  t.deepEqual(await list(0, 3), { doubtful: [first, third], lastNo: third });
-  t.deepEqual(await list(third ?? 0, 2), { doubtful: [], lastNo: middle });
-  t.deepEqual(await list(middle ?? 0, 1), { doubtful: [last], lastNo: last });
-  t.deepEqual(await list(last ?? 0, 1), { doubtful: [], lastNo: null });
+  t.deepEqual(await list(0, 100), { stale: [first, third, last], lastNo: null });
+  t.deepEqual(await list(0, 3), { stale: [first, third], lastNo: third });
+  t.deepEqual(await list(third ?? 0, 2), { stale: [], lastNo: middle });
+  t.deepEqual(await list(middle ?? 0, 1), { stale: [last], lastNo: last });
+  t.deepEqual(await list(last ?? 0, 1), { stale: [], lastNo: null });
 });

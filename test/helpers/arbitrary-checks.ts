@@ -3,12 +3,12 @@ import { bucketOf, mergeHistograms } from '../../core/latency-histogram.ts';
 import type { Timings, Vote } from '../../core/verdict.ts';
 import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
 import type { Database } from '../../models/database.ts';
-import { noteLateHours } from '../../models/late-hours.ts';
+import { insertLateHours } from '../../models/late-hours.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import type { Tally } from '../../models/statistics.ts';
 
 /** A check as far as statistics go. */
-export type SeenCheck = {
+export type ArbitraryCheck = {
   monitorNo: number;
   agentNo: number;
   atMs: number;
@@ -24,7 +24,7 @@ const timings = fc.option(
 );
 
 /** Checks of three monitors by two agents, at these moments. */
-export function seenCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<SeenCheck> {
+export function arbitraryCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<ArbitraryCheck> {
   return fc.record({
     monitorNo: fc.integer({ min: 1, max: 3 }),
     agentNo: fc.integer({ min: 1, max: 2 }),
@@ -39,7 +39,7 @@ export function seenCheck(atMs: fc.Arbitrary<number>): fc.Arbitrary<SeenCheck> {
 }
 
 /** A check is known by monitor, agent and time: of several the first one counts. */
-export function withoutRepeats(checks: readonly SeenCheck[]): SeenCheck[] {
+export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryCheck[] {
   return [
     ...new Map(
       checks.toReversed().map((check) => [`${check.monitorNo}/${check.agentNo}/${check.atMs}`, check]),
@@ -50,17 +50,17 @@ export function withoutRepeats(checks: readonly SeenCheck[]): SeenCheck[] {
 /** Stores checks as the evaluator does at `nowMs`. */
 export async function storeChecks(
   database: Pick<Database, 'pool'>,
-  checks: readonly SeenCheck[],
+  checks: readonly ArbitraryCheck[],
   nowMs: number,
 ): Promise<void> {
   const results = checks.map(resultOf);
   await inPoolTransaction(database, async (run) => {
     await storeResults(run, results);
-    await noteLateHours(run, results, nowMs);
+    await insertLateHours(run, results, nowMs);
   });
 }
 
-function resultOf({ atMs, ...check }: SeenCheck): MeasuredResult {
+function resultOf({ atMs, ...check }: ArbitraryCheck): MeasuredResult {
   return {
     ...check,
     dueAtMs: atMs,
@@ -73,7 +73,7 @@ function resultOf({ atMs, ...check }: SeenCheck): MeasuredResult {
 }
 
 /** What statistics must say of these checks, counted one by one. */
-export function tallyOfChecks(checks: readonly SeenCheck[]): Tally {
+export function tallyOfChecks(checks: readonly ArbitraryCheck[]): Tally {
   const count = (verdict: Vote): number => checks.filter((check) => check.verdict === verdict).length;
   const timed = checks.filter(({ verdict }) => verdict === 'up' || verdict === 'degraded');
   const latencies = timed.flatMap(({ latencyMs }) => (latencyMs === null ? [] : [latencyMs]));
@@ -148,7 +148,7 @@ export async function readRollups(
 }
 
 /** What must be stored of these checks, by steps of that length. */
-export function rollupsOfChecks(checks: readonly SeenCheck[], stepMs: number): [string, Tally][] {
+export function rollupsOfChecks(checks: readonly ArbitraryCheck[], stepMs: number): [string, Tally][] {
   const groups = Map.groupBy(
     checks,
     ({ monitorNo, agentNo, atMs }) => `${monitorNo}/${agentNo}/${Math.floor(atMs / stepMs) * stepMs}`,

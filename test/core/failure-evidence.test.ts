@@ -1,14 +1,14 @@
 import test from 'ava';
 import { assert, integer, property } from 'fast-check';
-import type { Observation } from '../../core/observation.ts';
 import {
-  keepsTimings,
+  storesTimings,
   timingsOf,
   readTimings,
-  seenFailureOf,
+  toFailureEvidence,
   roundTimings,
   writeTimings,
-} from '../../core/seen-failure.ts';
+} from '../../core/failure-evidence.ts';
+import type { Observation } from '../../core/observation.ts';
 
 const NONE = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const WINDOW_MS = 600_000;
@@ -68,15 +68,15 @@ test('an observation has the timings of its protocol', (t) => {
 });
 
 test('a failure that saw nothing has nothing to be kept', (t) => {
-  t.is(seenFailureOf({ phases: null, answer: null }), null);
-  t.deepEqual(seenFailureOf({ phases: { ...NONE, dnsMs: 1 }, answer: null }), {
+  t.is(toFailureEvidence({ phases: null, answer: null }), null);
+  t.deepEqual(toFailureEvidence({ phases: { ...NONE, dnsMs: 1 }, answer: null }), {
     phases: { ...NONE, dnsMs: 1 },
     answer: null,
   });
 });
 
 test('what is not good keeps its timings always', (t) => {
-  for (const verdict of ['down', 'degraded', 'none'] as const) t.true(keepsTimings({ verdict, dueAtMs: 599_999 }, 1));
+  for (const verdict of ['down', 'degraded', 'none'] as const) t.true(storesTimings({ verdict, dueAtMs: 599_999 }, 1));
 });
 
 test(
@@ -90,15 +90,15 @@ test(
           { length: Math.ceil((6 * WINDOW_MS) / everyMs) + 2 },
           (_, tick) => 1_800_000_000_000 + (offsetMs % everyMs) + tick * everyMs,
         );
-        const kept = dues.filter((dueAtMs) => keepsTimings({ verdict: 'up', dueAtMs }, intervalSeconds));
-        if (everyMs >= WINDOW_MS) return kept.length === dues.length;
+        const stored = dues.filter((dueAtMs) => storesTimings({ verdict: 'up', dueAtMs }, intervalSeconds));
+        if (everyMs >= WINDOW_MS) return stored.length === dues.length;
         const byWindow = Map.groupBy(dues, (dueAtMs) => Math.floor(dueAtMs / WINDOW_MS));
         // Of the first slot the beginning may lie before the first due time.
         return [...byWindow]
           .slice(1)
           .every(
             ([slot, inWindow]) =>
-              kept.filter((dueAtMs) => Math.floor(dueAtMs / WINDOW_MS) === slot).join() === String(inWindow[0]),
+              stored.filter((dueAtMs) => Math.floor(dueAtMs / WINDOW_MS) === slot).join() === String(inWindow[0]),
           );
       }),
     );

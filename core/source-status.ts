@@ -5,10 +5,13 @@ import { isSilent, voteOf, type SourceState } from './source-state.ts';
  * Whether a source counts in a decision (D-41), and why not where it does not: its agent is offline; nothing came from
  * it lately; it has reported, but too little to decide; it reports that it cannot tell.
  */
-export type SourceStanding = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
+export type SourceStatus = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
 
-/** The standing of a source of which it is known whether its newest result is recent enough. */
-export function standingOf(source: { online: boolean; state: SourceState | null }, isRecent: boolean): SourceStanding {
+/** Finds the status of a source; `isRecent`: whether its newest result is recent enough. */
+export function findSourceStatus(
+  source: { online: boolean; state: SourceState | null },
+  isRecent: boolean,
+): SourceStatus {
   if (!source.online) return 'offline';
   if (!isRecent) return 'silent';
   if (voteOf(source.state) !== null) return 'votes';
@@ -20,7 +23,7 @@ const SAYINGS = {
   silent: { one: 'is silent', many: 'are silent' },
   undecided: { one: 'has not decided yet', many: 'have not decided yet' },
   unable: { one: 'cannot tell', many: 'cannot tell' },
-} as const satisfies Record<Exclude<SourceStanding, 'votes'>, { one: string; many: string }>;
+} as const satisfies Record<Exclude<SourceStatus, 'votes'>, { one: string; many: string }>;
 
 const NOT_COUNTED = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
 
@@ -32,11 +35,11 @@ const MAX_NAME = 60;
  * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all
  * vote.
  */
-export function describeNotCounted(sources: readonly { name: string; standing: SourceStanding }[]): string {
-  return NOT_COUNTED.flatMap((standing) => {
-    const names = sources.filter((source) => source.standing === standing).map(({ name }) => name);
+export function describeNotCounted(sources: readonly { name: string; status: SourceStatus }[]): string {
+  return NOT_COUNTED.flatMap((status) => {
+    const names = sources.filter((source) => source.status === status).map(({ name }) => name);
     if (names.length === 0) return [];
-    return [`${enumerate(names)} ${SAYINGS[standing][names.length === 1 ? 'one' : 'many']}`];
+    return [`${enumerate(names)} ${SAYINGS[status][names.length === 1 ? 'one' : 'many']}`];
   }).join(', ');
 }
 

@@ -4,9 +4,9 @@ import { runOn } from './sql.ts';
 
 /**
  * Those of these sessions and API tokens that are still good, by their ids, in one statement. It is no use of them:
- * nothing is noted as seen.
+ * `last_seen_at` stays.
  */
-export async function listStanding(
+export async function listValidCallers(
   database: Pick<Database, 'pool'>,
   { sessionIds, tokenIds, nowMs }: { sessionIds: readonly string[]; tokenIds: readonly string[]; nowMs: number },
 ): Promise<Set<string>> {

@@ -1,21 +1,21 @@
 import { cleanText } from './clean-text.ts';
+import type { AnswerEvidence } from './failure-evidence.ts';
 import type { HttpAnswered } from './http/observation.ts';
 import { isRecord } from './monitor-input/checks.ts';
 import type { CheckTarget, MonitorSecrets } from './monitor.ts';
 import type { Observation } from './observation.ts';
-import type { SeenAnswer } from './seen-failure.ts';
 import type { Verdict, Vote } from './verdict.ts';
 
-/** So much of a body is kept, in bytes. */
-export const KEPT_BODY_BYTES = 1024;
+/** So much of a body is stored, in bytes. */
+export const STORED_BODY_BYTES = 1024;
 
-/** Bounds of the headers that are kept: how many, and characters of a name, a value and all together. */
+/** Bounds of the headers that are stored: how many, and characters of a name, a value and all together. */
 const MAX_HEADERS = 30;
 const MAX_NAME = 64;
 const MAX_VALUE = 200;
 const MAX_ALL = 2048;
 
-/** Credentials by their very name: such a header is not kept from any answer. */
+/** Credentials by their very name: such a header is never stored. */
 const SECRET_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
 
 const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -27,7 +27,7 @@ const CONTENT_TYPE = new RegExp(
 );
 
 /**
- * What is kept of the headers of an answer to a check with secrets, by the form that a value must have: nothing that
+ * What is stored of the headers of an answer to a check with secrets, by the form that a value must have: nothing that
  * could hold a part of what was sent. Servers repeat it in paths, in names of nodes, in lists of what they allow,
  * encoded one way or the other.
  */
@@ -65,14 +65,14 @@ export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
   return verdict === 'degraded' && vote !== 'down' && vote !== 'degraded';
 }
 
-/** What may be kept of the answer that a failing observation saw; null where none came, or nothing was read of it. */
-export function seenAnswerOf({
+/** What may be stored of the answer that a failing observation saw; null where none came, or nothing was read of it. */
+export function extractAnswerEvidence({
   target,
   observation,
 }: {
   target: CheckTarget;
   observation: Observation | null;
-}): SeenAnswer | null {
+}): AnswerEvidence | null {
   switch (observation?.type) {
     case 'http':
       return observation.outcome === 'answered' ? httpAnswer(observation, target.secrets) : null;
@@ -88,43 +88,43 @@ export function seenAnswerOf({
 }
 
 /**
- * An answer that an agent reports, made fit to be kept like those of our own; null where nothing of it is. What does
+ * An answer that an agent reports, made fit to be stored like those of our own; null where nothing of it is. What does
  * not fit is left out.
  */
 export function cleanAnswer(
   reported: unknown,
   { status, hasSecrets }: { status: number | null; hasSecrets: boolean },
-): SeenAnswer | null {
+): AnswerEvidence | null {
   if (!isRecord(reported)) return null;
   const { headers, body, bodyWithheld } = reported;
-  const kept = cleanHeaders(isRecord(headers) ? headers : {}, hasSecrets);
-  if (hasSecrets) return { status, headers: kept, body: null, bodyWithheld: 'secrets' };
+  const stored = cleanHeaders(isRecord(headers) ? headers : {}, hasSecrets);
+  if (hasSecrets) return { status, headers: stored, body: null, bodyWithheld: 'secrets' };
   if (bodyWithheld === 'secrets' || bodyWithheld === 'not_text')
-    return { status, headers: kept, body: null, bodyWithheld };
-  if (typeof body !== 'string') return { status, headers: kept, body: null };
-  return { status, headers: kept, ...withheldIfNoText(shownText(body.slice(0, KEPT_BODY_BYTES).toWellFormed())) };
+    return { status, headers: stored, body: null, bodyWithheld };
+  if (typeof body !== 'string') return { status, headers: stored, body: null };
+  return { status, headers: stored, ...withheldIfNoText(shownText(body.slice(0, STORED_BODY_BYTES).toWellFormed())) };
 }
 
-function httpAnswer({ status, headers, bodyStart, hadSecrets }: HttpAnswered, secrets: MonitorSecrets): SeenAnswer {
-  const kept = cleanHeaders(headers, hadSecrets);
-  if (hadSecrets) return { status, headers: withoutEchoes(kept, secrets), body: null, bodyWithheld: 'secrets' };
-  if (bodyStart === null) return { status, headers: kept, body: null };
-  return { status, headers: kept, ...withheldIfNoText(readText(bodyStart, oneValue(headers['content-type']))) };
+function httpAnswer({ status, headers, bodyStart, hadSecrets }: HttpAnswered, secrets: MonitorSecrets): AnswerEvidence {
+  const stored = cleanHeaders(headers, hadSecrets);
+  if (hadSecrets) return { status, headers: withoutEchoes(stored, secrets), body: null, bodyWithheld: 'secrets' };
+  if (bodyStart === null) return { status, headers: stored, body: null };
+  return { status, headers: stored, ...withheldIfNoText(readText(bodyStart, oneValue(headers['content-type']))) };
 }
 
-function bareAnswer(text: string, { checkSpec }: CheckTarget): SeenAnswer {
+function bareAnswer(text: string, { checkSpec }: CheckTarget): AnswerEvidence {
   if (checkSpec.transport?.payloadSecret) return { status: null, headers: {}, body: null, bodyWithheld: 'secrets' };
   // Bytes that are no UTF-8 are distinguished by what stands in their place.
-  const shown = text.includes('\uFFFD') ? null : shownText(text.slice(0, KEPT_BODY_BYTES).toWellFormed());
+  const shown = text.includes('\uFFFD') ? null : shownText(text.slice(0, STORED_BODY_BYTES).toWellFormed());
   return { status: null, headers: {}, ...withheldIfNoText(shown) };
 }
 
-function withheldIfNoText(body: string | null): Pick<SeenAnswer, 'body' | 'bodyWithheld'> {
+function withheldIfNoText(body: string | null): Pick<AnswerEvidence, 'body' | 'bodyWithheld'> {
   return body === null ? { body, bodyWithheld: 'not_text' } : { body };
 }
 
 function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: boolean): Record<string, string> {
-  const kept: [string, string][] = [];
+  const stored: [string, string][] = [];
   let size = 0;
   for (const [name, value] of Object.entries(headers)) {
     const key = cleanText(name, MAX_NAME).toLowerCase();
@@ -132,10 +132,10 @@ function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: bo
     if (key === '' || SECRET_NAME.test(key) || (hasSecrets && !isHarmless(key, whole))) continue;
     const text = headerText(key, whole);
     size += key.length + text.length;
-    if (kept.length === MAX_HEADERS || size > MAX_ALL) break;
-    kept.push([key, text]);
+    if (stored.length === MAX_HEADERS || size > MAX_ALL) break;
+    stored.push([key, text]);
   }
-  return Object.fromEntries(kept);
+  return Object.fromEntries(stored);
 }
 
 function isHarmless(name: string, value: string): boolean {
@@ -180,7 +180,7 @@ function readText(bytes: Uint8Array, contentType: string | undefined): string | 
   if (contentType !== undefined && contentType !== '' && !TEXT_TYPE.test(contentType.trim())) return null;
   try {
     const decoder = isLatin1(contentType) ? new TextDecoder('latin1') : new TextDecoder('utf-8', { fatal: true });
-    return shownText(decoder.decode(bytes.subarray(0, KEPT_BODY_BYTES), { stream: true }));
+    return shownText(decoder.decode(bytes.subarray(0, STORED_BODY_BYTES), { stream: true }));
   } catch {
     return null;
   }

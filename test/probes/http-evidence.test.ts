@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import { extractAnswerEvidence } from '../../core/answer-evidence.ts';
 import { judgeHttp } from '../../core/http/judge.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
-import { seenAnswerOf } from '../../core/seen-answer.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
@@ -19,7 +19,7 @@ async function check(port: number, overrides: Partial<CheckTarget> = {}) {
   const tookMs = performance.now() - startedAt;
   return {
     judgement: judgeHttp({ target, observation, search }),
-    answer: seenAnswerOf({ target, observation }),
+    answer: extractAnswerEvidence({ target, observation }),
     observation,
     tookMs,
   };
@@ -29,7 +29,7 @@ function answering(t: ExecutionContext, answer: (response: ServerResponse, reque
   return startHttpServer(t, (request, response) => answer(response, request));
 }
 
-test('of an answer with a bad status the start of the body is seen, though nothing looks at it', async (t) => {
+test('of an answer with a bad status the start of the body is read, though nothing looks at it', async (t) => {
   const { port } = await answering(t, (response) =>
     response
       .writeHead(503, { 'Content-Type': 'text/html', 'Retry-After': '30' })
@@ -41,7 +41,7 @@ test('of an answer with a bad status the start of the body is seen, though nothi
   t.is(answer?.body, `<h1>Back soon</h1>${'x'.repeat(1024 - 18)}`);
 });
 
-test('a compressed body is seen as text', async (t) => {
+test('a compressed body is read as text', async (t) => {
   const { port } = await answering(t, (response) =>
     response
       .writeHead(500, { 'Content-Encoding': 'gzip', 'Content-Type': 'text/plain' })
@@ -50,7 +50,7 @@ test('a compressed body is seen as text', async (t) => {
   t.is((await check(port)).answer?.body, 'squeezed');
 });
 
-test('of a compressed page far longer than is looked at the start is seen', async (t) => {
+test('of a compressed page far longer than is looked at the start is read', async (t) => {
   // Random text hardly shrinks: a hundred kilobytes on the wire.
   const page = `<h1>Oops</h1>${randomBytes(100_000).toString('base64')}`;
   for (const [coding, squeeze] of [
@@ -65,7 +65,7 @@ test('of a compressed page far longer than is looked at the start is seen', asyn
   }
 });
 
-test('an endless body after a bad status is the same bad status at once, and its start is seen', async (t) => {
+test('an endless body after a bad status is the same bad status at once, and its start is read', async (t) => {
   const { port } = await answering(t, (response) => {
     response.writeHead(502, { 'Content-Type': 'text/plain' });
     const timer = setInterval(() => response.write('more '.repeat(2000)), 1);
@@ -93,7 +93,7 @@ test('a body that drips after a bad status neither slows the answer nor holds th
   t.true(tookMs < 4000, `${tookMs} ms, though the body has no end`);
 });
 
-test('a body that never begins is reported as not seen', async (t) => {
+test('a body that never begins is reported as not read', async (t) => {
   const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Length': '10' }).flushHeaders());
   const { judgement, answer } = await check(port);
   t.is(judgement.cause, 'status_500');
@@ -114,7 +114,7 @@ for (const [what, bytes, body] of BROKEN) {
   });
 }
 
-test('a body that was looked at is seen as well', async (t) => {
+test('a body that was looked at is read as well', async (t) => {
   const { port } = await answering(t, (response) => response.end('quite another text'));
   const { judgement, answer } = await check(port, { bodyMatch: 'the text' });
   t.is(judgement.cause, 'body_mismatch');

@@ -8,7 +8,7 @@ const WITHHELD: Readonly<Record<string, string>> = {
 };
 
 /** An answer as far as it is kept: status, headers, and how its body begins. */
-export function SeenAnswer({ answer: { status, headers, body, body_withheld: withheld } }: { answer: Answer }) {
+export function AnswerEvidence({ answer: { status, headers, body, body_withheld: withheld } }: { answer: Answer }) {
   const lines = Object.entries(headers);
   return (
     <div class="overflow-hidden rounded-lg border border-line bg-surface font-mono text-[0.8125rem] leading-5">

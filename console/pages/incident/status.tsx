@@ -20,7 +20,7 @@ const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
 /**
  * How it stands, in one look: the worst state and how long, why, seen from where, and whether somebody looks after it.
  */
-export function Standing({ incident }: { incident: Incident }) {
+export function IncidentStatus({ incident }: { incident: Incident }) {
   const { state, status } = incident;
   const isOpen = status === 'open';
   const { label, text } = STATUSES[state];

@@ -35,8 +35,8 @@ test('of tokens asked for together each has its own holder, and the good ones ar
   };
   const [own, others, revoked] = [await issue(tenantId), await issue(other), await issue(tenantId)];
   await revokeApiToken(database, revoked.id, now());
-  const asked = [others.token, generateToken('spk'), own.token, revoked.token, own.token];
-  const holders = await findTokenHolders(database, asked, now());
+  const tokens = [others.token, generateToken('spk'), own.token, revoked.token, own.token];
+  const holders = await findTokenHolders(database, tokens, now());
   t.deepEqual(
     holders.map((holder) => holder && [holder.tokenId, holder.tenantId]),
     [[others.id, other], null, [own.id, tenantId], null, [own.id, tenantId]],

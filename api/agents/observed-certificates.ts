@@ -1,21 +1,21 @@
-import type { SeenCertificate } from '../../models/certificates.ts';
+import type { ObservedCertificate } from '../../models/certificates.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 
 /**
  * The certificates that an agent saw and that are other than those it saw before, of https monitors, the newest of
  * each.
  */
-export function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): SeenCertificate[] {
+export function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): ObservedCertificate[] {
   const newest = new Map<number, AcceptedReport & { expiresAt: number }>();
-  for (const seen of accepted) {
-    const { expiresAt } = seen.report;
+  for (const observed of accepted) {
+    const { expiresAt } = observed.report;
     if (
       expiresAt === null ||
-      !isSecure(seen) ||
-      (newest.get(seen.monitor.no)?.report.startedAtMs ?? 0) > seen.report.startedAtMs
+      !isSecure(observed) ||
+      (newest.get(observed.monitor.no)?.report.startedAtMs ?? 0) > observed.report.startedAtMs
     )
       continue;
-    newest.set(seen.monitor.no, { ...seen, expiresAt });
+    newest.set(observed.monitor.no, { ...observed, expiresAt });
   }
   return [...newest.values()]
     .filter(

@@ -4,7 +4,7 @@ export type OpenedWorker = { close: () => Promise<void> };
 /** What a processor does with one job, whatever a job is. */
 type Process<Job> = (job: Job, token: string | undefined) => Promise<unknown>;
 
-export type KeptWorkerOptions<Job> = {
+export type SupervisedWorkerOptions<Job> = {
   process: Process<Job>;
   /** Opens a worker with connections of its own. */
   open: (process: Process<Job>) => OpenedWorker;
@@ -31,8 +31,8 @@ const LEAVE_MS = 1000;
  * Keeps a worker at work: one that has taken nothing for two polls, with a job waiting and a hand free, is opened anew.
  * Whatever it waits for, on a connection that nobody answers any more, another one does not.
  */
-export class KeptWorker<Job> {
-  readonly #options: KeptWorkerOptions<Job>;
+export class SupervisedWorker<Job> {
+  readonly #options: SupervisedWorkerOptions<Job>;
   readonly #left = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #worker: OpenedWorker;
@@ -41,7 +41,7 @@ export class KeptWorker<Job> {
   #idlePolls = 0;
   #isClosing = false;
 
-  constructor(options: KeptWorkerOptions<Job>) {
+  constructor(options: SupervisedWorkerOptions<Job>) {
     this.#options = options;
     this.#worker = this.#open();
     this.#timer = setInterval(() => void this.#poll(), POLL_MS).unref();

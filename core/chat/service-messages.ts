@@ -1,14 +1,14 @@
 import { CHAT_CAPS, type ChatMessage } from './message.ts';
 import { shorten } from './shown-text.ts';
 
-/** A channel as a note names it. `publicUrl` is the base of links, without a slash at its end. */
-export type NotedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
+/** A channel as a service message names it. `publicUrl` is the base of links, without a slash at its end. */
+export type NamedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
 
 /**
  * Greets a chat that was just connected (D-55). `howToStop` says how people end it from the chat itself; null where
  * they cannot.
  */
-export function buildGreeting(channel: NotedChannel, howToStop: string | null): ChatMessage {
+export function buildGreeting(channel: NamedChannel, howToStop: string | null): ChatMessage {
   const name = shorten(channel.name, CHAT_CAPS.shortName);
   const which = channel.allMonitors ? 'all monitors' : 'the monitors chosen for it';
   return {
@@ -23,7 +23,7 @@ export function buildGreeting(channel: NotedChannel, howToStop: string | null): 
 }
 
 /** What a connected chat is sent when its owner asks for a test. */
-export function buildTestNote(channel: Pick<NotedChannel, 'name' | 'publicUrl'>): ChatMessage {
+export function buildTestMessage(channel: Pick<NamedChannel, 'name' | 'publicUrl'>): ChatMessage {
   return {
     tone: 'neutral',
     title: `Test: ${shorten(channel.name, CHAT_CAPS.name)}`,

@@ -1,14 +1,14 @@
 import type { Registry } from 'prom-client';
 import { spreadBetween, type Bucket } from '../../core/bucket-quantile.ts';
-import { keepProcessNoted, type ProcessFigures } from '../../models/processes.ts';
+import { recordProcess, type ProcessFigures } from '../../models/processes.ts';
 import { EVALUATION_LAG, LATENESS } from '../metrics.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * Keeps a worker process noted for operators, with how late its checks and how far behind its evaluation were since the
- * last note.
+ * Keeps the row of a worker process up to date for operators, with how late its checks and how far behind its
+ * evaluation were since the last update.
  */
-export function startProcessNotes(
+export function startProcessRecord(
   { database, log }: Pick<Runtime, 'database' | 'log'>,
   { kind, version, registry }: { kind: string; version: string; registry: Registry },
 ): RunningProcess {
@@ -17,13 +17,13 @@ export function startProcessNotes(
     lateness: await readLateness(),
     evaluationLag: await readLag(),
   });
-  const { stop } = keepProcessNoted(database, {
+  const { stop } = recordProcess(database, {
     kind,
     version,
     readFigures,
-    onFailure: (error) => log.warn({ err: error }, 'process.not_noted'),
+    onFailure: (error) => log.warn({ err: error }, 'process.not_recorded'),
   });
-  return { name: 'process notes', stop };
+  return { name: 'process record', stop };
 }
 
 /** Makes what reads a histogram without labels: what was observed since it was read before. */

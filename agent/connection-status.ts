@@ -8,8 +8,8 @@ export type Welcome = {
   serverTimeMs: number | null;
 };
 
-/** How the agent stands with the service, reported as it changes. */
-export type Standing = {
+/** Whether the service knows this agent, reported as it changes. */
+export type ConnectionStatus = {
   welcomed: (welcome: Welcome) => void;
   /** False where the service has never known this agent. */
   refused: () => boolean;
@@ -20,8 +20,8 @@ export type Standing = {
  */
 const CLOCKS_APART_MS = 20_000;
 
-/** Makes the standing of an agent that has not checked in yet. */
-export function createStanding(log: Logger, now: () => number): Standing {
+/** Makes the connection status of an agent that has not checked in yet. */
+export function createConnectionStatus(log: Logger, now: () => number): ConnectionStatus {
   let wasKnown = false;
   let isRefused = false;
   let isClockWrong = false;

@@ -7,20 +7,12 @@ import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { count } from './figures.ts';
-import {
-  explain,
-  hasLocations,
-  headline,
-  newestByLocation,
-  sentence,
-  whoSees,
-  withoutCount,
-} from './standing-words.ts';
+import { explain, hasLocations, headline, newestByLocation, sentence, whoSees, withoutCount } from './status-words.ts';
 
 type Monitor = Schemas['Monitor'];
 type Incident = Schemas['Incident'];
 type Check = Schemas['Check'];
-type StandingProps = {
+type MonitorStatusProps = {
   monitor: Monitor;
   /** The incident that is open; null where none is. */
   incident: Incident | null;
@@ -37,12 +29,12 @@ const TINTS: Partial<Record<Monitor['status'], string>> = {
 };
 
 /** How the monitor is, since when, why, and who sees it: what one looks for at three in the morning. */
-export function Standing({ monitor, incident, before, checks, onAcknowledged }: StandingProps) {
+export function MonitorStatus({ monitor, incident, before, checks, onAcknowledged }: MonitorStatusProps) {
   const { status } = monitor;
   const isBad = status === 'down' || status === 'degraded';
   const newest = newestByLocation(checks ?? []);
   const isChecked = (checks?.length ?? 0) > 0;
-  const seen = isBad && incident !== null && hasLocations(monitor) ? whoSees(incident, newest) : null;
+  const observers = isBad && incident !== null && hasLocations(monitor) ? whoSees(incident, newest) : null;
   return (
     <div class={`rounded-xl border px-4 py-3.5 md:px-5 md:py-4 ${TINTS[status] ?? 'border-line bg-surface'}`}>
       <div class="flex gap-3">
@@ -62,7 +54,7 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
                   For <Since at={incident.started_at} />
                 </span>
                 <span class="text-soft">, since {formatShort(incident.started_at)}:</span>{' '}
-                {sentence(seen === null ? incident.reason : withoutCount(incident.reason))}
+                {sentence(observers === null ? incident.reason : withoutCount(incident.reason))}
               </p>
             ) : (
               <p class="text-soft">
@@ -79,7 +71,7 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
             )}
           </div>
           <p class="text-sm text-soft">
-            {seen !== null && `${seen}. `}
+            {observers !== null && `${observers}. `}
             <Freshness monitor={monitor} checks={checks} />
           </p>
           {isBad && incident !== null && <Response incident={incident} onAcknowledged={onAcknowledged} />}
