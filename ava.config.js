@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-// What takes longest begins first: at the end nobody waits for one long file. First single files that take a minute and more, then whatever starts programs and
+// What takes longest begins first: at the end the run does not wait for one long file. First single files that take a minute and more, then whatever starts programs and
 // browsers, of all kinds in turn, for many of a kind at once would want the same at the same time; those of `core`, half a second each, fill up the end.
 const LONGEST_FIRST = [
   ['/test/e2e/failures-kill'],

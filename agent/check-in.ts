@@ -49,7 +49,7 @@ export function createCheckIn(options: CheckInOptions): CheckIn {
   let isWaitRequested = false;
   let isStopped = false;
   let isUnderWay = false;
-  const next = createWakeUp(options, () => void turn());
+  const next = createWakeUp(options, () => void runRound());
 
   const pauseMs = (outcome: PullOutcome, startedAtMs: number): number => {
     if (outcome.outcome === 'unauthorized') return UNAUTHORIZED_MS;
@@ -62,7 +62,7 @@ export function createCheckIn(options: CheckInOptions): CheckIn {
     return backoffMs({ failures, requestedWaitMs: outcome.requestedWaitMs, random });
   };
 
-  const turn = async (): Promise<void> => {
+  const runRound = async (): Promise<void> => {
     if (isUnderWay || isStopped) return;
     isUnderWay = true;
     const startedAtMs = now();

@@ -69,7 +69,7 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
     launchNext();
     if (isStopped && running === 0) idle.resolve();
     // A check of changed work waits for the probe of the old.
-    if (entry.nextCheckAtMs !== null) turn();
+    if (entry.nextCheckAtMs !== null) runDue();
   };
 
   const launchNext = (): void => {
@@ -80,7 +80,7 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
 
   const isHeld = (entry: Entry): boolean => entries.get(entry.assignment.monitorId) === entry;
 
-  const turn = (): void => {
+  const runDue = (): void => {
     cancelWake();
     if (isStopped) return;
     const nowMs = now();
@@ -94,7 +94,7 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
         entry.isBusy ? Number.POSITIVE_INFINITY : (entry.nextCheckAtMs ?? Number.POSITIVE_INFINITY),
       );
     }
-    cancelWake = wake(Math.max(0, nextMs - nowMs), turn);
+    cancelWake = wake(Math.max(0, nextMs - nowMs), runDue);
   };
 
   return {
@@ -114,14 +114,14 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
           entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, nextCheckAtMs, isBusy: false });
         else Object.assign(known, { assignment, offsetMs, dueAtMs, nextCheckAtMs });
       }
-      turn();
+      runDue();
     },
     recheck(monitorId, atMs) {
       const entry = entries.get(monitorId);
       if (entry === undefined || entry.isBusy || entry.nextCheckAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs)
         return;
       entry.nextCheckAtMs = atMs;
-      turn();
+      runDue();
     },
     isCurrent: (assignment) => entries.get(assignment.monitorId)?.assignment === assignment,
     stop() {

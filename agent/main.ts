@@ -101,9 +101,9 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
 }
 
 /**
- * Whoever has compiled TypeScript keeps 25 MB of compiler for good. So the first start compiles into a cache, and then
- * the program replaces itself, under the same process id, by one that only reads the cache. Where that cannot be done
- * the agent runs as it is.
+ * A process that has compiled TypeScript keeps 25 MB of compiler for good. So the first start compiles into a cache,
+ * and then the program replaces itself, under the same process id, by one that only reads the cache. Where that cannot
+ * be done the agent runs as it is.
  */
 function startAnew(cache: string): void {
   const attempt = Number(process.env[ATTEMPT] ?? 1);

@@ -1,4 +1,4 @@
-/** Calls back once after so many milliseconds, unless what it returns is called before. */
+/** Calls back once after the given milliseconds, unless what it returns is called before. */
 export type Wake = (afterMs: number, call: () => void) => () => void;
 
 /** One pending call at the most: asked for twice, it comes at the earlier moment. Moments are Unix milliseconds. */

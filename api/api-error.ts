@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 401 to somebody whose password is right and whose second factor is missing. */
+/** 401 for a sign-in whose password is right and whose second factor is missing. */
 export class CodeRequired extends ApiError {
   override readonly fields = { code_required: true };
 
@@ -35,7 +35,7 @@ export function accept<T>(read: Read<T>): T {
   throw badRequest(...read.problems.map(({ message }) => message));
 }
 
-/** 404 for a thing that this account does not have, whoever else may (D-02). */
+/** 404 for a thing that this account does not have, also where another account has it (D-02). */
 export function notFound(
   kind:
     | 'monitor'

@@ -12,7 +12,6 @@ import { slackReturnHandler } from './handlers/slack.ts';
 import { createTelegramRouter } from './handlers/telegram.ts';
 import { createLive } from './live/live.ts';
 import { accountSlots } from './middleware/account-slots.ts';
-import { admission } from './middleware/admission.ts';
 import { authentication } from './middleware/authentication.ts';
 import { clientAddress } from './middleware/client-address.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
@@ -22,12 +21,13 @@ import { rateLimit } from './middleware/rate-limit.ts';
 import { requestForm } from './middleware/request-form.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requestLog } from './middleware/request-log.ts';
+import { guardRoutes } from './middleware/route-guard.ts';
 import { validation } from './middleware/validation.ts';
+import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './routes.ts';
 import { requireOwnPage } from './session/csrf.ts';
 import { createShutAccountRecorder } from './session/shut-account.ts';
 import { createThrottle, type Throttle } from './session/throttle.ts';
-import { createTurns } from './turns.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
@@ -54,8 +54,8 @@ export async function createApp(
   };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
   app.use(PING_PATH, pingHandler(dependencies));
-  const turns = createTurns(dependencies.rateLimitStore);
-  app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, turns }));
+  const rateLimits = createRateLimits(dependencies.rateLimitStore);
+  app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, rateLimits }));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // One for the API and agents: both are the account's.
   const slots = accountSlots(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
@@ -66,7 +66,7 @@ export async function createApp(
     headAsGet,
     authentication(dependencies),
     rateLimit(dependencies.rateLimitStore),
-    admission(description),
+    guardRoutes(description),
     requireOwnPage(dependencies.config.publicUrl),
     ...jsonBody(),
     slots,
@@ -79,7 +79,7 @@ export async function createApp(
     config: { publicUrl },
   } = dependencies;
   const throttle = createThrottle({ database, store, publicUrl }, createShutAccountRecorder(dependencies));
-  app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns }));
+  app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), rateLimits }));
 
   mount(app, { throttle });
   app.use(unknownRoute);

@@ -8,9 +8,9 @@ const RANGES: Readonly<Record<string, string>> = { loopback: 'loopback', private
 
 /**
  * Makes what finds the address that a request comes from: the other end of its connection, or, where that is a trusted
- * proxy, the nearest entry of `X-Forwarded-For` that is none. What stands before that one anybody can have written, and
- * an entry that is no address counts for the proxy that passed it on. IPv4 addresses are reported as such, also where
- * they are mapped into IPv6; zones are left out. Null once the connection is gone.
+ * proxy, the nearest entry of `X-Forwarded-For` that is none. What stands before that one any client can have written,
+ * and an entry that is no address counts for the proxy that passed it on. IPv4 addresses are reported as such, also
+ * where they are mapped into IPv6; zones are left out. Null once the connection is gone.
  */
 export function createAddressFinder(trustedProxies: readonly string[]): (request: IncomingMessage) => string | null {
   const isInRange =

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Of the build's own: nobody asks for them. */
+/** Of the build's own: no page asks for them. */
 const INTERNAL = new Set(['stamp', 'paths.json', 'manifest.json']);
 
 /** A file of the console with the forms that it can be sent in. */

@@ -4,8 +4,8 @@ import type { ConsoleFile, ConsoleFiles } from './console-files.ts';
 import { sendPlainPage } from './plain-page.ts';
 
 /**
- * Nothing comes from elsewhere, nothing is written into the page, nobody frames it. The page sets styles of elements by
- * its script alone.
+ * Nothing comes from elsewhere, nothing is written into the page, no site frames it. The page sets styles of elements
+ * by its script alone.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -22,7 +22,7 @@ const CONTENT_SECURITY_POLICY = [
 /** Files below it have their content's hash in their names. */
 const HASHED = '/assets/';
 
-/** Paths of machines: whoever opens one in a browser gets what a machine gets. */
+/** Paths of machines: a browser that opens one gets what a machine gets. */
 const OF_MACHINES = /^\/(?:v1|agent|ping|queues|telegram|connect|healthz|readyz|metrics|openapi\.json)(?:\/|$)/;
 
 /**
@@ -77,7 +77,7 @@ function sendMissing(response: Response): void {
     status: 503,
     title: 'The console is not built',
     sentences: [
-      'The service runs, and so does its API. Whoever runs it can build the console with "npm run console" in a ' +
+      'The service runs, and so does its API. Its operator can build the console with "npm run console" in a ' +
         'full install and start anew.',
     ],
     link: { label: 'The API’s description', url: '/openapi.json' },

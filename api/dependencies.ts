@@ -17,8 +17,8 @@ import type { ResultPayload } from '../queues/payloads.ts';
 import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 import type { PreviewInput } from './preview-run.ts';
+import type { RateLimits } from './rate-limits.ts';
 import type { Throttle } from './session/throttle.ts';
-import type { Turns } from './turns.ts';
 import type { UnstoredPings } from './unstored-pings.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
@@ -49,8 +49,8 @@ export type ApiDependencies = {
    */
   readVendorPage: (page: VendorPage, reader: { tenantId: string; freshMs?: number }) => Promise<VendorReading>;
   /**
-   * Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered
-   * within 30 s. Rejects while the queue is away.
+   * Has a target probed once by the check process of a region, and waits for what it saw; null where no process
+   * answered within 30 s. Rejects while the queue is away.
    */
   runPreview: (region: string, preview: PreviewInput) => Promise<PreviewOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
@@ -80,7 +80,7 @@ export type HandlerDependencies = ApiDependencies & {
   /** One for all who look at passwords and codes: they count together. */
   throttle: Throttle;
   live: Live;
-  turns: Turns;
+  rateLimits: RateLimits;
 };
 
 export type ApiConfig = {

@@ -19,7 +19,7 @@ import { openApiDatabase } from './database.ts';
 import { serveApi } from './serve.ts';
 
 /**
- * Load balancers ask every few seconds; whoever runs processes kills them 30 s after the signal, and requests under way
+ * Load balancers ask every few seconds; a process supervisor kills them 30 s after the signal, and requests under way
  * have 10 of those.
  */
 const STOP_GRACE_SECONDS = 5;

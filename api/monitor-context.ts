@@ -14,7 +14,7 @@ import { isValidPattern } from './pattern.ts';
 import { findRegistrableDomain } from './registrable-domain.ts';
 import { isId } from './request-context.ts';
 
-/** Random bytes of a heartbeat's token: whoever knows it can ping. */
+/** Random bytes of a heartbeat's token: knowing it is enough to ping. */
 const HEARTBEAT_TOKEN_BYTES = 18;
 
 /** A body that the description let pass. */
@@ -34,11 +34,11 @@ type PatternInput = {
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
 /**
- * What a body is held against. `turns` counts the read of a page that the caller names; null where the request was
+ * What a body is held against. `rateLimits` counts the read of a page that the caller names; null where the request was
  * counted already.
  */
 export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & {
-  turns: HandlerDependencies['turns'] | null;
+  rateLimits: HandlerDependencies['rateLimits'] | null;
 };
 
 /**
@@ -47,13 +47,13 @@ export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage'
  * patterns.
  */
 export async function loadMonitorContext(
-  { database, readVendorPage, now, turns }: ContextSources,
+  { database, readVendorPage, now, rateLimits }: ContextSources,
   write: MonitorWrite,
 ): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;
   const { tenantId, plan } = caller;
   const patternCost = costOfPatterns(listPatterns(body.check_spec));
-  if (patternCost > 0) await turns?.take('pattern', tenantId, patternCost);
+  if (patternCost > 0) await rateLimits?.take('pattern', tenantId, patternCost);
   const named = (body.dependencies ?? []).filter(isId);
   const [agents, vendorMonitorIds, page] = await Promise.all([
     // A PATCH that leaves the sources as they are asks nothing of agents.
@@ -61,7 +61,7 @@ export async function loadMonitorContext(
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
     findPage(database, write),
   ]);
-  if (page?.isInCatalogue === false) await turns?.takeFor(page.pageUrl, 'page', tenantId);
+  if (page?.isInCatalogue === false) await rateLimits?.takeFor(page.pageUrl, 'page', tenantId);
   const shared = agents.filter(({ kind }) => kind === 'first_party');
   return {
     monitorId,

@@ -9,7 +9,7 @@ import { draftOf, findPageToPatch, loadMonitorContext, type MonitorBody } from '
 
 export type MonitorPatch = { caller: Caller; monitorId: string; body: MonitorBody };
 
-/** Whoever names another vendor again and again while the page of the last one is read must stop some time. */
+/** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
 const MOST_ATTEMPTS = 3;
 
 /** What `updateMonitor` leaves the monitor alone for: its vendor is no longer the one whose page was read. */

@@ -20,7 +20,7 @@ export type PreviewRequest = { target: CheckTarget; region: string };
 type Surroundings = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now' | 'makeId'>;
 
 /** A preview is counted as one, whatever it reads. */
-const COUNTED = { turns: null };
+const COUNTED = { rateLimits: null };
 
 /** A name is no matter of the probe: who writes a monitor may try it before it has one. */
 const UNNAMED = 'Preview';

@@ -34,7 +34,7 @@ const ACCOUNT = 'queue-board';
 const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * For so long a browser that gave the password is let in by its cookie, up to twice: a page of the board is dozens of
+ * For so long a browser that gave the password is admitted by its cookie, up to twice: a page of the board is dozens of
  * requests at once.
  */
 const PASS_MS = 6 * 3_600_000;
@@ -48,7 +48,7 @@ const NEEDS_PASSWORD =
 type Visitor = { user: User | null };
 
 /**
- * Lets in operators who are signed in to the console, and who knows the board's password; everyone else is asked by
+ * Admits operators who are signed in to the console, and requests with the board's password; others are asked by
  * HTTP Basic (RFC 7617), where there is a password. People's own passwords are taken nowhere but at the sign-in. What
  * changes a queue is recorded before it is done.
  */

@@ -36,7 +36,7 @@ function authorOf(
   return { id: makeId('aud'), action, actor: actorOf(response), address: addressOf(response), nowMs: now() };
 }
 
-/** Whoever signs in is known once they have; whose session the request came with does not matter to that. */
+/** The person who signs in is known afterwards; whose session the request came with does not matter to that. */
 function actorOf(response: Response): AuditActor | null {
   const { caller, isOpen } = contextOf(response);
   if (caller === undefined || isOpen === true) return null;

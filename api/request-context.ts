@@ -8,7 +8,7 @@ export type RequestContext = {
   /** Where it comes from, as far as trusted proxies tell; null = its connection was gone. */
   address?: string | null;
   caller?: Caller;
-  /** Which operation of the description the door let it in for. */
+  /** The operation of the description that the route guard admitted it to. */
   operationId?: string;
   /** Whether that one is open to everybody. */
   isOpen?: boolean;
@@ -32,12 +32,12 @@ export function contextOf(response: Response): RequestContext {
 
 /**
  * The address that a request comes from, behind trusted proxies too; null where its connection was gone. Throws where
- * nobody has looked for it.
+ * no middleware has looked for it.
  */
 export function addressOf(response: Response): string | null {
   const { address } = contextOf(response);
   if (address === undefined)
-    throw new Error('The address is asked for on a route in front of which nobody looks for it');
+    throw new Error('The address is asked for on a route in front of which no middleware looks for it');
   return address;
 }
 

@@ -67,7 +67,7 @@ import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './han
 import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
-import { onlyAs } from './middleware/admission.ts';
+import { onlyAs } from './middleware/route-guard.ts';
 import { recorded } from './recording.ts';
 import type { operations } from './schema.generated.ts';
 
@@ -78,7 +78,7 @@ type OperationId = Exclude<keyof operations, ServedElsewhere>;
 type Served = { path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
 
 /**
- * What can change something says what the audit log calls that; null where nothing is stored that anybody could ask
+ * What can change something says what the audit log calls that; null where nothing is stored that a customer could ask
  * about later (previews and tests), and for a region that is given up, which is recorded in the accounts that it
  * watched for.
  */
@@ -258,7 +258,7 @@ export const ROUTES = {
   listAuditLog: { method: 'get', path: '/audit-log', handler: listAuditLogHandler },
 } as const satisfies Record<OperationId, Route>;
 
-/** The router of all of them; each is reached by its own door only, and what it changes is recorded. */
+/** The router of all of them; each is reached through its own route guard only, and what it changes is recorded. */
 export function createRouter(dependencies: HandlerDependencies): Router {
   const router = Router({ caseSensitive: true });
   for (const [id, { method, path, handler, records = null }] of Object.entries<Route>(ROUTES)) {

@@ -37,9 +37,9 @@ export async function announceMonitor(
   }
 }
 
-async function takesRecheck({ turns }: HandlerDependencies, tenantId: string): Promise<boolean> {
+async function takesRecheck({ rateLimits }: HandlerDependencies, tenantId: string): Promise<boolean> {
   try {
-    await turns.take('look', tenantId);
+    await rateLimits.take('look', tenantId);
     return true;
   } catch (error) {
     if (error instanceof ApiError) return false;

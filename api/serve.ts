@@ -29,9 +29,9 @@ import { readConsole } from './console-files.ts';
 import { consolePages } from './console-pages.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { createLimitedServer } from './limited-server.ts';
-import { startPingDoor } from './ping-door.ts';
+import { publishPingAvailability } from './ping-availability.ts';
 import { createPreviewRun } from './preview-run.ts';
-import { loadQueueBoard } from './queue-board-door.ts';
+import { loadQueueBoard } from './queue-board-loader.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from './queue-board-login.ts';
 import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createUnstoredPings } from './unstored-pings.ts';
@@ -58,8 +58,8 @@ export type ServeOptions = {
 
 /**
  * The API while it listens. `port` is the real one where 0 was asked for. When stopped, it says so at `/readyz` at
- * once, serves on for `graceMs`, so that load balancers see it and send nobody here any more, and then lets requests
- * under way end.
+ * once, serves on for `graceMs`, so that load balancers see it and send no request here any more, and then lets
+ * requests under way end.
  */
 export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 
@@ -147,14 +147,14 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
   const address = server.address();
-  const door = startPingDoor({ database, log, now: Date.now, unstored: unstoredPings });
+  const pingAvailability = publishPingAvailability({ database, log, now: Date.now, unstored: unstoredPings });
   return {
     port: typeof address === 'object' && address !== null ? address.port : options.port,
     async stop(graceMs) {
       stopping.abort();
       unanswered.forEach(partWith);
       await delay(graceMs);
-      await door.stop();
+      await pingAvailability.stop();
       await closeServer(server).finally(() => sending.agent.destroy());
     },
   };

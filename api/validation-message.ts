@@ -6,7 +6,7 @@ import { resolveSchema, type Description, type Schema } from './description.ts';
  */
 export type Complaint = { path: string; message: string; keyword: string };
 
-/** The part of a request that the complaints are about, and the fields that its resource shows and nobody sets. */
+/** The part of a request that the complaints are about, and the fields that its resource shows and no request sets. */
 export type Complained = {
   description: Description;
   schema: Schema | undefined;
@@ -17,14 +17,14 @@ export type Complained = {
 /** What is wrong with a value, and where it stands. */
 type FieldPosition = { field: string; schema: Schema | undefined; value: unknown };
 
-/** How many sentences one answer has at most: a long list helps nobody. */
+/** How many sentences one answer has at most: a long list is not read. */
 const MOST_SENTENCES = 8;
 
 /** How many complaints are looked at: a hostile body can draw a hundred thousand. */
 const MOST_COMPLAINTS = 200;
 
 /**
- * Values below these names may be secrets, also where somebody takes a flag of such a name for the secret: messages
+ * Values below these names may be secrets, also where a caller takes a flag of such a name for the secret: messages
  * tell their kind or length, never the value itself.
  */
 const SECRET_FIELD = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
+import { newDirectory } from './harness/installation.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { forkChild, startProgram } from './harness/program.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { newDirectory } from './stand/installation.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { forkChild, startProgram } from './stand/program.ts';
-import { startTarget } from './stand/target.ts';
 
 const MONITORS = 50;
 const INTERVAL_SECONDS = 60;
@@ -15,19 +15,19 @@ const CPU_PERCENT = 0.5;
 const MEMORY_MB = 90;
 
 /** What a customer's agent takes that has next to nothing to do: 50 http monitors at 60 s. */
-export async function agentIdle({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const { urls } = await startTarget(stand);
-    const service = await forkChild<string>(stand, 'agent-service', {
+export async function agentIdle({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const { urls } = await startTarget(harness);
+    const service = await forkChild<string>(harness, 'agent-service', {
       targets: urls,
       monitors: MONITORS,
       intervalSeconds: INTERVAL_SECONDS,
     });
     const results = () => service.ask<number>({});
-    const agent = startProgram(stand, ['agent/main.ts'], {
+    const agent = startProgram(harness, ['agent/main.ts'], {
       SPOTCHECK_URL: service.ready,
       SPOTCHECK_AGENT_TOKEN: 'spa_bench',
-      DATA_DIR: await newDirectory(stand),
+      DATA_DIR: await newDirectory(harness),
     });
     const seconds = isQuick ? 20 : 60;
     // The first checks, and what is compiled for them, belong to the start.

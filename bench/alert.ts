@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { addChannel, startReceiver } from './harness/receiver.ts';
+import { startService } from './harness/running-service.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { addChannel, startReceiver } from './stand/receiver.ts';
-import { startService } from './stand/running-service.ts';
-import { startTarget } from './stand/target.ts';
 
 const PER_SECOND = 300;
 const INTERVAL_SECONDS = 60;
 
-/** Every so many monitors fail: four alerts a second while the first round of failures lasts. */
+/** One monitor in this many fails: four alerts a second while the first round of failures lasts. */
 const FAIL_EVERY = 75;
 
 /** The 99th percentile of an alert's way, in milliseconds. */
@@ -25,18 +25,18 @@ export async function alert(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await alertOn(context, backend);
 }
 
-async function alertOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const target = await startTarget(stand);
-    const receiver = await startReceiver(stand);
+async function alertOn({ isQuick, report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const target = await startTarget(harness);
+    const receiver = await startReceiver(harness);
     await addMonitors(installation, {
       count: PER_SECOND * INTERVAL_SECONDS,
       intervalSeconds: INTERVAL_SECONDS,
       targets: target.urls,
       downAfterFailures: 1,
     });
-    const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
+    const service = await startService(harness, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
     await addChannel(installation, service, receiver.url('hook'));
 
     await delay(isQuick ? 10_000 : 20_000);

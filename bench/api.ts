@@ -3,18 +3,18 @@ import { fingerprintOf, generateToken } from '../models/api-tokens.ts';
 import { runWith } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { forkChild } from './harness/program.ts';
+import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
-import { BACKENDS, startInstallation, type Installation } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { forkChild } from './stand/program.ts';
-import { startWeb } from './stand/running-service.ts';
 
 const MONITORS = 1000;
 const CONNECTIONS = 16;
 const WARM_UP_ROUNDS = 2;
 
-/** The requests of a round are spread over so many tokens that none reaches its limit. */
+/** The requests of a round are spread over enough tokens that none reaches its limit. */
 const TOKENS = 400;
 
 /** Rate of the API's read to that of the bare handler. */
@@ -26,10 +26,10 @@ type Round = { perSecond: number; statuses: Record<string, number> };
  * `GET /v1/monitors/{id}` of the API against a bare Express handler that runs the same query, in turns, loaded by a
  * third process.
  */
-export async function api({ isQuick, report, withStand }: BenchContext): Promise<void> {
+export async function api({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
-    await withStand(async (stand) => {
-      const installation = await startInstallation(stand, backend);
+    await withHarness(async (harness) => {
+      const installation = await startInstallation(harness, backend);
       await addMonitors(installation, {
         count: MONITORS,
         intervalSeconds: 60,
@@ -37,8 +37,8 @@ export async function api({ isQuick, report, withStand }: BenchContext): Promise
         downAfterFailures: 2,
       });
       const tokens = await addTokens(installation);
-      const web = await startWeb(stand, installation.env);
-      const bare = await forkChild<number>(stand, 'bare-api', {
+      const web = await startWeb(harness, installation.env);
+      const bare = await forkChild<number>(harness, 'bare-api', {
         databaseUrl: installation.databaseUrl,
         tenantId: installation.tenantId,
       });
@@ -58,7 +58,7 @@ export async function api({ isQuick, report, withStand }: BenchContext): Promise
           costs: [] as number[],
         },
       ] as const;
-      const load = await forkChild<null>(stand, 'api-load', { tokens, connections: CONNECTIONS, monitors: MONITORS });
+      const load = await forkChild<null>(harness, 'api-load', { tokens, connections: CONNECTIONS, monitors: MONITORS });
       const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
       for (let round = 0; round < rounds; round += 1) {
         for (const { url, pid, rates, costs } of contestants) {

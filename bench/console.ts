@@ -9,12 +9,12 @@ import { openPage, startBrowser } from '../test/helpers/browser.ts';
 import type { Ending } from '../test/helpers/program.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
+import { fillWithOutages } from './harness/history.ts';
+import { startInstallation, type Installation } from './harness/installation.ts';
+import { addMonitors, monitorId } from './harness/monitors.ts';
+import { fillWithRollups } from './harness/rollups.ts';
+import { startWeb } from './harness/running-service.ts';
 import { readable, type Report } from './report.ts';
-import { fillWithOutages } from './stand/history.ts';
-import { startInstallation, type Installation } from './stand/installation.ts';
-import { addMonitors, monitorId } from './stand/monitors.ts';
-import { fillWithRollups } from './stand/rollups.ts';
-import { startWeb } from './stand/running-service.ts';
 
 const MONITORS = 5000;
 const HISTORY_DAYS = 90;
@@ -27,7 +27,7 @@ const FIRST_LOAD_BYTES = 200_000;
 const INTERACTIVE_MS = 1000;
 const FRAME_MS = 50;
 
-/** How often monitors change while somebody scrolls: so many at a time, so often. */
+/** How many monitors change at a time, and how often, while the page is scrolled. */
 const CHANGED_AT_ONCE = 10;
 const CHANGE_EVERY_MS = 100;
 
@@ -72,12 +72,12 @@ type Way = { url: string; cookie: { name: string; value: string; url: string }; 
  * What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it
  * scrolls while monitors change.
  */
-export async function consolePage({ isQuick, report, withStand }: BenchContext): Promise<void> {
+export async function consolePage({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   // What is measured is what the sources say now.
   await prepareConsole((text) => report.figure(text));
-  await withStand(async (stand) => {
-    const ending = { teardown: (end: () => Promise<unknown>) => stand.defer(end) } as Ending;
-    const installation = await startInstallation(stand, 'postgres');
+  await withHarness(async (harness) => {
+    const ending = { teardown: (end: () => Promise<unknown>) => harness.defer(end) } as Ending;
+    const installation = await startInstallation(harness, 'postgres');
     const { database } = installation;
     await addMonitors(installation, {
       count: MONITORS,
@@ -90,7 +90,7 @@ export async function consolePage({ isQuick, report, withStand }: BenchContext):
       await fillWithOutages(database, { days: HISTORY_DAYS, untilMs });
       await fillWithRollups(database, { monitors: MONITORS, days: 2, untilMs });
     }
-    const { url } = await startWeb(stand, installation.env);
+    const { url } = await startWeb(harness, installation.env);
     const person = await addPerson({ database, makeId: createIdSource(), url }, installation.tenantId);
     const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
     const way = { url, cookie: { name, value, url }, browser: await startBrowser(ending), ending };

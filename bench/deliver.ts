@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { countPendingDeliveries } from '../models/deliveries.ts';
 import type { BenchContext } from './benchmark.ts';
+import { openOutbox } from './harness/deliveries.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { startProgram } from './harness/program.ts';
+import { startSink } from './harness/sink.ts';
 import { readable } from './report.ts';
-import { openOutbox } from './stand/deliveries.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { startProgram } from './stand/program.ts';
-import { startSink } from './stand/sink.ts';
 
 const CHANNELS = 20;
 const MONITORS = 50;
@@ -22,15 +22,15 @@ export async function deliver(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await deliverOn(context, backend);
 }
 
-async function deliverOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const sink = await startSink(stand);
-    const outbox = openOutbox(stand, installation);
+async function deliverOn({ isQuick, report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const sink = await startSink(harness);
+    const outbox = openOutbox(harness, installation);
     const channelIds: string[] = [];
     for (let channel = 0; channel < CHANNELS; channel += 1)
       channelIds.push(await outbox.addChannel(sink.url(`channel/${channel}`)));
-    const program = startProgram(stand, ['workers/main.ts', 'deliver'], {
+    const program = startProgram(harness, ['workers/main.ts', 'deliver'], {
       ...installation.env,
       LOG_LEVEL: 'info',
       NODE_EXTRA_CA_CERTS: sink.caFile,

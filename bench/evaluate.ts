@@ -4,10 +4,10 @@ import { runWith } from '../models/sql.ts';
 import { createEvaluator } from '../workers/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { startInstallation, type Installation } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
 import { readable } from './report.ts';
-import { startInstallation, type Installation } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
 
 const MONITORS = 20_000;
 const INTERVAL_SECONDS = 60;
@@ -53,9 +53,9 @@ const PATHS = [
 const BATCH_SIZES = [500, 100] as const;
 
 /** Deciding and storing, without the queue: batches of results straight into the evaluator. */
-export async function evaluate({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, 'postgres');
+export async function evaluate({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, 'postgres');
     await addMonitors(installation, {
       count: MONITORS,
       intervalSeconds: INTERVAL_SECONDS,

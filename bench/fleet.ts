@@ -3,16 +3,16 @@ import { Redis } from 'ioredis';
 import { runWith } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, slope } from './figures.ts';
+import { spreadOverAccounts } from './harness/accounts.ts';
+import { startFleet } from './harness/fleet.ts';
+import { startInstallation } from './harness/installation.ts';
+import { addMonitors, monitorId, unscheduleMonitors } from './harness/monitors.ts';
+import { forkChild, type Child } from './harness/program.ts';
+import { growth, histogramPercentile } from './harness/scrape.ts';
+import { startTarget } from './harness/target.ts';
+import { countTicks, type TickCount } from './harness/ticks.ts';
+import { takeSample, watch, type Sample, type Watched } from './harness/watch.ts';
 import { readable, type Report } from './report.ts';
-import { spreadOverAccounts } from './stand/accounts.ts';
-import { startFleet } from './stand/fleet.ts';
-import { startInstallation } from './stand/installation.ts';
-import { addMonitors, monitorId, unscheduleMonitors } from './stand/monitors.ts';
-import { forkChild, type Child } from './stand/program.ts';
-import { growth, histogramPercentile } from './stand/scrape.ts';
-import { startTarget } from './stand/target.ts';
-import { countTicks, type TickCount } from './stand/ticks.ts';
-import { takeSample, watch, type Sample, type Watched } from './stand/watch.ts';
 
 /**
  * 1,667 checks a second; the short form has as many of fewer monitors, so that whole intervals fit into its windows.
@@ -38,7 +38,7 @@ const REQUESTS_PER_SECOND = 500;
 const ACCOUNTS = 100;
 const TOKENS_EACH = 4;
 
-/** Of the requests that customers want to send, so many are answered at least. */
+/** The share of the customers' requests that must be answered. */
 const ANSWERED_SHARE = 0.99;
 
 const SAMPLE_EVERY_MS = 10_000;
@@ -49,7 +49,7 @@ const LATENESS_MS = 250;
 /** Memory of a process in the last third of the normal load, to the middle third. */
 const MEMORY_RATIO = 1.05;
 
-/** After the overload checks are late by less than this again, in seconds, within so many seconds. */
+/** After the overload checks are late by less than this again, in seconds, within the second figure, in seconds. */
 const CALM_SECONDS = 5;
 const CALM_WITHIN_SECONDS = 120;
 
@@ -64,25 +64,25 @@ type Run = Watched & { report: Report; api: Child<null> };
  * The fleet, each process by itself, with 100,000 monitors at 60 s and the API's customers beside them for ten minutes;
  * then twice as many monitors; then how soon it recovers.
  */
-export async function fleet({ isQuick, report, withStand }: BenchContext): Promise<void> {
+export async function fleet({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   const size = isQuick ? QUICK : FULL;
   const { monitors, intervalSeconds } = size;
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, 'redis');
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, 'redis');
     const { database } = installation;
-    const target = await startTarget(stand);
+    const target = await startTarget(harness);
     const wave = { count: monitors, intervalSeconds, targets: target.urls, downAfterFailures: 2 };
     await addMonitors(installation, wave);
     const accounts = await spreadOverAccounts(installation, { monitors, accounts: ACCOUNTS, tokensEach: TOKENS_EACH });
-    const running = await startFleet(stand, installation);
-    const api = await forkChild<null>(stand, 'mixed-load', {
+    const running = await startFleet(harness, installation);
+    const api = await forkChild<null>(harness, 'mixed-load', {
       url: running.web.url,
       accounts,
       perSecond: REQUESTS_PER_SECOND,
       target: target.urls[0],
     });
     const redis = new Redis(installation.redisUrls[0] ?? '');
-    stand.defer(() => redis.quit());
+    harness.defer(() => redis.quit());
     const [postgresPid = 0, redisPid = 0] = installation.serverPids;
     const members = Object.entries(running).map(([name, { program }]) => [name, program.pid]);
     const processes = {
@@ -191,9 +191,9 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
 }
 
 /**
- * By how much monitors may differ in a window of so many intervals where each comes to its turn as often as the others.
- * Turns are counted by their due times, which lie up to an interval before them: the window is up to an interval longer
- * for one monitor than for another.
+ * By how much monitors may differ in a window of `intervals` intervals where each is checked as often as the others.
+ * Checks are counted by their due times, which lie up to an interval before them: the window is up to an interval
+ * longer for one monitor than for another.
  */
 function evenSpread(intervals: number, { due, missed }: TickCount): number {
   const turnEvery = due / Math.max(1, due - missed);
@@ -203,7 +203,7 @@ function evenSpread(intervals: number, { due, missed }: TickCount): number {
 type Load = { samples: Sample[]; window: { fromMs: number; toMs: number }; latenessMs: number };
 
 /**
- * Lets so many seconds of a load pass, with the API's customers or without them, and prints what it cost and how late
+ * Lets the given seconds of a load pass, with the API's customers or without them, and prints what it cost and how late
  * checks were.
  */
 async function loadFor(

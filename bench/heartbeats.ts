@@ -1,15 +1,15 @@
 import { createIdSource } from '../models/ids.ts';
-import { holdDoorOpen } from '../models/ping-door.ts';
+import { recordPingAvailability } from '../models/ping-availability.ts';
 import { runWith } from '../models/sql.ts';
 import { createEvaluator } from '../workers/evaluate.ts';
 import { watchHeartbeats } from '../workers/heartbeats/watch.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
+import { startInstallation, type Installation } from './harness/installation.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { forkChild } from './harness/program.ts';
+import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
-import { startInstallation, type Installation } from './stand/installation.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { forkChild } from './stand/program.ts';
-import { startWeb } from './stand/running-service.ts';
 
 const HEARTBEATS = 100_000;
 const INTERVAL_SECONDS = 3600;
@@ -22,7 +22,7 @@ const ROUND_MS = 50;
 
 const PINGS_PER_SECOND = 1000;
 
-/** The first so many heartbeats are pinged, each with this secret in its token. */
+/** The number of heartbeats that are pinged, the first ones, each with this secret in its token. */
 const PINGED = 20_000;
 const SECRET = 'bench';
 
@@ -30,9 +30,9 @@ const SECRET = 'bench';
  * 100,000 heartbeats: what a poll of them costs PostgreSQL, with nothing to tell and with 100 missed; and 1,000 pings a
  * second through the API.
  */
-export async function heartbeats({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, 'postgres');
+export async function heartbeats({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, 'postgres');
     const { database } = installation;
     await addHeartbeats(installation);
     const now = Date.now;
@@ -46,7 +46,7 @@ export async function heartbeats({ isQuick, report, withStand }: BenchContext): 
     };
     const metrics = { heartbeatsMissed: () => undefined, resultsStored: () => undefined };
     const round = async () => {
-      await holdDoorOpen(database, now);
+      await recordPingAvailability(database, now);
       return await watchHeartbeats({ database, metrics, now, evaluate, announce: () => undefined });
     };
 
@@ -86,8 +86,8 @@ export async function heartbeats({ isQuick, report, withStand }: BenchContext): 
         `${MISSED}, as for any type of monitor`,
     );
 
-    const web = await startWeb(stand, installation.env);
-    const load = await forkChild<null>(stand, 'ping-load', {
+    const web = await startWeb(harness, installation.env);
+    const load = await forkChild<null>(harness, 'ping-load', {
       url: web.url,
       heartbeats: PINGED,
       secret: SECRET,

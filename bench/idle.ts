@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
+import { newDirectory } from './harness/installation.ts';
+import { cpuSecondsOf, memoryMbOf } from './harness/process-tree.ts';
+import { startService } from './harness/running-service.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { newDirectory } from './stand/installation.ts';
-import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
-import { startService } from './stand/running-service.ts';
-import { startTarget } from './stand/target.ts';
 
 const MONITORS = 50;
 
@@ -16,11 +16,11 @@ const MEMORY_MB = 350;
 /**
  * What an installation on embedded parts takes that has next to nothing to do: `npm start` with 50 monitors at 60 s.
  */
-export async function idle({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const { urls } = await startTarget(stand);
+export async function idle({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const { urls } = await startTarget(harness);
     const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const service = await startService(stand, { DATA_DIR: await newDirectory(stand), BOOTSTRAP_TOKEN: token });
+    const service = await startService(harness, { DATA_DIR: await newDirectory(harness), BOOTSTRAP_TOKEN: token });
     for (let index = 0; index < MONITORS; index += 1) {
       const { status } = await fetch(`${service.url}/v1/monitors`, {
         method: 'POST',

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
+import { openOutbox, type Inserted } from './harness/deliveries.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { startProgram } from './harness/program.ts';
+import { startSink } from './harness/sink.ts';
 import { readable } from './report.ts';
-import { openOutbox, type Inserted } from './stand/deliveries.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { startProgram } from './stand/program.ts';
-import { startSink } from './stand/sink.ts';
 
 const CHANNELS = 50;
 const MONITORS = 20;
@@ -24,16 +24,16 @@ export async function isolation(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await isolationOn(context, backend);
 }
 
-async function isolationOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const sink = await startSink(stand);
-    const outbox = openOutbox(stand, installation);
+async function isolationOn({ isQuick, report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const sink = await startSink(harness);
+    const outbox = openOutbox(harness, installation);
     const well: string[] = [];
     for (let channel = 0; channel < CHANNELS; channel += 1)
       well.push(await outbox.addChannel(sink.url(`well/${channel}`)));
     const hanging = [await outbox.addChannel(sink.url('hang')), ...well.slice(1)];
-    startProgram(stand, ['workers/main.ts', 'deliver'], { ...installation.env, NODE_EXTRA_CA_CERTS: sink.caFile });
+    startProgram(harness, ['workers/main.ts', 'deliver'], { ...installation.env, NODE_EXTRA_CA_CERTS: sink.caFile });
     await measure(well);
 
     const rounds = isQuick ? 1 : 3;

@@ -4,13 +4,13 @@ import { runWith } from '../models/sql.ts';
 import { createTenant } from '../models/tenants.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { startInstallation, type Installation } from './harness/installation.ts';
+import { addMonitors, monitorId } from './harness/monitors.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { forkChild } from './harness/program.ts';
+import { startService, type Service } from './harness/running-service.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { startInstallation, type Installation } from './stand/installation.ts';
-import { addMonitors, monitorId } from './stand/monitors.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { forkChild } from './stand/program.ts';
-import { startService, type Service } from './stand/running-service.ts';
-import { startTarget } from './stand/target.ts';
 
 const HOSTILE = 50;
 const HONEST = 50;
@@ -50,13 +50,13 @@ type Round = { p99Ms: number; longestMs: number; cores: number };
  * 50 monitors at 1 s whose patterns take long, beside honest ones: how late the event loop of the one process is,
  * with them and without, and that the honest ones are judged.
  */
-export async function judging({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, 'postgres');
-    const site = await forkChild<string>(stand, 'pages', { letters: LETTERS, lines: LINES });
-    const { urls } = await startTarget(stand);
+export async function judging({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, 'postgres');
+    const site = await forkChild<string>(harness, 'pages', { letters: LETTERS, lines: LINES });
+    const { urls } = await startTarget(harness);
     await addFleet(installation, { plain: urls, site: site.ready });
-    const service = await startService(stand, installation.env);
+    const service = await startService(harness, installation.env);
     await delay(isQuick ? 10_000 : 30_000);
 
     const roundMs = isQuick ? 15_000 : 30_000;

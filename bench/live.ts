@@ -7,12 +7,12 @@ import { runWith } from '../models/sql.ts';
 import { createEvaluator } from '../workers/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
+import type { Harness } from './harness/harness.ts';
+import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
+import { addMonitors, monitorId } from './harness/monitors.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
-import { BACKENDS, startInstallation, type Installation } from './stand/installation.ts';
-import { addMonitors, monitorId } from './stand/monitors.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { startWeb } from './stand/running-service.ts';
-import type { Stand } from './stand/stand.ts';
 
 const MONITORS = 5000;
 const INTERVAL_SECONDS = 60;
@@ -26,7 +26,7 @@ const TOKENS = 5;
 const BATCH = 500;
 const BATCH_EVERY_MS = 300;
 
-/** A change in so many batches: its state is decided among the others. */
+/** One batch in this many has a change: its state is decided among the others. */
 const CHANGES_EVERY = 2;
 
 /** What the issue asks for, in milliseconds. */
@@ -36,10 +36,10 @@ const MOST_MS = 1000;
 type StreamLog = { at: Map<string, number>[]; bytes: number };
 
 /** How soon streams send changes that evaluators decide under load, and what 5,000 changes at once come to. */
-export async function live({ isQuick, report, withStand }: BenchContext): Promise<void> {
+export async function live({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
-    await withStand(async (stand) => {
-      const installation = await startInstallation(stand, backend);
+    await withHarness(async (harness) => {
+      const installation = await startInstallation(harness, backend);
       await addMonitors(installation, {
         count: MONITORS,
         intervalSeconds: INTERVAL_SECONDS,
@@ -47,11 +47,11 @@ export async function live({ isQuick, report, withStand }: BenchContext): Promis
         downAfterFailures: 1,
       });
       const tokens = await addTokens(installation);
-      const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(stand, installation.env)));
+      const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(harness, installation.env)));
       const received: StreamLog = { at: [], bytes: 0 };
       for (let number = 0; number < STREAMS; number += 1) {
         openStream(
-          stand,
+          harness,
           { url: webs[number % WEBS]?.url ?? '', token: tokens[Math.floor(number / WEBS) % TOKENS] ?? '' },
           received,
         );
@@ -88,7 +88,7 @@ async function addTokens({ database, tenantId }: Installation): Promise<string[]
   return tokens;
 }
 
-function openStream(stand: Stand, { url, token }: { url: string; token: string }, received: StreamLog): void {
+function openStream(harness: Harness, { url, token }: { url: string; token: string }, received: StreamLog): void {
   const events = new Map<string, number>();
   received.at.push(events);
   const asking = request(
@@ -113,7 +113,7 @@ function openStream(stand: Stand, { url, token }: { url: string; token: string }
   );
   asking.on('error', () => undefined);
   asking.end();
-  stand.defer(async () => void asking.destroy());
+  harness.defer(async () => void asking.destroy());
 }
 
 /** Steady results all the time, and now and then a monitor among them that goes down and comes back. */

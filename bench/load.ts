@@ -2,13 +2,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runWith } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { cpuSecondsOf, memoryMbOf } from './harness/process-tree.ts';
+import { startService } from './harness/running-service.ts';
+import { histogramPercentile } from './harness/scrape.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
-import { startService } from './stand/running-service.ts';
-import { histogramPercentile } from './stand/scrape.ts';
-import { startTarget } from './stand/target.ts';
 
 const MONITORS = 100_000;
 const INTERVAL_SECONDS = 60;
@@ -31,17 +31,17 @@ export async function load(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await loadOn(context, backend);
 }
 
-async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const { urls } = await startTarget(stand);
+async function loadOn({ isQuick, report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const { urls } = await startTarget(harness);
     await addMonitors(installation, {
       count: MONITORS,
       intervalSeconds: INTERVAL_SECONDS,
       targets: urls,
       downAfterFailures: 2,
     });
-    const service = await startService(stand, installation.env);
+    const service = await startService(harness, installation.env);
     const ours = [service.program.pid];
     const everything = [...ours, ...installation.serverPids];
     await delay(isQuick ? 15_000 : 30_000);

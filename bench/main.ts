@@ -7,6 +7,7 @@ import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
 import { evaluate } from './evaluate.ts';
 import { fleet } from './fleet.ts';
+import { createHarnesses } from './harness/harness.ts';
 import { heartbeats } from './heartbeats.ts';
 import { idle } from './idle.ts';
 import { isolation } from './isolation.ts';
@@ -24,7 +25,6 @@ import { createReport } from './report.ts';
 import { rollup } from './rollup.ts';
 import { schedules } from './schedules.ts';
 import { sign } from './sign.ts';
-import { createStands } from './stand/stand.ts';
 import { statistics } from './statistics.ts';
 import { storm } from './storm.ts';
 
@@ -70,7 +70,7 @@ if (unknown.length > 0) {
 }
 
 const write = (line: string) => void process.stdout.write(`${line}\n`);
-const { withStand, closeAll } = createStands();
+const { withHarness, closeAll } = createHarnesses();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     void closeAll().finally(() => process.exit(1));
@@ -80,6 +80,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 for (const [name, run] of Object.entries(BENCHMARKS)) {
   if (positionals.length > 0 && !positionals.includes(name)) continue;
   write(name);
-  await run({ isQuick: values.quick, report: createReport(write), withStand });
+  await run({ isQuick: values.quick, report: createReport(write), withHarness });
 }
 process.exit(0);

@@ -1,13 +1,13 @@
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { spreadOverAccounts } from './harness/accounts.ts';
+import { startInstallation } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { forkChild } from './harness/program.ts';
+import { startWeb } from './harness/running-service.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { spreadOverAccounts } from './stand/accounts.ts';
-import { startInstallation } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { forkChild } from './stand/program.ts';
-import { startWeb } from './stand/running-service.ts';
-import { startTarget } from './stand/target.ts';
 
 const MONITORS = 20_000;
 
@@ -26,10 +26,10 @@ type Answers = { statuses: Record<string, number>; unsent: number; kinds: string
  * What a request of the customers' mix that `fleet` has costs each process: CPU and no time, so that it can be measured
  * on a busy machine; then each kind of them by itself.
  */
-export async function mixed({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, 'redis');
-    const target = await startTarget(stand);
+export async function mixed({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, 'redis');
+    const target = await startTarget(harness);
     await addMonitors(installation, {
       count: MONITORS,
       intervalSeconds: 60,
@@ -37,8 +37,8 @@ export async function mixed({ isQuick, report, withStand }: BenchContext): Promi
       downAfterFailures: 2,
     });
     const accounts = await spreadOverAccounts(installation, { monitors: MONITORS, accounts: 100, tokensEach: 4 });
-    const web = await startWeb(stand, installation.env);
-    const customers = await forkChild<null>(stand, 'mixed-load', {
+    const web = await startWeb(harness, installation.env);
+    const customers = await forkChild<null>(harness, 'mixed-load', {
       url: web.url,
       accounts,
       perSecond: CALM_RATE,

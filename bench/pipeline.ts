@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
-import { measureBareLoop } from './stand/bare-loop.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { startService } from './stand/running-service.ts';
-import { growth } from './stand/scrape.ts';
-import { startTarget } from './stand/target.ts';
+import { measureBareLoop } from './harness/bare-loop.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { startService } from './harness/running-service.ts';
+import { growth } from './harness/scrape.ts';
+import { startTarget } from './harness/target.ts';
 
 const INTERVAL_SECONDS = 60;
 
@@ -17,7 +17,7 @@ const RATES = [
   { perSecond: 300, bound: 7 },
 ] as const;
 
-/** PostgreSQL alone may take so many times the CPU of PostgreSQL and Redis. */
+/** PostgreSQL alone may take this many times the CPU of PostgreSQL and Redis. */
 const POSTGRES_TO_REDIS = 1.3;
 
 /**
@@ -29,7 +29,7 @@ export async function pipeline(context: BenchContext): Promise<void> {
     const costs = new Map<Backend, number>();
     for (const backend of BACKENDS) {
       bare.push(
-        await measureBareLoop(context.withStand, {
+        await measureBareLoop(context.withHarness, {
           perSecond,
           warmUpMs: 5000,
           measureMs: context.isQuick ? 5000 : 20_000,
@@ -59,20 +59,20 @@ export async function pipeline(context: BenchContext): Promise<void> {
 
 /** CPU seconds per check of our process, PostgreSQL and Redis. */
 async function measurePipeline(
-  { isQuick, report, withStand }: BenchContext,
+  { isQuick, report, withHarness }: BenchContext,
   backend: Backend,
   perSecond: number,
 ): Promise<number> {
-  return await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const { urls } = await startTarget(stand);
+  return await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const { urls } = await startTarget(harness);
     await addMonitors(installation, {
       count: perSecond * INTERVAL_SECONDS,
       intervalSeconds: INTERVAL_SECONDS,
       targets: urls,
       downAfterFailures: 2,
     });
-    const service = await startService(stand, installation.env);
+    const service = await startService(harness, installation.env);
     const pids = [service.program.pid, ...installation.serverPids];
     const read = async () => ({
       scrape: await service.scrape(),

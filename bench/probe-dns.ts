@@ -1,8 +1,8 @@
 import type { CheckTarget, DnsRecordSpec } from '../core/monitor.ts';
 import { openDnsProbe } from '../probes/dns.ts';
 import type { BenchContext } from './benchmark.ts';
+import { forkChild } from './harness/program.ts';
 import { measureProbeRate } from './probe-rate.ts';
-import { forkChild } from './stand/program.ts';
 
 const CHECKS: Readonly<Record<string, DnsRecordSpec[]>> = {
   'one record': [{ type: 'A', mode: 'equals', expected: ['192.0.2.1'] }],
@@ -10,11 +10,11 @@ const CHECKS: Readonly<Record<string, DnsRecordSpec[]>> = {
 };
 
 /** dns probes on loopback: how many a core makes, of one question and of two. */
-export async function probeDns({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const { ready: server } = await forkChild<string>(stand, 'name-server', {});
+export async function probeDns({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const { ready: server } = await forkChild<string>(harness, 'name-server', {});
     const { probe, close } = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
-    stand.defer(close);
+    harness.defer(close);
     for (const [name, records] of Object.entries(CHECKS)) {
       const target = targetOf(`dns://${server}/name.example`, records);
       const value = await measureProbeRate(() => probe(target), { isQuick });

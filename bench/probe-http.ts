@@ -3,8 +3,8 @@ import type { CheckTarget } from '../core/monitor.ts';
 import { createHttpProbe } from '../probes/http.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { forkChild } from './harness/program.ts';
 import { measureCpuSeconds } from './probe-rate.ts';
-import { forkChild } from './stand/program.ts';
 
 const WARM_UP_ROUNDS = 3;
 const PROBES_A_ROUND = 1500;
@@ -17,10 +17,10 @@ type Contestant = { name: string; run: () => Promise<unknown>; samples: number[]
  * CPU of one http probe against one bare `http.get(agent: false)` that drains its answer, both in turns, so that
  * whatever else the machine does falls on both.
  */
-export async function probeHttp({ isQuick, report, withStand }: BenchContext): Promise<void> {
+export async function probeHttp({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const bodyBytes of BODY_BYTES) {
-    await withStand(async (stand) => {
-      const { ready: urls } = await forkChild<string[]>(stand, 'target', { addresses: 1, bodyBytes });
+    await withHarness(async (harness) => {
+      const { ready: urls } = await forkChild<string[]>(harness, 'target', { addresses: 1, bodyBytes });
       const samples = await compare(`${urls[0]}1?full=1`, WARM_UP_ROUNDS + (isQuick ? 3 : 12));
       const bare = median(samples[0]?.samples ?? []);
       for (const { name, samples: rounds } of samples) {

@@ -20,7 +20,7 @@ export async function measureProbeRate(
   return median(rates);
 }
 
-/** CPU seconds of this process that one of so many probes took, some of them under way at a time. */
+/** CPU seconds of this process that one of `count` probes took, some of them under way at a time. */
 export async function measureCpuSeconds(
   probe: () => Promise<unknown>,
   { probes, inFlight }: { probes: number; inFlight: number },

@@ -1,8 +1,8 @@
 import type { CheckTarget, TransportSpec } from '../core/monitor.ts';
 import { createTcpProbe } from '../probes/tcp.ts';
 import type { BenchContext } from './benchmark.ts';
+import { forkChild } from './harness/program.ts';
 import { measureProbeRate } from './probe-rate.ts';
-import { forkChild } from './stand/program.ts';
 
 const CHECKS: Readonly<Record<string, TransportSpec>> = {
   'connecting only': {},
@@ -10,9 +10,9 @@ const CHECKS: Readonly<Record<string, TransportSpec>> = {
 };
 
 /** tcp probes on loopback: how many a core makes, with and without an answer to wait for. */
-export async function probeTcp({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const { ready: echo } = await forkChild<{ tcp: string }>(stand, 'echo', {});
+export async function probeTcp({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const { ready: echo } = await forkChild<{ tcp: string }>(harness, 'echo', {});
     const probe = createTcpProbe({ allowPrivateNetwork: true });
     for (const [name, transport] of Object.entries(CHECKS)) {
       const target = targetOf(echo.tcp, transport);

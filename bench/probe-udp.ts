@@ -1,8 +1,8 @@
 import type { CheckTarget, TransportSpec } from '../core/monitor.ts';
 import { createUdpProbe } from '../probes/udp.ts';
 import type { BenchContext } from './benchmark.ts';
+import { forkChild } from './harness/program.ts';
 import { measureProbeRate } from './probe-rate.ts';
-import { forkChild } from './stand/program.ts';
 
 const CHECKS: Readonly<Record<string, TransportSpec>> = {
   'an empty datagram and its echo': {},
@@ -10,9 +10,9 @@ const CHECKS: Readonly<Record<string, TransportSpec>> = {
 };
 
 /** udp probes on loopback: how many a core makes. */
-export async function probeUdp({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const { ready: echo } = await forkChild<{ udp: string }>(stand, 'echo', {});
+export async function probeUdp({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const { ready: echo } = await forkChild<{ udp: string }>(harness, 'echo', {});
     const probe = createUdpProbe({ allowPrivateNetwork: true });
     for (const [name, transport] of Object.entries(CHECKS)) {
       const target = targetOf(echo.udp, transport);

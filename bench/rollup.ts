@@ -3,10 +3,10 @@ import { createPartitions, createRollupPartitions, indexNewTimes } from '../mode
 import { beginRollups, rollNextHour } from '../models/rollups.ts';
 import { runWith } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
+import { startInstallation } from './harness/installation.ts';
+import { cpuSecondsOf } from './harness/process-tree.ts';
+import { fillWithResults } from './harness/results.ts';
 import { readable } from './report.ts';
-import { startInstallation } from './stand/installation.ts';
-import { cpuSecondsOf } from './stand/process-tree.ts';
-import { fillWithResults } from './stand/results.ts';
 
 const MONITORS = 100_000;
 const RESULTS_A_MONITOR = 60;
@@ -21,9 +21,9 @@ const BYTES_A_RESULT = 100;
  * An hour of 100,000 monitors at 60 s, the hour before it in the same partition: how long its roll-up takes, and what
  * results take on disk.
  */
-export async function rollup({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const { database, postgresPid } = await startInstallation(stand, 'postgres');
+export async function rollup({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const { database, postgresPid } = await startInstallation(harness, 'postgres');
     const monitors = isQuick ? MONITORS / 10 : MONITORS;
     // The last hour of a day, whose roll-up makes the day as well.
     const hourMs = Math.floor(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS - HOUR_MS;

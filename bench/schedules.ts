@@ -8,11 +8,11 @@ import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import type { BenchContext } from './benchmark.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { REGION } from './harness/monitors.ts';
+import { startService } from './harness/running-service.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { REGION } from './stand/monitors.ts';
-import { startService } from './stand/running-service.ts';
-import { startTarget } from './stand/target.ts';
 
 const INTERVAL_SECONDS = 60;
 
@@ -33,10 +33,10 @@ export async function schedules(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await schedulesOn(context, backend);
 }
 
-async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const { urls } = await startTarget(stand);
+async function schedulesOn({ isQuick, report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const { urls } = await startTarget(harness);
     const { database, tenantId, databaseUrl, redisUrls } = installation;
     const newId = createIdSource();
     const agent = await registerSharedAgent(database, {
@@ -48,7 +48,7 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
     });
     const count = isQuick ? 5000 : 100_000;
 
-    await withStand(async (creating) => {
+    await withHarness(async (creating) => {
       const queueBackend = openQueueBackend({
         databaseUrl,
         redisUrl: redisUrls[0] ?? null,
@@ -95,7 +95,7 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
       });
     });
 
-    const { readyAfterMs } = await startService(stand, installation.env);
+    const { readyAfterMs } = await startService(harness, installation.env);
     report.bound({
       name: `a start with ${readable(count)} monitors on ${backend}, until /readyz`,
       value: readyAfterMs / 1000,

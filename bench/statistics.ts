@@ -10,12 +10,12 @@ import { createTenant } from '../models/tenants.ts';
 import { makeReport } from '../workers/maintain/reports.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
+import { fillWithOutages } from './harness/history.ts';
+import { startInstallation, type Installation } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { fillWithRollups } from './harness/rollups.ts';
+import { startWeb, type Service } from './harness/running-service.ts';
 import { readable } from './report.ts';
-import { fillWithOutages } from './stand/history.ts';
-import { startInstallation, type Installation } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { fillWithRollups } from './stand/rollups.ts';
-import { startWeb, type Service } from './stand/running-service.ts';
 
 const MONITORS = 10_000;
 const DAYS = 90;
@@ -36,9 +36,9 @@ const OVERVIEWS = 20;
  * Statistics over 90 days of roll-ups of 10,000 monitors: of one monitor, by the model and by the API; all of them in
  * the overview; a month's report of 1,000.
  */
-export async function statistics({ isQuick, report, withStand }: BenchContext): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, 'redis');
+export async function statistics({ isQuick, report, withHarness }: BenchContext): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, 'redis');
     const { database } = installation;
     const run = runWith(database);
     const monitors = isQuick ? MONITORS / 10 : MONITORS;
@@ -82,7 +82,7 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
       atMost: STATS_MS,
     });
 
-    const web = await startWeb(stand, installation.env);
+    const web = await startWeb(harness, installation.env);
     const ids = new Map(
       (await run<{ no: number; id: string }>('SELECT no, id FROM monitors')).map(({ no, id }) => [no, id]),
     );

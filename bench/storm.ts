@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
+import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
+import { addMonitors } from './harness/monitors.ts';
+import { addChannel, startReceiver } from './harness/receiver.ts';
+import { startService } from './harness/running-service.ts';
+import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
-import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
-import { addMonitors } from './stand/monitors.ts';
-import { addChannel, startReceiver } from './stand/receiver.ts';
-import { startService } from './stand/running-service.ts';
-import { startTarget } from './stand/target.ts';
 
 const MONITORS = 200;
 const INTERVAL_SECONDS = 5;
@@ -25,18 +25,18 @@ export async function storm(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await stormOn(context, backend);
 }
 
-async function stormOn({ report, withStand }: BenchContext, backend: Backend): Promise<void> {
-  await withStand(async (stand) => {
-    const installation = await startInstallation(stand, backend);
-    const target = await startTarget(stand);
-    const receiver = await startReceiver(stand);
+async function stormOn({ report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+  await withHarness(async (harness) => {
+    const installation = await startInstallation(harness, backend);
+    const target = await startTarget(harness);
+    const receiver = await startReceiver(harness);
     await addMonitors(installation, {
       count: MONITORS,
       intervalSeconds: INTERVAL_SECONDS,
       targets: target.urls,
       downAfterFailures: 1,
     });
-    const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
+    const service = await startService(harness, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
     for (let channel = 1; channel <= WELL; channel += 1)
       await addChannel(installation, service, receiver.url(`well/${channel}`));
     await addChannel(installation, service, receiver.url('hang'));

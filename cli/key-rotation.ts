@@ -12,7 +12,8 @@ export type Unopened = { kind: SealedKind; id: string; keyId: string };
 
 /**
  * What came of a rotation to `key`. Of each kind, how many values were `resealed` and how many are `sealed` with it
- * now. Of the ring's other keys some are still `needed`. Not complete: somebody sealed with another key until the end.
+ * now. Of the ring's other keys some are still `needed`. Not complete: another process sealed with another key until
+ * the end.
  */
 export type Rotation = {
   key: string;
@@ -29,8 +30,8 @@ type Pass = { resealed: Record<SealedKind, number>; unopened: Unopened[]; isQuie
 type Options = { nowMs: number; onProgress: (text: string) => void };
 
 /**
- * What others seal with an older key during a pass is found by the next one; whoever is still at it after so many does
- * not stop.
+ * What others seal with an older key during a pass is found by the next one; a process that still does so after this
+ * many does not stop.
  */
 const MOST_PASSES = 4;
 

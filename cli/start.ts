@@ -38,7 +38,7 @@ export type RunningService = { url: string; firstStart: FirstStart | null; stop:
 
 /**
  * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last
- * the API, so that whoever gets an answer finds it ready. `say` receives the progress. Throws a `Refusal` with a line
+ * the API, so that it is ready at the first answer. `say` receives the progress. Throws a `Refusal` with a line
  * for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
@@ -90,7 +90,7 @@ export async function startService(environment: Environment, say: (text: string)
     closing.push(() => closeDatabase(database));
     await preparing;
     const api = await listen({ runtime: { ...runtime, database }, registry, environment });
-    // Nobody balances load over one process: who asks for a grace gets it.
+    // There is no load balancer before one process: a configured grace is kept.
     closing.push(() => api.stop((environment.stopGraceSeconds ?? 0) * 1000));
     return {
       url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl,

@@ -9,7 +9,7 @@ const WATCH_INTERVAL_MS = 500;
 
 /**
  * Resolves when the service shall stop: with the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended
- * without a word to us, which would leave a service that nobody knows of. A second signal calls `onImpatience`.
+ * without a word to us, which would leave an orphaned service. A second signal calls `onImpatience`.
  */
 export function awaitStopRequest({
   isRunByNpm,

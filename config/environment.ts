@@ -29,7 +29,7 @@ export type Environment = Readonly<{
   host: string | null;
   /** Base of links, without a trailing slash. */
   publicUrl: string;
-  /** Whose `X-Forwarded-For` counts: addresses, ranges, `loopback`, `private`; empty = nobody's. */
+  /** Whose `X-Forwarded-For` counts: addresses, ranges, `loopback`, `private`; empty = none. */
   trustedProxies: readonly string[];
   dataDir: string;
   /** Null = embedded PostgreSQL in `dataDir`. */
@@ -72,7 +72,7 @@ const WEBHOOK_TIMEOUT_MAX_SECONDS = 8;
 const RETRY_MAX_SECONDS = 86_400;
 /** Receivers are promised three retries (D-50), too. */
 const MAX_RETRIES = 3;
-/** Whoever runs processes kills those that take longer to stop. */
+/** Process supervisors kill processes that take longer to stop. */
 const STOP_GRACE_MAX_SECONDS = 600;
 /** Of two that disagree none is right (D-26); each more is one more question for every record. */
 const MIN_DNS_RESOLVERS = 3;

@@ -19,7 +19,7 @@ export async function identifyProcess(pid: number): Promise<string | null> {
   );
 }
 
-/** True while a process with this pid exists, whoever owns it. */
+/** True while a process with this pid exists, of any owner. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

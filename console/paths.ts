@@ -1,6 +1,6 @@
 /**
  * The addresses of the console's pages; `:id` stands for one segment. The server answers these with the page, and
- * everything else that nobody serves with 404. What links in alerts lead to is among them.
+ * everything else that is not served with 404. What links in alerts lead to is among them.
  */
 export const PATHS = {
   overview: '/',

@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact';
 import type { PageProps } from './page-props.ts';
 import type { PageName } from './paths.ts';
 
-/** A page is loaded when somebody goes there. */
+/** A page is loaded when it is opened. */
 export type Page = () => Promise<ComponentType<PageProps>>;
 
 /** The pages of those who are signed in, by their name in paths.ts. A page without a row is not offered anywhere. */

@@ -43,7 +43,7 @@ export type SourceEvidence = {
   streak: readonly Evidence[];
 };
 
-/** The names of the sources that say down at a change, or down or degraded where nobody says down; sorted. */
+/** The names of the sources that say down at a change, or down or degraded where no place says down; sorted. */
 export function sourcesAgainst(evidence: ChangeEvidence): string[] {
   const counted = evidence.sources.filter((source) => source.fresh);
   const down = counted.filter((source) => source.vote === 'down');

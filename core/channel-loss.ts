@@ -2,7 +2,7 @@ import type { ChannelMessage } from './channel-message.ts';
 import { cleanText } from './clean-text.ts';
 
 /**
- * How a chat came to get nothing any more: it cannot be reached, somebody wrote /stop in it, or the bot was blocked
+ * How a chat came to get nothing any more: it cannot be reached, a member wrote /stop in it, or the bot was blocked
  * there or put out of it.
  */
 export type ChannelLoss = 'lost' | 'stopped' | 'removed';
@@ -38,7 +38,7 @@ const REASONS = {
   lost: (name) =>
     `Alerts do not reach the channel ${name} any more: its chat is lost. It gets nothing until it is connected again`,
   stopped: (name) =>
-    `Somebody wrote /stop in the chat of the channel ${name}. It is disabled, and gets nothing until it is ` +
+    `A member wrote /stop in the chat of the channel ${name}. It is disabled, and gets nothing until it is ` +
     'enabled again in Spotcheck',
   removed: (name) =>
     `The bot was blocked in the chat of the channel ${name}, or removed from it. The channel is disabled, and ` +

@@ -25,8 +25,8 @@ const IGNORES_CASE = /\(\?[a-zA-Z]*i/;
 const UNICODE_CLASS_SIZE = 40;
 
 /**
- * Where case does not count, each character of a range is looked up; so many of them take as long as one character of a
- * pattern.
+ * Where case does not count, each character of a range is looked up; this many of them take as long as one character of
+ * a pattern.
  */
 const RANGE_PER_CHARACTER = 30;
 /** The last character that has another case: RE2 looks no further. */

@@ -49,7 +49,7 @@ function measureTogether(patterns: readonly string[]): number {
 }
 
 /**
- * What it costs to compile patterns, in plain characters; 0 where nobody notices. No request costs more than all
+ * What it costs to compile patterns, in plain characters; 0 where it is negligible. No request costs more than all
  * patterns of a monitor.
  */
 export function costOfPatterns(patterns: readonly string[]): number {

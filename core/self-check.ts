@@ -27,7 +27,7 @@ const MONITORS_COMPARED = 5;
 const RECENT_MS = 10_000;
 
 /**
- * With so many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`): until then
+ * With this many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`): until then
  * each of them may be the one that decides.
  */
 const CONFIRMED_ENOUGH = 5;

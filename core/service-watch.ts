@@ -28,7 +28,7 @@ export type WatchedService = {
   /** Since when checks at most this far apart have been due; null while none are. */
   due: Due | null;
   /** Since when a gap of each kind has lasted. */
-  openSinceMs: Readonly<Record<OngoingKind, number | null>>;
+  availableSinceMs: Readonly<Record<OngoingKind, number | null>>;
 };
 
 export type Due = { sinceMs: number; intervalSeconds: number };
@@ -73,7 +73,7 @@ export function stepWatch(before: WatchedService, evidence: ServiceEvidence): Wa
   };
   const endsMs = { checks: checksEndedAt(before, evidence), evaluation: evaluationEndedAt(before, evidence) };
   for (const kind of ['checks', 'evaluation'] as const) {
-    const openMs = before.openSinceMs[kind];
+    const openMs = before.availableSinceMs[kind];
     const endMs = stoodStill ? sweptAtMs : endsMs[kind];
     if (openMs !== null && endMs === null) continue;
     if (openMs !== null && endMs !== null) step.ended.push({ kind, startMs: openMs, endMs: Math.max(openMs, endMs) });
@@ -115,10 +115,10 @@ function evaluationStoodSince(
 
 /** Null while it lasts, or none is open. */
 function checksEndedAt(
-  { checkedAtMs, openSinceMs }: WatchedService,
+  { checkedAtMs, availableSinceMs }: WatchedService,
   { nowMs, shortestIntervalSeconds }: ServiceEvidence,
 ): number | null {
-  if (checkedAtMs !== null && checkedAtMs > (openSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
+  if (checkedAtMs !== null && checkedAtMs > (availableSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
   return shortestIntervalSeconds === null ? nowMs : null;
 }
 
@@ -127,10 +127,10 @@ function checksEndedAt(
  * more.
  */
 function evaluationEndedAt(
-  { evaluatedAtMs, openSinceMs }: WatchedService,
+  { evaluatedAtMs, availableSinceMs }: WatchedService,
   { nowMs, oldestResultsAtMs }: ServiceEvidence,
 ): number | null {
-  if (evaluatedAtMs !== null && evaluatedAtMs > (openSinceMs.evaluation ?? nowMs))
+  if (evaluatedAtMs !== null && evaluatedAtMs > (availableSinceMs.evaluation ?? nowMs))
     return Math.min(evaluatedAtMs, nowMs);
   return oldestResultsAtMs === null ? nowMs : null;
 }

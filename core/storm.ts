@@ -33,7 +33,9 @@ export type SummaryMessage = {
 
 const WORST_FIRST = ['down', 'unknown', 'degraded', 'up'] as const satisfies readonly EventState[];
 
-/** Whether chats are notified in summaries while so many monitors of a tenant have changed within `STORM_WINDOW_MS`. */
+/**
+ * Whether chats are notified in summaries while this many monitors of a tenant have changed within `STORM_WINDOW_MS`.
+ */
 export function isStorm(changedMonitors: number): boolean {
   return changedMonitors > MAX_SINGLE_NOTIFICATIONS;
 }

@@ -1,5 +1,5 @@
 /**
- * Up to so many characters of the text times those of what is sought, the engine's own search is used: it is much the
+ * Up to this many characters of the text times those of what is sought, the engine's own search is used: it is much the
  * faster one with most texts, and takes the product of both lengths with some (0.4 ns each).
  */
 const MAX_NATIVE_WORK = 8 * 1024 * 1024;

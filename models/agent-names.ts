@@ -4,7 +4,7 @@ import { runOn } from './sql.ts';
 /** An agent as results are shown with. */
 export type NamedAgent = { id: string; name: string };
 
-/** An agent's short number, whoever owns it; null where there is none of that id. */
+/** An agent's short number, of any tenant; null where there is none of that id. */
 export async function findAgentNo(database: Pick<Database, 'pool'>, id: string): Promise<number | null> {
   const [row] = await runOn(database.pool)<{ no: number }>('SELECT no FROM agents WHERE id = $1', [id]);
   return row?.no ?? null;

@@ -1,19 +1,19 @@
 import {
   HOLD_MS,
   OFFLINE_AFTER_MS,
-  type AgentDoor,
+  type CheckInAvailability,
   type SilenceDecision,
   type WatchedAgent,
 } from '../core/agent/silence.ts';
 import type { Database } from './database.ts';
-import { DOOR_MARK } from './ping-door.ts';
+import { PING_AVAILABILITY } from './ping-availability.ts';
 import type { Run } from './sql.ts';
 
 /**
- * What a poll of the agents found: the door as it was last held, whether anything is to be decided, and whether there
- * is any customer's agent.
+ * What a poll of the agents found: ping availability as it was last recorded, whether anything is to be decided, and
+ * whether there is any customer's agent.
  */
-export type AgentPoll = { door: AgentDoor; isDue: boolean; hasOwn: boolean };
+export type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
 
 /**
  * An agent whose status changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
@@ -49,10 +49,10 @@ const SILENT_SINCE = `greatest(${LAST_SEEN_MS}, d.resumed_at)`;
 const LATELY_MS = 300_000;
 
 /**
- * Whether any agent's silence is due, held back no longer, or over; null where no web process has ever listened. A door
- * held by a web process whose clock is ahead counts up to `nowMs` only. One prepared statement, because it is asked all
- * the time and the answer is mostly no. It reads the whole of a small table: an index on the newest check-in would have
- * to be written with every check-in.
+ * Whether any agent's silence is due, held back no longer, or over; null where no web process has ever listened.
+ * Availability held by a web process whose clock is ahead counts up to `nowMs` only. One prepared statement, because it
+ * is asked all the time and the answer is mostly no. It reads the whole of a small table: an index on the newest
+ * check-in would have to be written with every check-in.
  */
 export async function pollAgents(database: Database, nowMs: number): Promise<AgentPoll | null> {
   const { rows } = await database.pool.query<{ at: number; resumed_at: number; has_own: boolean; is_due: boolean }>({
@@ -66,11 +66,11 @@ export async function pollAgents(database: Database, nowMs: number): Promise<Age
            FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) d LEFT JOIN agents a
              ON ${IS_WATCHED}
            GROUP BY d.at, d.resumed_at`,
-    values: [DOOR_MARK, nowMs],
+    values: [PING_AVAILABILITY, nowMs],
   });
   const [row] = rows;
   if (row === undefined) return null;
-  return { door: { atMs: row.at, openSinceMs: row.resumed_at }, isDue: row.is_due, hasOwn: row.has_own };
+  return { availability: { atMs: row.at, availableSinceMs: row.resumed_at }, isDue: row.is_due, hasOwn: row.has_own };
 }
 
 /** All agents that are online, and those that went offline lately or are back. */
@@ -86,7 +86,7 @@ export async function listWatchedAgents(run: Run, nowMs: number): Promise<Watche
 /**
  * Updates agents to offline that did not check in meanwhile, and returns those that this made offline: of two processes
  * one gets each. Their sources are updated to not counted, so that the sweep decides their monitors anew however soon
- * they are back. Run it in a transaction; sources come first, as with whoever deletes an agent.
+ * they are back. Run it in a transaction; sources come first, as in the deletion of an agent.
  */
 export async function updateToOffline(run: Run, silent: SilenceDecision['offline']): Promise<ChangedAgent[]> {
   await run(

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { IdPrefix } from './ids.ts';
 import { runOn, type Run } from './sql.ts';
 
-/** A database whose changes are recorded as its author's, or nobody's where it has none. */
+/** A database whose changes are recorded as its author's, or not at all where it has none. */
 export type Recording = Pick<Database, 'author'>;
 
 /**
@@ -32,14 +32,14 @@ export function authorOf(
 
 /**
  * Writes the entry of a change, in the transaction of that change: `run` is its. Nothing is written without an author,
- * which is how changes are made that nobody asked for, nor where nothing was changed. Throws where nobody knows who it
+ * as for changes of the service itself, nor where nothing was changed. Throws where it is not known who it
  * was.
  */
 export async function recordChange(run: Run, { author }: Recording, recorded: Recorded): Promise<void> {
   const { tenantId, object, changes } = recorded;
   if (author === undefined || (changes !== undefined && Object.keys(changes).length === 0)) return;
   const actor = author.actor ?? recorded.actor;
-  if (actor === undefined) throw new Error(`Nobody is known to have done ${author.action}`);
+  if (actor === undefined) throw new Error(`No actor is known of ${author.action}`);
   await run(
     `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_id, actor_name, action, object_kind, object_id,
      object_name, changes, address)

@@ -1,4 +1,4 @@
-/** A call whose statement is shared with whoever calls meanwhile; rejects with the statement's failure. */
+/** A call whose statement is shared with the calls that come meanwhile; rejects with the statement's failure. */
 export type Batched<Item, Result> = (item: Item) => Promise<Result>;
 
 type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result> };

@@ -43,7 +43,7 @@ export type Route = { monitorId: string; channelId: string; type: ChannelType };
 type ChannelKey = { tenantId: string; id: string };
 
 /**
- * What an account can have, on any plan: a bound of what one change can cost, far above what anybody needs (D-60 has
+ * What an account can have, on any plan: a bound of what one change can cost, far above any real need (D-60 has
  * none).
  */
 export const MOST_CHANNELS = 1000;
@@ -169,7 +169,7 @@ export async function updateChannel(
 
 /** Deletes a channel with its deliveries; false when the tenant has no such channel. */
 export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
-  // In a transaction that is repeated: whoever records a delivery that heals the channel locks the delivery first.
+  // In a transaction that is repeated: the record of a delivery that heals the channel locks the delivery first.
   return await inTransaction(database, async (transaction) => {
     const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId }, transaction });
     if (record === null) return false;

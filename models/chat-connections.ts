@@ -19,8 +19,8 @@ export type LostConnection = { channelId: string; connection: string; problem: s
 export type CodedChannel = ConnectedChannel & { connection: string | null };
 
 /**
- * What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for whoever
- * comes twice.
+ * What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for a caller
+ * that comes twice.
  */
 export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
 
@@ -39,7 +39,7 @@ type LostRow = LostChannel & { tookAlerts: boolean };
 
 /** What owners read of why a chat's own people ended its alerts. */
 const ENDED = {
-  stopped: 'Somebody wrote /stop in the chat',
+  stopped: 'A member wrote /stop in the chat',
   removed: 'The bot was blocked in the chat or removed from it',
 } as const satisfies Partial<Record<ChannelLoss, string>>;
 
@@ -256,8 +256,8 @@ type Connection = {
 };
 
 /**
- * What happens to a channel in its chat is nobody's request: it is recorded as what the chat's service reported, or we
- * saw.
+ * What happens to a channel in its chat is no request of the account: it is recorded as what the chat's service
+ * reported, or we saw.
  */
 async function recordConnection(
   run: Run,

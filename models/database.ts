@@ -15,7 +15,7 @@ import type { SecretBox } from './secret-box.ts';
 import { sessionNameOf } from './session-name.ts';
 
 /**
- * The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL, and
+ * The two clients of one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL, and
  * `Client` for a connection of one's own. What changes through one that has an `author` is recorded as theirs.
  */
 export type Database = {

@@ -93,7 +93,7 @@ export type OverdueChannel = {
 };
 
 /**
- * A delivery that nobody seems to work on is due for longer than this, in milliseconds: its job is then taken for lost.
+ * A delivery without a live job is due for longer than this, in milliseconds: its job is then taken for lost.
  */
 const OVERDUE_MS = 10_000;
 
@@ -105,13 +105,13 @@ const OVERDUE_MS = 10_000;
  */
 const ASYNC_COMMIT = `async_commit AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 
-/** Whether a delivery `d` of a requested channel `a` is due at the time $2 and nobody's. */
+/** Whether a delivery `d` of a requested channel `a` is due at the time $2 and unclaimed. */
 const IS_DUE =
   `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, ` +
   '0) <= $2';
 
 /**
- * Whether a delivery `e` is on its first attempt: not begun, or in somebody's hands. A claim or a record that is not
+ * Whether a delivery `e` is on its first attempt: not begun, or claimed. A claim or a record that is not
  * committed yet leaves it in either.
  */
 const IS_ON_FIRST_ATTEMPT =
@@ -316,9 +316,9 @@ export async function recordAttempts(database: Database, made: readonly Recorded
 }
 
 /**
- * Channels with deliveries that should long have been attempted while nobody is at work there, the longest due first:
+ * Channels with deliveries that should long have been attempted and that no worker has claimed, the longest due first:
  * their jobs were lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is
- * left to whoever holds the claim.
+ * left to the holder of the claim.
  */
 export async function listOverdueChannels(
   database: Database,

@@ -171,7 +171,7 @@ export async function replayDeliveries(
   });
 }
 
-/** That somebody had a channel send again what it had sent. */
+/** The record of a request to send again what a channel had sent. */
 async function recordSending(
   run: Run,
   database: Database,

@@ -75,7 +75,7 @@ export async function storeDomain(database: Database, facts: DomainFacts): Promi
   );
 }
 
-/** Deletes what is known of domains that nobody has asked for since `beforeMs`; returns how many. */
+/** Deletes what is known of domains that no check has used since `beforeMs`; returns how many. */
 export async function deleteOldDomains(database: Database, beforeMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM domains WHERE next_look_at < $1 AND claimed_until < $1 RETURNING 1) SELECT ' +

@@ -254,7 +254,7 @@ export async function storeSourceStates(
 
 /**
  * Updates which sources did not count when their monitors were decided, with one statement. It waits for the sources'
- * rows, so that it is run after the transaction that locked their monitors: whoever applies results locks the other way
+ * rows, so that it is run after the transaction that locked their monitors: applying results locks the other way
  * round.
  */
 export async function updateNotCounted(
@@ -313,7 +313,7 @@ const IS_NOT_COUNTED =
   'u.was_unheard)';
 
 /**
- * Of the next so many monitors those that time or an edit may have changed although no result said so, by number:
+ * Of the next `limit` monitors those that time or an edit may have changed although no result said so, by number:
  * decided ones of which a source has no result recent enough (once only where its agent is behind) or an agent offline,
  * those of which a source counts again, undecided ones past their patience, and those edited since
  * `editedSinceSeconds`.

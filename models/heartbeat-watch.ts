@@ -1,7 +1,7 @@
 import type { HeartbeatSettings } from '../core/heartbeat/deadlines.ts';
 import type { HeartbeatObservation, HeartbeatOutcome } from '../core/heartbeat/observation.ts';
 import type { Database } from './database.ts';
-import { COMMIT_SLACK_MS, DOOR_MARK } from './ping-door.ts';
+import { COMMIT_SLACK_MS, PING_AVAILABILITY } from './ping-availability.ts';
 import type { Run } from './sql.ts';
 
 /** An observation of a heartbeat that is not decided yet, and the source and monitor that it will be a result of. */
@@ -24,7 +24,7 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
     text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT least(at, lost_from) - $1::bigint
         FROM service_marks WHERE name = $2)
                   OR EXISTS (SELECT 1 FROM heartbeat_observations) AS is_waiting`,
-    values: [COMMIT_SLACK_MS, DOOR_MARK],
+    values: [COMMIT_SLACK_MS, PING_AVAILABILITY],
   });
   const isWaiting = rows[0]?.is_waiting ?? null;
   if (isWaiting === null) return 'none';
@@ -34,7 +34,7 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
 /**
  * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
  * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that could
- * not be stored, the door's mark stands still, and with it everything beyond.
+ * not be stored, ping availability stands still, and with it everything beyond.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(
@@ -51,7 +51,7 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
        INSERT INTO heartbeat_observations (at, monitor_no, sight) SELECT at, monitor_no, outcome FROM missed RETURNING 1
      )
      SELECT count(*) AS missed FROM inserted`,
-    [limit, COMMIT_SLACK_MS, DOOR_MARK],
+    [limit, COMMIT_SLACK_MS, PING_AVAILABILITY],
   );
   return row?.missed ?? 0;
 }

@@ -19,7 +19,7 @@ export type TokenPing = { token: string; ping: Ping };
 
 /**
  * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but
- * comes after so many others that it counts as a sign of life alone (`limited`); or no heartbeat has its token.
+ * exceeds the rate limit and counts as a sign of life alone (`limited`); or no heartbeat has its token.
  */
 export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 

@@ -16,7 +16,7 @@ export type Incident = {
   resolution: 'recovered' | 'paused' | 'deleted' | null;
 };
 
-/** An incident as it is shown: also who said that it is being looked after, and when; null where nobody has. */
+/** An incident as it is shown: also who acknowledged it, and when; null where it was not acknowledged. */
 export type ListedIncident = Incident & { acknowledgedAtMs: number | null; acknowledgedBy: string | null };
 
 /** `sinceSeconds` and `untilSeconds` bound the start of the incident, both included. */
@@ -58,7 +58,7 @@ export type NewTransition = {
   evidence: object;
 };
 
-/** Of transitions that somebody asked for. */
+/** Of transitions that a request caused. */
 const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 
 /** Everything of an incident that is shown. */

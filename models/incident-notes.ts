@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
-/** What somebody wrote to an incident; `author` is the name of the token. */
+/** A note at an incident; `author` is the name of the token. */
 export type IncidentNote = { id: string; author: string; text: string; createdAtMs: number };
 
 type Key = { tenantId: string; id: string };
@@ -56,7 +56,7 @@ export async function deleteIncidentNote(database: Database, key: Key, noteId: s
 }
 
 /**
- * Notes that somebody is looking after a tenant's incident, in whatever state it is, and returns it; the first one
+ * Acknowledges a tenant's incident, in whatever state it is, and returns it; the first one
  * stays. A note goes with it, but not the same text of the same author again, so that a request may be sent twice. Null
  * where the tenant has no such incident; `full` where the note finds no room, and nothing is changed.
  */

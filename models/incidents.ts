@@ -17,7 +17,7 @@ export type IncidentTransition = {
   to: MonitorState;
   cause: string | null;
   reason: string | null;
-  /** What each source said at that moment; empty where nobody was asked. */
+  /** What each source said at that moment; empty where no source was asked. */
   sources: SourceEvidence[];
 };
 

@@ -9,7 +9,7 @@ import type { User } from './user-row.ts';
 import { insertUser, normalizeEmail } from './users.ts';
 
 /**
- * An invitation that nobody has taken up. Times are Unix seconds; `invitedBy` is the name or the address of a member,
+ * An open invitation. Times are Unix seconds; `invitedBy` is the name or the address of a member,
  * null once they have gone.
  */
 export type Invitation = {
@@ -117,7 +117,7 @@ export async function createInvitation(
   });
 }
 
-/** An account's invitations that nobody has taken up, by creation; those that are past for 30 days. */
+/** An account's open invitations, by creation; expired ones for 30 days. */
 export async function listInvitations(
   database: Pick<Database, 'pool'>,
   tenantId: string,
@@ -131,7 +131,7 @@ export async function listInvitations(
   return rows.map(invitationOf);
 }
 
-/** Takes an invitation back; false when the account has none of that id that nobody has taken up. */
+/** Takes an invitation back; false when the account has no open one of that id. */
 export async function deleteInvitation(
   database: Pick<Database, 'pool' | 'author'>,
   { tenantId, id }: { tenantId: string; id: string },
@@ -173,7 +173,7 @@ export type Acceptance = { token: string; userId: string; name: string; password
 
 /**
  * Uses an invitation up and makes its member. Null when it is not good any more, `taken` and nothing is changed when
- * somebody has the address by then, in whichever account.
+ * a user of any account has the address by then.
  */
 export async function acceptInvitation(
   database: Pick<Database, 'pool' | 'author'>,

@@ -21,7 +21,7 @@ export async function listMembers(database: Pick<Database, 'pool'>, tenantId: st
 
 /**
  * Gives a member another role, and ends their sessions but the one of `keepSessionId` (null keeps none). Null when the
- * account has no such member, `last_owner` and nothing is changed where nobody would see to the account any more.
+ * account has no such member, `last_owner` and nothing is changed where the account would have no owner any more.
  */
 export async function changeRole(
   database: Pick<Database, 'pool' | 'author'>,
@@ -29,7 +29,7 @@ export async function changeRole(
   { role, keepSessionId }: { role: Role; keepSessionId: string | null },
 ): Promise<User | 'last_owner' | null> {
   return await inPoolTransaction(database, async (run) => {
-    const member = await holdMember(run, key);
+    const member = await lockMember(run, key);
     if (member === null || member.role === role) return member;
     if (await isLastOwner(run, member)) return 'last_owner';
     await run('UPDATE users SET role = $2 WHERE id = $1', [member.id, role]);
@@ -53,7 +53,7 @@ export async function removeMember(
   key: MemberKey,
 ): Promise<User | 'last_owner' | null> {
   return await inPoolTransaction(database, async (run) => {
-    const member = await holdMember(run, key);
+    const member = await lockMember(run, key);
     if (member === null) return null;
     if (await isLastOwner(run, member)) return 'last_owner';
     await dropInvitationsBy(run, member.id);
@@ -69,7 +69,7 @@ export async function removeMember(
 }
 
 /** The account is held as well: of two owners who remove each other at once, one stays. */
-async function holdMember(run: Run, { tenantId, id }: MemberKey): Promise<User | null> {
+async function lockMember(run: Run, { tenantId, id }: MemberKey): Promise<User | null> {
   await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
   const [row] = await run<UserRow>(
     `SELECT ${USER_COLUMNS} FROM users u WHERE u.id = $2 AND u.tenant_id = $1 FOR UPDATE`,
@@ -87,7 +87,7 @@ async function isLastOwner(run: Run, { id, tenantId, role }: User): Promise<bool
   return others.length === 0;
 }
 
-/** Whoever invited knows the links, and could come back by one. */
+/** The member who invited knows the links, and could come back by one. */
 async function dropInvitationsBy(run: Run, userId: string): Promise<void> {
   await run('DELETE FROM invitations WHERE invited_by = $1 AND accepted_at IS NULL', [userId]);
 }

@@ -93,7 +93,7 @@ async function umzugOver(
   });
 }
 
-/** Again and again while somebody else holds what it must lock; throws PostgreSQL's refusal in the end. */
+/** Retries while another session holds what it must lock; throws PostgreSQL's refusal in the end. */
 async function applyInTurn(client: Client, file: MigrationFile): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -162,7 +162,7 @@ export async function deleteMonitor(
     if (locked === null) return null;
     const { row, agentIds } = locked;
     const monitor = monitorOf(row);
-    // What nobody can open any more can be deleted: its secrets are not looked at.
+    // A monitor whose secrets cannot be opened any more can be deleted: its secrets are not read.
     await recordMonitor(
       database,
       { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING },

@@ -40,7 +40,7 @@ async function hash(parameters: Argon2Parameters): Promise<Buffer> {
 
 /**
  * Has the thread hash, which does nothing else. In Node's own pool each of its 64 threads would keep the memory of the
- * last hash that it made: more than a gigabyte, where somebody guesses.
+ * last hash that it made: more than a gigabyte, under guessing.
  */
 async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
   clearTimeout(idling);
@@ -54,7 +54,7 @@ async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
   return Buffer.from(answer);
 }
 
-/** Rejects where the thread ends before it answers: whoever waits behind this caller has a new one. */
+/** Rejects where the thread ends before it answers: the callers behind this one get a new thread. */
 async function answerOf(hasher: Worker): Promise<Uint8Array | Error> {
   const settled = new AbortController();
   const { signal } = settled;
@@ -98,14 +98,14 @@ function formOf(nonce: Buffer, tag: Buffer): string {
 }
 
 /** A hash that no password has: its salt and tag are zeros. */
-const NOBODYS_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLength));
+const UNKNOWN_USER_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLength));
 
 /**
  * True when the password is the one that was hashed; false also for a hash in an unknown form. Null stands for the hash
- * of somebody who is not there: the same work is done for it, so that no time tells who is.
+ * of an unknown user: the same work is done for it, so that no time tells who is.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
-  const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? NOBODYS_HASH).split('$');
+  const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? UNKNOWN_USER_HASH).split('$');
   if (algorithm !== 'argon2id') return false;
   const expected = Buffer.from(tag, 'base64url');
   const actual = await hash({

@@ -17,7 +17,7 @@ export function openPreviewTarget({ secrets }: Secrets, previewId: string, seale
   return JSON.parse(secrets.open(sealed, `trial:${previewId}:target`));
 }
 
-/** The outcome of a preview, sealed for the way back: what strangers' servers answer is nobody's but the asker's. */
+/** The outcome of a preview, sealed for the way back: what other servers answer is for the caller alone. */
 export function sealPreviewOutcome({ secrets }: Secrets, previewId: string, outcome: PreviewOutcome): string {
   return secrets.seal(JSON.stringify(outcome), `trial:${previewId}:outcome`);
 }

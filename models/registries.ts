@@ -46,7 +46,7 @@ export async function updateBootstrapCheckedAt(database: Database, nowMs: number
  * Takes the one turn at a server until `untilMs`: null = taken; otherwise the moment before which the server does not
  * want to be queried. Times are Unix milliseconds.
  */
-export async function takeTurn(
+export async function acquireRegistry(
   database: Database,
   server: string,
   { nowMs, untilMs }: { nowMs: number; untilMs: number },
@@ -65,7 +65,7 @@ export async function takeTurn(
 }
 
 /** Forgets servers that have been free to ask since before `beforeMs`; returns how many. */
-export async function deleteOldTurns(database: Database, beforeMs: number): Promise<number> {
+export async function deleteIdleRegistries(database: Database, beforeMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM registry_turns WHERE greatest(held_until, free_at) < $1 RETURNING 1) SELECT ' +
       'count(*) AS deleted FROM gone',
@@ -75,7 +75,7 @@ export async function deleteOldTurns(database: Database, beforeMs: number): Prom
 }
 
 /** Gives back the turn that was taken until `untilMs`; a turn that was lost to another by then stays the other's. */
-export async function endTurn(
+export async function releaseRegistry(
   database: Database,
   server: string,
   { untilMs, freeAtMs }: { untilMs: number; freeAtMs: number },

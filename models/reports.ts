@@ -62,7 +62,7 @@ export async function findReport(
 
 /**
  * The tenants that have not got the report of one of these periods, which are the newest of their kinds: as reports are
- * made in order, nobody else misses any. A tenant misses none of a period that ended before it came, or before its
+ * made in order, no other tenant misses any. A tenant misses none of a period that ended before it came, or before its
  * first monitor did.
  */
 export async function listTenantsWithout(
@@ -92,7 +92,7 @@ export async function listMissingReports(
 
 /**
  * Writes a report; false, without writing it, where the tenant has one of that period. Until the caller's transaction
- * ends nobody else can write it.
+ * ends no other process can write it.
  */
 export async function insertReport(
   run: Run,

@@ -132,7 +132,7 @@ async function findMove(run: Run, { region, moveTo, nowMs }: Retirement): Promis
   const active = agents.filter((each) => each !== retired && each.retiredAt === null);
   const target = active.find((each) => each.region === moveTo) ?? null;
   if (moveTo !== null && target === null) return 'no such target';
-  // The region itself counts: while it alone is alive, one that nobody runs is no better.
+  // The region itself counts: while it alone is alive, one without a process is no better.
   const alive = new Set(listAliveAgents([retired, ...active], nowMs));
   if (target !== null && !alive.has(target.id)) return 'target is away';
   return { retired, target, others: active.filter(({ id }) => alive.has(id)) };

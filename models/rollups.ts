@@ -16,8 +16,8 @@ const SETTLED_AFTER_MS = 90_000;
 
 /**
  * A transaction that began later than this after the end of an hour records the hour as late (models/late-hours.ts), by
- * the database's clock, in milliseconds. One that began before may hold results of it that nobody else sees yet: the
- * hour waits for its end.
+ * the database's clock, in milliseconds. One that began before may hold results of it that no other session sees yet:
+ * the hour waits for its end.
  */
 export const LATE_AFTER_MS = 60_000;
 

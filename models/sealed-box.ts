@@ -10,7 +10,7 @@ export async function sealTo(publicKey: string, plain: string): Promise<string> 
   return Buffer.from(sodium.crypto_box_seal(plain, Buffer.from(publicKey, 'base64'))).toString('base64');
 }
 
-/** False for 32 bytes that are no key: points of low order, with which anybody could open the box. */
+/** False for 32 bytes that are no key: points of low order, with which the box could be opened without the key. */
 export async function isUsableKey(publicKey: string): Promise<boolean> {
   try {
     await sealTo(publicKey, '');

@@ -74,9 +74,9 @@ const SEALED_COLUMNS = {
 const BATCH = 200;
 
 /**
- * What came of a batch. `read` values were looked at, `resealed` of them changed; `lost` were changed by somebody else
- * meanwhile and are left to them; `unopened` are those that no key of the ring opens: the id of the row, and of the key
- * that the value names. `last` is the id to go on after, null = there are no more.
+ * What came of a batch. `read` values were looked at, `resealed` of them changed; `lost` were changed by another
+ * process meanwhile and are left to them; `unopened` are those that no key of the ring opens: the id of the row, and of
+ * the key that the value names. `last` is the id to go on after, null = there are no more.
  */
 export type ResealedBatch = {
   read: number;
@@ -89,7 +89,7 @@ export type ResealedBatch = {
 /**
  * Seals the next values of a kind with the ring's first key, those in rows behind `after` (null = from the beginning):
  * what is sealed with it already or opens with no key stays as it is. One statement, in which a row that is not as it
- * was read any more is left alone: whoever wrote it wins.
+ * was read any more is left alone: the later write wins.
  */
 export async function resealBatch(database: Database, kind: SealedKind, after: string | null): Promise<ResealedBatch> {
   const { table, column, only, contextOf } = SEALED_COLUMNS[kind];

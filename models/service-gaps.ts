@@ -115,7 +115,7 @@ function watchedOf(row: WatchRow | undefined): Omit<WatchedService, 'sweptAtMs' 
     checkedAtMs: row?.checked_at ?? null,
     evaluatedAtMs: row?.evaluated_at ?? null,
     due: isDue ? { sinceMs: row.due_since ?? 0, intervalSeconds: row.due_interval ?? 0 } : null,
-    openSinceMs: { checks: row?.checks_open ?? null, evaluation: row?.evaluation_open ?? null },
+    availableSinceMs: { checks: row?.checks_open ?? null, evaluation: row?.evaluation_open ?? null },
   };
 }
 

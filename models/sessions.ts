@@ -53,7 +53,7 @@ export type NewSession = {
 
 /**
  * Stores a session and tidies up the person's old ones. False, and nothing is stored, when the person has gone
- * meanwhile, or has another password or second factor by now: whoever changes those ends sessions, and this one would
+ * meanwhile, or has another password or second factor by now: changing those ends sessions, and this one would
  * have slipped through.
  */
 export async function createSession(
@@ -170,7 +170,7 @@ export async function endSessionsElsewhere(
   });
 }
 
-/** Ends the session of a secret, whoever's it is; nothing happens where there is none. */
+/** Ends the session of a secret, of any user; nothing happens where there is none. */
 export async function endSessionOf(database: Pick<Database, 'pool'>, secret: string): Promise<void> {
   await runOn(database.pool)('DELETE FROM sessions WHERE fingerprint = $1', [fingerprintOf(secret)]);
 }

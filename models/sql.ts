@@ -25,7 +25,7 @@ function connectionOf(transaction: Transaction): PoolClient {
   return (transaction as Transaction & { connection: PoolClient }).connection;
 }
 
-/** Statements on a client of the pool; each is waited for as long as the pool says, or so many milliseconds. */
+/** Statements on a client of the pool; each is waited for as long as the pool says, or `waitMs`. */
 export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   return async <Row extends object>(statement: string | Prepared, bind: readonly unknown[] = []) => {
     const prepared = typeof statement === 'string' ? { text: statement } : statement;

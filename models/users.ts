@@ -8,8 +8,8 @@ import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
 
 /**
- * A person to be. `name` is empty unless given; `choseThePassword` says that nobody else has seen it, which is not so
- * unless given.
+ * A person to be. `name` is empty unless given; `choseThePassword` says that no other person has seen it, which is not
+ * so unless given.
  */
 export type NewUser = {
   id: string;
@@ -86,7 +86,7 @@ export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Pro
   return rows.map(({ id }) => id);
 }
 
-/** Makes somebody an operator of the installation, or no longer; null when there is no such user. */
+/** Makes a user an operator of the installation, or no longer; null when there is no such user. */
 export async function setOperator(
   database: Pick<Database, 'pool' | 'author'>,
   id: string,

@@ -100,7 +100,7 @@ async function deleteOldestUnwatched(database: Database, url: string, nowMs: num
 }
 
 /**
- * Deletes what nobody has asked for since `beforeMs`, and of unwatched pages what nobody has asked for since
+ * Deletes what was not used since `beforeMs`, and of unwatched pages what was not used since
  * `unwatchedBeforeMs`; returns how many rows that were.
  */
 export async function deleteUnusedVendorPages(

@@ -90,7 +90,7 @@ export async function rotateSigningSecret(
   });
 }
 
-/** Whoever rotated the secret may have given up the old key: the new secret signs all the same. */
+/** After a rotation the old key may be gone: the new secret signs all the same. */
 function openPreviousSecret(
   database: Database,
   { channelId, previousSecret }: { channelId: string; previousSecret: string },

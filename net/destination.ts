@@ -2,7 +2,7 @@ import net, { type LookupFunction, type Socket } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { createGuardedLookup } from './guarded-lookup.ts';
-import { ADDRESS_TURN_MS } from './host-address.ts';
+import { ADDRESS_ATTEMPT_MS } from './host-address.ts';
 
 /** Where a connection goes and how it is made, in the words of `net.connect` and `tls.connect`. */
 export type Destination = {
@@ -37,7 +37,7 @@ export function createDestinations(guard: Guard): FindDestination {
 
     const isSecure = url.protocol === 'https:';
     const port = portOf(url);
-    const patience = { noDelay: true, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS } as const;
+    const patience = { noDelay: true, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS } as const;
     const destination: Destination = { host, port, isNamed, isSecure, ...patience, lookup };
     if (isSecure) {
       secureContext ??= tls.createSecureContext();

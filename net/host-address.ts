@@ -14,7 +14,7 @@ export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[];
  * How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own quarter of a
  * second takes a far host for a dead one.
  */
-export const ADDRESS_TURN_MS = 2000;
+export const ADDRESS_ATTEMPT_MS = 2000;
 
 /**
  * Finds the addresses of a name or address (IPv6 without brackets), those that the guard allows. A name without any, a

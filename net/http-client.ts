@@ -112,7 +112,7 @@ export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string
 /** Whose bodies are that neither serve a purpose nor belong to work of an account. */
 const NOBODY = 'nobody';
 
-/** Opens the one door to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
+/** Opens the one way to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const findDestination = createDestinations(options);
   return (request) =>
@@ -136,7 +136,7 @@ class RunningExchange {
   #callOffDeadline: () => void = () => {};
   #isSettled = false;
   #certificate: Certificate | null = null;
-  /** Where the body stays counted once it is complete; undefined where nobody looks at it for long. */
+  /** Where the body stays counted once it is complete; undefined where it is not kept for long. */
   readonly #scope: BodyScope | undefined;
   readonly #account: string;
   /** Ends whatever is still open when the deadline passes. */

@@ -3,7 +3,7 @@ import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { createGuardedLookup } from './guarded-lookup.ts';
-import { ADDRESS_TURN_MS } from './host-address.ts';
+import { ADDRESS_ATTEMPT_MS } from './host-address.ts';
 import type { HostPort } from './host-port.ts';
 import { Timeline, type Timings } from './timeline.ts';
 
@@ -39,8 +39,8 @@ export type TcpExchange = (
 export type TcpClient = (request: TcpRequest) => Promise<TcpExchange>;
 
 /**
- * Opens the door for tcp connections; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name
- * with several addresses one after the other is tried (RFC 8305).
+ * Makes the client of tcp connections; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a
+ * name with several addresses one after the other is tried (RFC 8305).
  */
 export function createTcpClient(guard: Guard): TcpClient {
   const lookup = createGuardedLookup(guard);
@@ -50,7 +50,7 @@ export function createTcpClient(guard: Guard): TcpClient {
       if (isRefusedAddress(request.host, guard))
         return resolve({ outcome: 'failed', ...BLOCKED, timings: timeline.timings() });
       const { host, port } = request;
-      const socket = net.connect({ host, port, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS, lookup });
+      const socket = net.connect({ host, port, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS, lookup });
       timeline.watch(socket, net.isIP(host) === 0);
       new RunningExchange({ request, socket, timeline }, { resolve, reject }).start();
     });
@@ -77,7 +77,7 @@ class RunningExchange {
 
   start(): void {
     this.#callOffDeadline = startDeadline(this.#request.deadlineMs, () => this.#end('deadline'));
-    // What happens after the end is nobody's concern, but an error without a listener would be the process's.
+    // What happens after the end does not matter, but an error without a listener would be the process's.
     this.#socket.on('error', (error) => this.#lose(error));
     this.#socket.once('connect', () => this.#begin());
   }

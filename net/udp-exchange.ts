@@ -16,7 +16,7 @@ export type UdpRequest = HostPort & {
 /** The first datagram that came back, and the milliseconds until then. */
 export type UdpReply = { outcome: 'replied'; reply: Buffer; roundTripMs: number };
 
-/** Nothing came back; `isRefused` when the host said that nobody listens on the port. */
+/** Nothing came back; `isRefused` when the host said that no service listens on the port. */
 export type UdpSilence = { outcome: 'silent'; isRefused: boolean };
 
 /** What came of a datagram; `dnsMs` is null where nothing was looked up. */
@@ -29,8 +29,8 @@ export type UdpExchange = (UdpReply | UdpSilence | ({ outcome: 'failed' } & Fail
 export type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
 
 /**
- * Opens the door for datagrams; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with
- * several addresses the first is asked, and the next only where that one cannot be reached or nobody listens.
+ * Makes the client of datagrams; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with
+ * several addresses the first is asked, and the next only where that one cannot be reached or no service listens.
  */
 export function createUdpClient(guard: Guard): UdpClient {
   return async (request) => {

@@ -6,7 +6,7 @@ const REMEDY = 'give Spotcheck a database of PgBouncer with pool_mode = session,
 /**
  * Rejects, with the remedy, where `DATABASE_URL` leads through a pooler that hands each transaction to another session
  * of PostgreSQL. LISTEN, locks of a session, its settings and its prepared statements, all of which Spotcheck uses,
- * would be lost there or be somebody else's.
+ * would be lost there or be another client's.
  */
 export async function refuseTransactionPooling(Connection: ClientClass): Promise<void> {
   const [first, second] = [new Connection(), new Connection()];

@@ -21,7 +21,7 @@ export function createStallWatch(): StallWatch {
   let timer: NodeJS.Timeout | undefined;
 
   /**
-   * Whoever is under way has stood still since the call that is late by now; work may begin and end before it comes.
+   * Work under way has stood still since the call that is late by now; work may begin and end before it comes.
    */
   const countStall = (): void => {
     const nowMs = performance.now();

@@ -68,7 +68,7 @@ export class ClusterNodes {
     const [most] = [...votes.values()].toSorted((a, b) => b.count - a.count);
     if (most === undefined) throw failures[0] ?? new Error(`no node of the Redis Cluster has slot ${slot}`);
     const { master } = most;
-    // A node that hangs takes connections all the same, and whoever has one waits.
+    // A node that hangs takes connections all the same, and commands on it wait.
     if (!answers.some(({ id }) => id === master.id)) await askNode(master, this.access);
     return master;
   }

@@ -46,14 +46,14 @@ export type JobWorker = { close(): Promise<void> };
 export type QueueBackend = {
   kind: 'postgres' | 'redis';
   /**
-   * A connection for whoever else counts in Redis, which puts all keys behind a tag of their own; null on PostgreSQL.
+   * A connection for other counters in Redis, which puts all keys behind a tag of their own; null on PostgreSQL.
    */
   readonly redis: Redis | null;
   createQueue<Data>(name: string): Queue<Data>;
   createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker;
   /**
-   * Runs a change of job schedulers by itself, whoever else changes some. On PostgreSQL two changes of one scheduler at
-   * once can leave two jobs; Redis runs each as one script.
+   * Runs a change of job schedulers by itself, apart from all other changes. On PostgreSQL two changes of one scheduler
+   * at once can leave two jobs; Redis runs each as one script.
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
@@ -75,7 +75,7 @@ export type QueueBackend = {
   close(): Promise<void>;
 };
 
-/** Failed jobs stay on the board for two days, at most so many of a queue. */
+/** Failed jobs stay on the board for two days, at most this many of a queue. */
 const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
 
 /**
@@ -136,7 +136,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     return pool;
   };
   const producers = openPool(COMMAND_TIMEOUT_MS);
-  // Of one connection: whoever has it, has the changes of this process in line behind it.
+  // Of one connection: the other changes of this process queue behind its holder.
   const changers = openPool(QUERY_TIMEOUT_MS, 1);
   return {
     kind: 'postgres',

@@ -233,7 +233,7 @@ async function eachDelayed(queue: Queue, act: (job: Job) => Promise<void>): Prom
   for (const job of delayed) if (job.repeatJobKey === undefined) await act(job).catch(() => undefined);
 }
 
-/** Who waits for a preview takes it; what nobody took is gone after this, in seconds. */
+/** Who waits for a preview takes it; an untaken one is gone after this, in seconds. */
 const KEEP_PREVIEWS = { age: 60 };
 
 function previewJobId(previewId: string): string {

@@ -9,7 +9,7 @@ export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number
 export type RecheckJob = { agentNo: number; looks: true };
 
 /**
- * One probe of a draft, for somebody who waits for what it sees until `untilMs` (Unix milliseconds). It is stored
+ * One probe of a draft, for a request that waits for what it sees until `untilMs` (Unix milliseconds). It is stored
  * nowhere, so that the whole target is in the job, sealed, and what came of it is the job's return value, sealed as
  * well.
  */
@@ -68,7 +68,7 @@ export type EvaluateJob = { results: (ResultPayload & { sealedAnswer?: string })
 export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: string[] };
 
 /**
- * Something that somebody who writes a monitor wants to know now: what stands at this vendor target (an id or a page's
+ * What the form of a monitor needs at once: what stands at this vendor target (an id or a page's
  * URL). What is stored of it counts for the tenant; a web process of an older release names none.
  */
 export type LookupJob = { target: string; tenantId?: string };

@@ -8,7 +8,7 @@ export async function postponeJob(job: Job, token: string | undefined, delayMs: 
   throw new DelayedError();
 }
 
-/** Puts a running job back for whoever takes it next, without counting a failure. Always throws, likewise. */
+/** Puts a running job back for the next worker, without counting a failure. Always throws, likewise. */
 export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();

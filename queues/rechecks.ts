@@ -18,8 +18,8 @@ export const RECHECK_EARLY_MS = 200;
 
 /**
  * Makes the function that has an agent's check worker make the rechecks that wait, from a moment on or now. The job
- * fires when the moment's window is over, so that whoever commits a row first and calls then has it seen, also where
- * the window's job was there before.
+ * fires when the moment's window is over, so that a caller that commits a row first and calls then has it seen, also
+ * where the window's job was there before.
  */
 export function createRecheckAdder(): (queue: Queue<RegionJob>, recheck: DueRecheck) => Promise<void> {
   const added = new Map<number, Set<number>>();

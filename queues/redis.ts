@@ -161,7 +161,7 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
     const reconnectOnError = reconnecting({ isCluster, forMs: Number.POSITIVE_INFINITY });
     return { ...common, socketTimeout: silenceMs, maxRetriesPerRequest: null, reconnectOnError };
   }
-  // Whoever asked has been refused by then: the next one shall not wait on the same connection.
+  // The first caller has been refused by then: the next one shall not wait on the same connection.
   const [socketTimeout, commandTimeout] = [2 * COMMAND_TIMEOUT_MS, COMMAND_TIMEOUT_MS];
   const reconnectOnError = reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS });
   return { ...common, socketTimeout, commandTimeout, maxRetriesPerRequest: 1, reconnectOnError };

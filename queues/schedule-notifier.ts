@@ -1,6 +1,6 @@
 import type { ScheduleChange } from '../core/schedule.ts';
 import type { JobQueues } from './job-queues.ts';
-import { createRegionBook } from './region-book.ts';
+import { createRegionCache } from './region-cache.ts';
 
 /**
  * Makes the function that notifies the queues of a committed schedule change. It resolves as soon as nothing is left to
@@ -10,7 +10,7 @@ export function createScheduleNotifier(
   queues: JobQueues,
   listRegions: () => Promise<Map<number, string>>,
 ): (change: ScheduleChange) => Promise<void> {
-  const findRegions = createRegionBook(listRegions);
+  const findRegions = createRegionCache(listRegions);
   return async (change) => {
     const agentNos = [...[...change.occupied, ...change.emptied].map(({ agentNo }) => agentNo), ...change.rechecks];
     if (agentNos.length === 0) return;

@@ -29,7 +29,7 @@ const LEAVE_MS = 1000;
 
 /**
  * Keeps a worker at work: one that has taken nothing for two polls, with a job waiting and a hand free, is opened anew.
- * Whatever it waits for, on a connection that nobody answers any more, another one does not.
+ * Whatever it waits for, on a connection that is not answered any more, another one does not.
  */
 export class SupervisedWorker<Job> {
   readonly #options: SupervisedWorkerOptions<Job>;

@@ -1,6 +1,6 @@
 /**
- * What came of asking for known vulnerabilities: nothing bad, something bad by lines, or that nobody could be asked and
- * why.
+ * What came of asking for known vulnerabilities: nothing bad, something bad by lines, or that no registry could be
+ * asked and why.
  */
 export type AuditOutcome =
   | { kind: 'clean' }

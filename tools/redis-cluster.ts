@@ -29,7 +29,7 @@ export type RedisCluster = {
   stop: () => Promise<void>;
 };
 
-/** With `tls` the nodes speak nothing else, and whoever starts them trusts their authority. */
+/** With `tls` the nodes speak nothing else, and the test that starts them trusts their authority. */
 export type ClusterSize = { masters: number; replicas: number; nodeTimeoutMs?: number; tls?: TlsFiles };
 
 const SLOTS = 16_384;

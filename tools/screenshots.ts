@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
-import { startInstallation } from '../bench/stand/installation.ts';
-import { startWeb } from '../bench/stand/running-service.ts';
-import { createStands } from '../bench/stand/stand.ts';
+import { createHarnesses } from '../bench/harness/harness.ts';
+import { startInstallation } from '../bench/harness/installation.ts';
+import { startWeb } from '../bench/harness/running-service.ts';
 import { createIdSource } from '../models/ids.ts';
 import { runWith } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
@@ -41,17 +41,17 @@ const { values } = parseArgs({
 });
 const wanted = Object.entries(PICTURES).filter(([picture]) => values.only === undefined || values.only === picture);
 if (wanted.length === 0) throw new Error(`--only takes one of ${Object.keys(PICTURES).join(', ')}`);
-const { withStand, closeAll } = createStands();
+const { withHarness, closeAll } = createHarnesses();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void closeAll().finally(() => process.exit(1)));
 
 await mkdir(values.out, { recursive: true });
-await withStand(async (stand) => {
-  const ending = { teardown: (end: () => Promise<unknown>) => stand.defer(end) } as Ending;
-  const installation = await startInstallation(stand, 'postgres');
+await withHarness(async (harness) => {
+  const ending = { teardown: (end: () => Promise<unknown>) => harness.defer(end) } as Ending;
+  const installation = await startInstallation(harness, 'postgres');
   const newId = createIdSource();
   // The web process alone: nothing is checked, for what the monitors watch is nowhere.
-  const { url } = await startWeb(stand, { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
+  const { url } = await startWeb(harness, { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
   const ids = await writeStory({ installation, url, newId });
   const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, {
     mark: 'Ada Park',

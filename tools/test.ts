@@ -38,7 +38,7 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
     // Every test file is a process that loads much the same; what V8 compiled for one serves the next, and the next run
-    // where somebody keeps it.
+    // where it is kept on purpose.
     const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled');
     const dataParent = await mkdtemp(join(await findDataDirectory(), `spotcheck-test-${process.pid}-`));
     closers.push(() => rm(dataParent, { recursive: true, force: true, maxRetries: 10 }));
@@ -68,8 +68,8 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
 }
 
 /**
- * A run connects many thousand times. The password is 24 random bytes that nobody guesses, however often or seldom it
- * is hashed.
+ * A run connects many thousand times. The password is 24 random bytes that cannot be guessed, however often or seldom
+ * it is hashed.
  */
 async function easeConnecting(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
@@ -117,7 +117,7 @@ const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
 // A reader that goes away (npm test | head) must not take the run down before its servers are stopped.
-process.stdout.on('error', () => interruption.abort(new Error('nobody reads the results any more')));
+process.stdout.on('error', () => interruption.abort(new Error('the reader of the results has gone')));
 
 const { passed, failed } = await runTests(interruption.signal).catch((error: Error): Tally => {
   print(error.stack ?? error.message);

@@ -1,5 +1,5 @@
 import type { DueRecheck } from '../queues/rechecks.ts';
-import type { RegionBook } from '../queues/region-book.ts';
+import type { RegionCache } from '../queues/region-cache.ts';
 import type { RecordedChanges } from './record-changes.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -40,7 +40,7 @@ export async function announce(
  * next tick comes first.
  */
 export async function announceRechecks(
-  { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionBook },
+  { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionCache },
   rechecks: readonly DueRecheck[],
 ): Promise<void> {
   if (rechecks.length === 0) return;

@@ -88,7 +88,7 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
           timetableSeconds: options.retrySeconds,
         })
       : null;
-  // Whoever asks to be left alone for longer would only refuse once more.
+  // A receiver that asks for a longer pause would only refuse once more.
   const retryInMs = timetableMs === null ? null : Math.max(timetableMs, result.retryAfterMs ?? 0);
   const outcome = result.outcome === 'retry' && retryInMs === null ? 'failed' : result.outcome;
   const finishedAtMs = options.now();

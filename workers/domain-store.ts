@@ -1,6 +1,6 @@
 import type { Database } from '../models/database.ts';
 import { claimDomain, findDomain, storeDomain } from '../models/domains.ts';
-import { endTurn, findRdapService, takeTurn } from '../models/registries.ts';
+import { releaseRegistry, findRdapService, acquireRegistry } from '../models/registries.ts';
 import type { DomainStore } from '../probes/domain/store.ts';
 
 /** The knowledge of domains in PostgreSQL, for all processes that look domains up. */
@@ -10,7 +10,7 @@ export function domainStoreOf(database: Database): DomainStore {
     claim: (name, when) => claimDomain(database, name, when),
     write: (facts) => storeDomain(database, facts),
     findRdapService: (tld) => findRdapService(database, tld),
-    takeTurn: (server, when) => takeTurn(database, server, when),
-    endTurn: (server, when) => endTurn(database, server, when),
+    acquireRegistry: (server, when) => acquireRegistry(database, server, when),
+    releaseRegistry: (server, when) => releaseRegistry(database, server, when),
   };
 }

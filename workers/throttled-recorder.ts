@@ -8,7 +8,7 @@ export type ThrottledRecorderOptions<Name> = {
 
 /**
  * Makes a recorder of what this process has completed, or could not. Most calls do nothing; one that fails is made up
- * for by the next, and nobody fails for it.
+ * for by the next, and its caller does not fail.
  */
 export function createThrottledRecorder<Name>({
   record,

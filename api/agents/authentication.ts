@@ -22,7 +22,7 @@ export function agentAuthentication({ database }: Pick<ApiDependencies, 'databas
 }
 
 /**
- * Refuses whoever is no agent: 401, and how to do better. Unknown and revoked tokens, and those of deleted agents, are
+ * Refuses callers that are no agent: 401, and how to do better. The answer is the same for unknown and revoked tokens,
  * distinguished for nobody.
  */
 export const requireAgent: RequestHandler = (request, response, next) => {

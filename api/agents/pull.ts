@@ -31,7 +31,7 @@ export function pullHandler({ database, logger, metrics, now }: ApiDependencies)
     const checkIn = accept(readPull(request.body));
     await requireUsableKey(checkIn, agent);
     const checkedIn = await checkInAgent(database, { agentNo: agent.no, checkIn, nowMs: now() });
-    // Deleted or revoked since the request was let in.
+    // Deleted or revoked since the request was admitted.
     if (checkedIn === null) throw invalidAgentToken();
 
     const { capabilities } = checkIn;

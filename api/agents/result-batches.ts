@@ -8,7 +8,7 @@ import { ApiError } from '../api-error.ts';
  */
 const GATHER_MS = 50;
 
-/** A job has so many results at the most, unless one agent sent more. */
+/** The most results of a job, unless one agent sent more. */
 const MOST_A_BATCH = 1000;
 
 /** Results in memory while the queue is slow; beyond it agents are asked to come back. */

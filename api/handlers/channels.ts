@@ -55,7 +55,7 @@ export function listChannelsHandler({ database, config }: ApiDependencies): Requ
 
 /** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
 export function createChannelHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { database, makeId, now, turns } = dependencies;
+  const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const { url, ...draft } = accept(readChannelCreate(request.body));
@@ -63,7 +63,7 @@ export function createChannelHandler(dependencies: HandlerDependencies): Request
 
     // Before anything is sent: what could not be stored is not tried either.
     if ((await countChannels(database, tenantId)) >= MOST_CHANNELS) throw tooManyChannels();
-    if (draft.type === 'webhook') await turns.take('test', tenantId);
+    if (draft.type === 'webhook') await rateLimits.take('test', tenantId);
 
     const nowMs = now();
     const id = makeId('nch');
@@ -116,12 +116,12 @@ export function deleteChannelHandler({ database }: ApiDependencies): RequestHand
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
 export function testChannelHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { turns } = dependencies;
+  const { rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
-    await turns.take('channelTest', channel.id);
-    await turns.take('test', tenantId);
+    await rateLimits.take('channelTest', channel.id);
+    await rateLimits.take('test', tenantId);
     const { error, statusCode, durationMs } =
       channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
     if (error !== null) throw badRequest(error);

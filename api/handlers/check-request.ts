@@ -13,17 +13,17 @@ const NEWS_MS = 60_000;
 
 /** `POST /monitors/{id}/check` */
 export function requestCheckHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { database, now, turns } = dependencies;
+  const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const id = idOf(request);
-    await turns.take('check', `${tenantId} ${id}`);
-    await turns.take('accountCheck', tenantId);
+    await rateLimits.take('check', `${tenantId} ${id}`);
+    await rateLimits.take('accountCheck', tenantId);
     const nowMs = now();
     const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
     // Else a change and a request after it would contact any address at once.
     const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEWS_MS;
-    if (mayChangeState) await turns.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
+    if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
     const requested = await requestCheck(database, { tenantId, id, nowMs });
     if (requested === null) throw notFound('monitor', id);
     if (requested.sources.length === 0) throw conflict(whyNot(requested));

@@ -58,7 +58,7 @@ export function getDeliveryHandler({ database }: ApiDependencies): RequestHandle
 
 /** `POST /deliveries/{id}/redeliver`: the same delivery once more, with a whole timetable of retries. */
 export function redeliverHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { database, now, turns } = dependencies;
+  const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const delivery = await findDelivery(database, key);
@@ -66,7 +66,7 @@ export function redeliverHandler(dependencies: HandlerDependencies): RequestHand
     await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
     if (delivery.attemptCount >= MOST_ATTEMPTS)
       throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
-    await turns.take('redelivery', key.tenantId);
+    await rateLimits.take('redelivery', key.tenantId);
     const reopened = await reopenDelivery(database, key, now());
     if (reopened === null)
       throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
@@ -77,13 +77,13 @@ export function redeliverHandler(dependencies: HandlerDependencies): RequestHand
 
 /** `POST /channels/{id}/replay`: all failed deliveries of a time, in order. */
 export function replayHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { database, now, turns } = dependencies;
+  const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const nowMs = now();
     const { sinceMs, untilMs } = accept(readReplay(request.body, nowMs));
     await requireOpenChannel(dependencies, key);
-    await turns.take('replay', key.id);
+    await rateLimits.take('replay', key.id);
     const { count, first } = await replayDeliveries(database, {
       tenantId: key.tenantId,
       channelId: key.id,

@@ -39,8 +39,8 @@ async function answerIncidents(
   const page = readPage(request);
   const limit = page.limit ?? DEFAULT_LIMIT;
   const { status, acknowledged, since, until } = request.query as ListQuery;
-  const isNobody = monitorId !== undefined && !isId(monitorId);
-  const incidents = isNobody
+  const isUnknownMonitor = monitorId !== undefined && !isId(monitorId);
+  const incidents = isUnknownMonitor
     ? []
     : await listIncidents(database, {
         tenantId: callerOf(response).tenantId,

@@ -93,7 +93,7 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): RequestH
     if (invitation === null) throw isOver();
     requirePlainName('name', name);
     if (normalizeEmail(password) === invitation.email)
-      throw badRequest('password must not be your e-mail address: anybody would try that first');
+      throw badRequest('password must not be your e-mail address: it is the first guess');
     const user = await acceptInvitation(database, {
       token,
       userId: makeId('usr'),

@@ -7,7 +7,7 @@ import { idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { sessionCookie } from '../session/cookie.ts';
 
-const LAST_OWNER = 'this is the last owner of the account: make somebody else an owner first';
+const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
 
 /** `GET /members` */
 export function listMembersHandler({ database }: ApiDependencies): RequestHandler {

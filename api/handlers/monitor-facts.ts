@@ -40,7 +40,7 @@ function isWarned({ type, checkSpec }: Monitor): boolean {
   return type === 'domain' || (checkSpec.domain?.warnDays ?? 0) >= 1;
 }
 
-/** Of an http monitor only where somebody wants to be warned: nobody asks for any other. */
+/** Of an http monitor only where a warning is on: the page of any other does not ask. */
 function watchedDomain(monitor: Monitor): string | null {
   const { type, target } = monitor;
   if ((type !== 'http' && type !== 'domain') || target === '' || !isWarned(monitor)) return null;

@@ -136,7 +136,7 @@ function switchMonitor(dependencies: HandlerDependencies, change: Switch): Reque
     if (stored === null) throw notFound('monitor', key.id);
     await announceMonitor(dependencies, stored);
     const found = await findMonitor(database, key);
-    // Deleted by someone else in the meantime: then this is what the caller will find too.
+    // Deleted by another request in the meantime: then this is what the caller will find too.
     if (found === null) throw notFound('monitor', key.id);
     await answerWithDetail(database, found, response);
   };

@@ -12,11 +12,11 @@ import type { components } from '../schema.generated.ts';
 type AgentCreate = components['schemas']['AgentCreate'];
 
 /** `POST /agents` */
-export function createAgentHandler({ database, makeId, now, config, turns }: HandlerDependencies): RequestHandler {
+export function createAgentHandler({ database, makeId, now, config, rateLimits }: HandlerDependencies): RequestHandler {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, region = null } = request.body as AgentCreate;
-    await turns.take('agent', tenantId);
+    await rateLimits.take('agent', tenantId);
     const token = generateToken('spa');
     const { ownAgents } = PLAN_LIMITS[plan];
     const agent = await createAgentWithin(

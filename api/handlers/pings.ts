@@ -26,8 +26,8 @@ const EXIT_STATUS = /^\d{1,3}$/;
  */
 export function pingHandler({ database, now, metrics, unstoredPings }: ApiDependencies): RequestHandler {
   const store = createPingBatches((pings) => takePings(database, pings, now()));
-  // What is refused before it is stored is not lost: a flood of unknown tokens must not keep anybody's deadlines from
-  // passing.
+  // What is refused before it is stored is not lost: a flood of unknown tokens must not keep any heartbeat's deadlines
+  // from passing.
   const take = createPingTokens(
     (ping) => unstoredPings.follow(store(ping)),
     () => performance.now(),

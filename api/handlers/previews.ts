@@ -8,10 +8,10 @@ import { callerOf } from '../request-context.ts';
 
 /** `POST /trials` */
 export function previewMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { runPreview, turns, logger } = dependencies;
+  const { runPreview, rateLimits, logger } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);
-    await turns.take('preview', caller.tenantId);
+    await rateLimits.take('preview', caller.tenantId);
     const { region, target } = await readPreview(dependencies, caller, request.body);
     const outcome = await runPreview(region, { tenantId: caller.tenantId, target }).catch((error: unknown) => {
       logger.warn({ err: error, region }, 'preview.not_queued');

@@ -37,7 +37,7 @@ export function startTotpHandler({ database, throttle }: HandlerDependencies): R
     const secret = generateTotpSecret();
     if (!(await beginSecondFactor(database, user.id, secret))) throw isOn();
     const url = otpauthUrl(secret, user.email);
-    // The secret is in the answer: nobody on the way may keep it.
+    // The secret is in the answer: no cache on the way may keep it.
     response.setHeader('Cache-Control', 'no-store');
     response.json({ secret, otpauth_url: url, qr_svg: renderSVG(url) });
   };

@@ -33,7 +33,7 @@ const REFUSALS = {
     title: 'Slack was not connected',
     sentences: [
       'Slack reported an error instead of letting Spotcheck in.',
-      'Open the channel’s link again; if that does not help, ask whoever runs this Spotcheck whether its Slack ' +
+      'Open the channel’s link again; if that does not help, ask the operator of this Spotcheck whether its Slack ' +
         'app is set up well.',
     ],
   },
@@ -76,7 +76,7 @@ const REFUSALS = {
     title: 'Slack is not set up here',
     sentences: [
       'This Spotcheck has no Slack app, so nothing could be connected.',
-      'Once whoever runs it has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open ' +
+      'Once its operator has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open ' +
         'its new link.',
     ],
   },
@@ -101,7 +101,7 @@ const UNGRANTED = {
     status: 502,
     title: 'Slack does not accept this Spotcheck',
     remedy:
-      'Whoever runs it must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.',
+      'Its operator must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.',
   },
   away: {
     status: 502,
@@ -117,11 +117,13 @@ const UNGRANTED = {
  * `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token:
  * the sealed state is proof enough.
  */
-export function slackReturnHandler(dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'>): RequestHandler {
+export function slackReturnHandler(
+  dependencies: ApiDependencies & Pick<HandlerDependencies, 'rateLimits'>,
+): RequestHandler {
   const { config, logger } = dependencies;
   return async (request, response) => {
     contextOf(response).route = SLACK_RETURN_PATH;
-    // HEAD would use up the code for somebody who sees no page.
+    // HEAD would use up the code without showing a page.
     if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
     const page = await comeBack(request, { ...dependencies, address: addressOf(response) }).catch((error: unknown) => {
       if (!isDatabaseAway(error)) throw error;
@@ -134,9 +136,9 @@ export function slackReturnHandler(dependencies: ApiDependencies & Pick<HandlerD
 
 async function comeBack(
   { query }: Request,
-  dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'> & { address: string | null },
+  dependencies: ApiDependencies & Pick<HandlerDependencies, 'rateLimits'> & { address: string | null },
 ): Promise<ResultPage> {
-  const { database, now, makeId, authorizeSlack, address, turns } = dependencies;
+  const { database, now, makeId, authorizeSlack, address, rateLimits } = dependencies;
   if (query['error'] !== undefined) return describeRefusal(query['error'] === 'access_denied' ? 'denied' : 'reported');
   const { code, state } = query;
   if (typeof code !== 'string' || code === '' || typeof state !== 'string') return describeRefusal('incomplete');
@@ -147,7 +149,7 @@ async function comeBack(
   if (status !== 'open') return describeRefusal(status);
   if (authorizeSlack === null) return describeRefusal('noApp');
 
-  await turns.take('connect', fingerprint.toString('base64url'));
+  await rateLimits.take('connect', fingerprint.toString('base64url'));
   // Our own code stays good until it connects something, so that a visit while Slack is away can be made again.
   const authorization = await authorizeSlack(code);
   if (authorization.outcome !== 'granted') return describeUngranted(authorization, dependencies);

@@ -15,7 +15,7 @@ import { contextOf } from '../request-context.ts';
 /**
  * `POST /telegram/<secret>`: what chats send to the bot, handed over by Telegram itself (D-55). Answered once it is
  * committed, so that Telegram repeats what a database that is away has missed; what it repeats all the same is neither
- * done nor answered twice. What there is to say goes back as the answer. To anybody else there is nothing here.
+ * done nor answered twice. What there is to say goes back as the answer. Other callers get a 404.
  */
 export function createTelegramRouter(dependencies: ApiDependencies): Router {
   const router = Router({ caseSensitive: true });

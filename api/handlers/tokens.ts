@@ -21,14 +21,14 @@ export function listTokensHandler({ database, now }: ApiDependencies): RequestHa
 }
 
 /** `POST /tokens`: the only place beside the command line that shows a token. */
-export function createTokenHandler({ database, makeId, now, turns }: HandlerDependencies): RequestHandler {
+export function createTokenHandler({ database, makeId, now, rateLimits }: HandlerDependencies): RequestHandler {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, scopes, expires_at: expiresAt = null } = request.body as components['schemas']['TokenCreate'];
     const nowMs = now();
     if (expiresAt !== null && expiresAt <= nowMs / 1000)
       throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
-    await turns.take('token', tenantId);
+    await rateLimits.take('token', tenantId);
     const token = generateToken('spk');
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(
@@ -48,7 +48,7 @@ export function createTokenHandler({ database, makeId, now, turns }: HandlerDepe
       throw badRequest(
         `the ${plan} plan allows at most ${limit} API tokens, and this account has them all: revoke one first`,
       );
-    // The token is in the answer: nobody on the way may keep it.
+    // The token is in the answer: no cache on the way may keep it.
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentToken(created), token });
   };
@@ -64,7 +64,7 @@ export function revokeTokenHandler({ database, now }: ApiDependencies): RequestH
   };
 }
 
-/** Whoever may change something may read it. */
+/** The scope `write` includes `read`. */
 function readScopes(scopes: readonly TokenScope[]): TokenScope[] {
   if (!scopes.includes('read')) throw badRequest('scopes must be ["read"] or ["read", "write"], got ["write"]');
   return scopes.includes('write') ? ['read', 'write'] : ['read'];

@@ -34,7 +34,7 @@ export function changePasswordHandler({ database, now, throttle }: HandlerDepend
     const { user, sessionId } = personOf(response);
     if (wanted === current) throw badRequest('new must be another password than current');
     if (normalizeEmail(wanted) === normalizeEmail(user.email))
-      throw badRequest('new must not be your e-mail address: anybody would try that first');
+      throw badRequest('new must not be your e-mail address: it is the first guess');
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
     const ended = await changePassword(database, {
       userId: user.id,

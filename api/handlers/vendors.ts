@@ -8,7 +8,7 @@ import { presentVendor, presentVendorPage } from '../presenters/vendor.ts';
 import { callerOf } from '../request-context.ts';
 import type { operations } from '../schema.generated.ts';
 
-/** Somebody looks at the states: older ones would be those of another moment. In milliseconds. */
+/** The oldest states that a form shows: older ones would be those of another moment. In milliseconds. */
 const FRESH_MS = 60_000;
 
 /** `GET /vendors` */
@@ -20,13 +20,13 @@ export function listVendorsHandler(): RequestHandler {
 }
 
 /** `GET /vendors/components` */
-export function listVendorComponentsHandler({ readVendorPage, turns }: HandlerDependencies): RequestHandler {
+export function listVendorComponentsHandler({ readVendorPage, rateLimits }: HandlerDependencies): RequestHandler {
   return async (request, response) => {
     const { target } = request.query as operations['listVendorComponents']['parameters']['query'];
     const page = findVendorPage(target);
     if (page === null) throw badRequest(unknownVendor(target));
     const { tenantId } = callerOf(response);
-    if (!page.isInCatalogue) await turns.take('page', tenantId);
+    if (!page.isInCatalogue) await rateLimits.take('page', tenantId);
     response.json(presentVendorPage(page, await readVendorPage(page, { tenantId, freshMs: FRESH_MS })));
   };
 }

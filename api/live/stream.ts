@@ -16,7 +16,7 @@ export type LiveStream = {
 };
 
 /**
- * So much may wait for a reader, in bytes; more is of somebody who does not read, and who comes back by itself when it
+ * So much may wait for a reader, in bytes; with more the client does not read, and it reconnects by itself when it
  * does.
  */
 const MOST_WAITING_BYTES = 512 * 1024;

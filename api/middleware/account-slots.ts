@@ -7,7 +7,7 @@ const UNDER_WAY = 4;
 const MOST_WAITING = 200;
 
 /**
- * Operations that hold no connection to the database: they wait for somebody outside, as rarely as their own limits
+ * Operations that hold no connection to the database: they wait for another service, as rarely as their own limits
  * say, or are looked up together with others.
  */
 const WITHOUT_SLOT = new Set(['watchLive', 'tryMonitor', 'testChannel', 'getMonitor']);
@@ -15,8 +15,8 @@ const WITHOUT_SLOT = new Set(['watchLive', 'tryMonitor', 'testChannel', 'getMoni
 type Account = { underWay: number; waiting: (() => boolean)[] };
 
 /**
- * Makes the concurrency limiter of a process: so many requests of an account are under way at a time, the others wait
- * in order. One account could otherwise hold every connection to the database, by many changes of one row.
+ * Makes the concurrency limiter of a process: at most `UNDER_WAY` requests of an account are under way at a time, the
+ * others wait in order. One account could otherwise hold every connection to the database, by many changes of one row.
  */
 export function accountSlots(accountOf: (context: RequestContext) => string | undefined): RequestHandler {
   const accounts = new Map<string, Account>();
@@ -55,7 +55,7 @@ export function accountSlots(accountOf: (context: RequestContext) => string | un
 }
 
 /**
- * Tells once that an answer is written, however slowly it is read, or that nobody waits for it: of requests that came
+ * Tells once that an answer is written, however slowly it is read, or that its client has gone: of requests that came
  * in a row on one connection only the first is notified that it is gone.
  */
 function onEnd({ socket }: Request, response: Response, onEnded: () => void): void {

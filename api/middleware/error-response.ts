@@ -63,7 +63,7 @@ function answerToBody(error: unknown): ApiError | null {
     case 'charset.unsupported':
       return new ApiError(415, 'the charset of Content-Type must be utf-8');
     case 'request.aborted':
-    // Broken off before anybody began to read it.
+    // Broken off before a handler began to read it.
     case 'stream.not.readable':
     case 'request.size.invalid':
       return new ApiError(400, 'the body must be as long as Content-Length says');

@@ -27,7 +27,7 @@ export function jsonBody(): RequestHandler[] {
   return [...readJson(MAX_BODY_BYTES), nameTypeOnce, limitValues];
 }
 
-/** Reads bodies of at most so many bytes as JSON; one that is absent stays undefined. */
+/** Reads bodies of at most `maxBytes` bytes as JSON; one that is absent stays undefined. */
 export function readJson(maxBytes: number): RequestHandler[] {
   return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody, verify: requireUtf8 })];
 }

@@ -47,8 +47,8 @@ function countOfCaller(caller: Caller): Count {
 }
 
 /**
- * Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its
- * network.
+ * Counts each request for whom `countOf` says, with one of the `limits`; null = unknown caller, so that it counts for
+ * its network.
  */
 export function limitRequests(
   store: RateLimitStore,

@@ -24,7 +24,7 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
       const { requestId, address, caller, agent, route = 'unknown', isStream = false } = contextOf(response);
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
-      // How long somebody watched is no time that an answer took.
+      // The lifetime of a stream is no time that an answer took.
       if (!isStream)
         durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
       logger.info(

@@ -51,7 +51,7 @@ export function validation(description: Description): RequestHandler[] {
         ),
       );
     });
-  return [findOperation(requests), ...steps, holdBody(description)];
+  return [findOperation(requests), ...steps, checkBody(description)];
 }
 
 /**
@@ -83,7 +83,7 @@ function findOperation(requests: Description): RequestHandler {
  * The validator misses an absent body where no field of the body is required, and any body where none is described
  * (D-06).
  */
-function holdBody(description: Description): RequestHandler {
+function checkBody(description: Description): RequestHandler {
   return (request, _response, next) => {
     const takesBody = bodySchema(description, pathOf(request), request.method) !== undefined;
     if (request.body === undefined && isBodyRequired(description, pathOf(request), request.method))

@@ -15,7 +15,7 @@ export function csrfTokenOf(secret: string): string {
 
 /**
  * Refuses what another site's page may have sent in a person's name. A browser adds the cookie by itself, so what came
- * by cookie and can change something must carry the session's token as well; tokens of the API are added by nobody.
+ * by cookie and can change something must carry the session's token as well; tokens of the API are added by no browser.
  * Where `Origin` is sent it must be ours, also of who signs in.
  */
 export function requireOwnPage(publicUrl: string): RequestHandler {
@@ -43,7 +43,7 @@ export function requireOwnPage(publicUrl: string): RequestHandler {
 /**
  * True where a request says no origin, or one of ours: that of `PUBLIC_URL`, or of the host that it was sent to. With
  * TLS in front nothing tells which scheme it came by: where `PUBLIC_URL` is https, a page of its host by http is
- * another site's, for anybody on the way can write that one.
+ * another site's, for any proxy on the way can write that one.
  */
 export function isOwnOrigin(request: Request, publicUrl: string): boolean {
   const { origin, host } = request.headers;

@@ -12,7 +12,7 @@ type Proof = { field: string; isGiven: () => Promise<boolean>; wrong: string };
 
 /**
  * Holds a person to proofs, in order: a 400 at the first that is not given, counted like a failure to sign in, or
- * somebody who found an open browser could guess for as long as they like.
+ * a stranger at an open browser could guess for as long as they like.
  */
 export async function requireProofs(throttle: Throttle, exchange: Exchange, proofs: readonly Proof[]): Promise<void> {
   const attempt = await throttle.begin(personOf(exchange.response).user.id, exchange);

@@ -3,8 +3,8 @@ import type { ApiDependencies } from '../dependencies.ts';
 import type { ShutAccount } from './throttle.ts';
 
 /**
- * Makes what writes into an account's audit log that somebody's sign-ins are refused for a while: the one failure that
- * is recorded, for its owners to know that somebody is guessing. What is wrong with the database does not change the
+ * Makes what writes into an account's audit log that a member's sign-ins are refused for a while: the one failure that
+ * is recorded, for its owners to know of the guessing. What is wrong with the database does not change the
  * answer, which is a refusal already.
  */
 export function createShutAccountRecorder({

@@ -36,7 +36,7 @@ export type ShutAccount = { account: string; address: string };
 
 /**
  * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often. A
- * browser that somebody has signed in with to the account, or else a network, has failures of its own: those of
+ * browser that has signed in to the account before, or else a network, has failures of its own: those of
  * strangers do not count against it. `onAccountShut` is called for the first attempt of a window that is refused for an
  * account's failures.
  */

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// Reads monitors one after the other over kept connections for so many seconds, and tells the rate and the answers by
-// status.
+// Reads monitors one after the other over kept connections for the given seconds, and prints the rate and the answers
+// by status.
 type Settings = { tokens: string[]; connections: number; monitors: number };
 
 const { tokens, connections, monitors } = readSettings<Settings>();

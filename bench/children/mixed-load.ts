@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 const MIX = Object.values(KINDS).flatMap((kind) => Array.from({ length: kind.of20 }, () => kind));
 
-/** Sends for so many seconds, at another rate or of one kind alone where they are named. */
+/** Sends for the given seconds, at another rate or of one kind alone where they are named. */
 answer(async ({ seconds, only, perSecond = usualRate }: { seconds: number; only?: string; perSecond?: number }) => {
   const mix = only === undefined ? MIX : [KINDS[only] ?? fail(only)];
   const statuses: Record<string, number> = {};
@@ -100,7 +100,7 @@ async function send({
   if (request.method === 'POST' && status === '201') created.push({ id: JSON.parse(text).id, token: request.token });
 }
 
-/** Creations and deletions in turns; nobody deletes before something is there. */
+/** Creations and deletions alternate; the first is a creation. */
 function createOrDelete(token: string): Sent {
   const gone = created.length > 0 && sent % 2 === 0 ? created.shift() : undefined;
   if (gone !== undefined) return { method: 'DELETE', path: `/v1/monitors/${gone.id}`, token: gone.token };

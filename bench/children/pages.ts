@@ -3,7 +3,7 @@ import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
 // A site with two pages: below /page a large one as sites have them, below /letters one that says `ok` or, while it
-// is hostile, so many letters a and b in no order, in which patterns that count them stay possible for long.
+// is hostile, letters a and b in no order, in which patterns that count them stay possible for long.
 type Settings = { letters: number; lines: number };
 
 const { letters, lines } = readSettings<Settings>();

@@ -4,7 +4,7 @@ import { freshnessMs } from '../../core/quorum.ts';
 import { countSlots } from '../../core/slots.ts';
 import { createLocation, type Location } from './location.ts';
 import { createRandom, type Random } from './random.ts';
-import type { Script, Spell } from './script.ts';
+import type { Script, Period } from './script.ts';
 import { timeoutMs, type Setting } from './setting.ts';
 
 /** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each of its locations. */
@@ -72,7 +72,7 @@ export function createLocations({ startMs, scripts }: History, setting: Setting,
 export function listSweptStretches(locations: readonly Location[], setting: Setting): Stretch[] {
   const { intervalSeconds } = setting;
   const marginMs = intervalSeconds * 1000 + timeoutMs(setting) + SWEEP_MARGIN_MS;
-  const around = ({ startMs, endMs }: Spell) => [
+  const around = ({ startMs, endMs }: Period) => [
     { startMs: startMs + OFFLINE_AFTER_MS, endMs: startMs + OFFLINE_AFTER_MS + marginMs },
     {
       startMs: startMs + freshnessMs(intervalSeconds) - marginMs,

@@ -2,13 +2,13 @@ import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
 import { msUntilTick, type TickMoment } from '../../core/slots.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import type { Random } from './random.ts';
-import type { Script, Spell } from './script.ts';
+import type { Script, Period } from './script.ts';
 
 /** One check of a location: when it was due, what it said, and when it had come to that (Unix milliseconds). */
 export type Check = { dueAtMs: number; verdict: Verdict; finishedAtMs: number };
 
 /**
- * Where a location stands in its script. `strayIn`: so many checks of this spell come before the next stray one;
+ * Where a location stands in its script. `strayIn`: how many checks of this period come before the next stray one;
  * infinite where none does.
  */
 export type Location = {
@@ -17,13 +17,13 @@ export type Location = {
   random: Random;
   answerMs: number;
   timeoutMs: number;
-  spell: Spell | null;
-  spellIndex: number;
+  period: Period | null;
+  periodIndex: number;
   strayIn: number;
   nextTickMs: number;
   /** The recheck that is planned; infinite where none is. */
   checkMs: number;
-  absences: readonly Spell[];
+  absences: readonly Period[];
   absenceIndex: number;
 };
 
@@ -33,8 +33,8 @@ type LocationSetup = Pick<Location, 'tick' | 'script' | 'random' | 'answerMs' | 
 export function createLocation({ startMs, ...setup }: LocationSetup): Location {
   return {
     ...setup,
-    spell: null,
-    spellIndex: -1,
+    period: null,
+    periodIndex: -1,
     strayIn: Number.POSITIVE_INFINITY,
     nextTickMs: startMs + msUntilTick(setup.tick, startMs),
     checkMs: Number.POSITIVE_INFINITY,
@@ -53,17 +53,17 @@ export function makeCheck(location: Location): Check | null {
   const dueAtMs = nextCheckMs(location);
   if (location.checkMs <= location.nextTickMs) location.checkMs = Number.POSITIVE_INFINITY;
   else location.nextTickMs += location.tick.intervalSeconds * 1000;
-  const spell = enterSpell(location, dueAtMs);
-  if (spell.silent) return null;
+  const period = enterPeriod(location, dueAtMs);
+  if (period.silent) return null;
   const isStray = location.strayIn === 0;
-  location.strayIn = isStray ? location.random.failuresBefore(spell.strayShare) : location.strayIn - 1;
-  const verdict = isStray ? 'down' : spell.verdict;
-  return { dueAtMs, verdict, finishedAtMs: dueAtMs + (isStray ? location.timeoutMs : usualMs(location, spell)) };
+  location.strayIn = isStray ? location.random.failuresBefore(period.strayShare) : location.strayIn - 1;
+  const verdict = isStray ? 'down' : period.verdict;
+  return { dueAtMs, verdict, finishedAtMs: dueAtMs + (isStray ? location.timeoutMs : usualMs(location, period)) };
 }
 
 /**
  * When the next check is due that needs a check of its own, given that results of `steady` verdicts change nothing: one
- * of another verdict, a stray one, or the first of a spell.
+ * of another verdict, a stray one, or the first of a period.
  */
 export function nextChangeMs(location: Location, isSteady: (verdict: Verdict) => boolean): number {
   return Math.min(location.checkMs, endOfRun(location, isSteady));
@@ -78,17 +78,17 @@ export function passRun(
   isSteady: (verdict: Verdict) => boolean,
   { nowMs, decideMs }: { nowMs: number; decideMs: number },
 ): number | null {
-  const { spell, tick } = location;
-  if (spell === null) return null;
+  const { period, tick } = location;
+  if (period === null) return null;
   const intervalMs = tick.intervalSeconds * 1000;
   const untilMs = Math.min(
-    nowMs - (spell.silent ? 0 : usualMs(location, spell) + decideMs) + 1,
+    nowMs - (period.silent ? 0 : usualMs(location, period) + decideMs) + 1,
     endOfRun(location, isSteady),
   );
   const ticks = Math.ceil((untilMs - location.nextTickMs) / intervalMs);
   if (ticks <= 0) return null;
   location.nextTickMs += ticks * intervalMs;
-  if (spell.silent) return null;
+  if (period.silent) return null;
   location.strayIn -= ticks;
   return location.nextTickMs - intervalMs;
 }
@@ -104,25 +104,25 @@ export function isOnline(location: Location, nowMs: number): boolean {
 }
 
 /** The first tick after those that are all like the next one. */
-function endOfRun({ spell, nextTickMs, strayIn, tick }: Location, isSteady: (verdict: Verdict) => boolean): number {
-  if (spell === null || nextTickMs >= spell.endMs) return nextTickMs;
+function endOfRun({ period, nextTickMs, strayIn, tick }: Location, isSteady: (verdict: Verdict) => boolean): number {
+  if (period === null || nextTickMs >= period.endMs) return nextTickMs;
   const intervalMs = tick.intervalSeconds * 1000;
-  const spellEndsMs = nextTickMs + Math.ceil((spell.endMs - nextTickMs) / intervalMs) * intervalMs;
-  if (spell.silent) return spellEndsMs;
-  return isSteady(spell.verdict) ? Math.min(spellEndsMs, nextTickMs + strayIn * intervalMs) : nextTickMs;
+  const periodEndsMs = nextTickMs + Math.ceil((period.endMs - nextTickMs) / intervalMs) * intervalMs;
+  if (period.silent) return periodEndsMs;
+  return isSteady(period.verdict) ? Math.min(periodEndsMs, nextTickMs + strayIn * intervalMs) : nextTickMs;
 }
 
-function enterSpell(location: Location, atMs: number): Spell {
-  let { spell } = location;
-  while (spell === null || (spell.endMs <= atMs && location.spellIndex < location.script.length - 1)) {
-    spell = location.script[(location.spellIndex += 1)] ?? null;
-    if (spell === null) throw new Error('the script of a location is empty');
+function enterPeriod(location: Location, atMs: number): Period {
+  let { period } = location;
+  while (period === null || (period.endMs <= atMs && location.periodIndex < location.script.length - 1)) {
+    period = location.script[(location.periodIndex += 1)] ?? null;
+    if (period === null) throw new Error('the script of a location is empty');
   }
-  if (spell !== location.spell) location.strayIn = location.random.failuresBefore(spell.strayShare);
-  location.spell = spell;
-  return spell;
+  if (period !== location.period) location.strayIn = location.random.failuresBefore(period.strayShare);
+  location.period = period;
+  return period;
 }
 
-function usualMs(location: Location, { verdict, hangs }: Spell): number {
+function usualMs(location: Location, { verdict, hangs }: Period): number {
   return verdict === 'down' && hangs ? location.timeoutMs : location.answerMs;
 }

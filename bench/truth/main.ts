@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import type { Cell } from './cell.ts';
-import { simulateCells } from './crew.ts';
+import { SCENARIOS, type Scenario, type ScenarioName } from './scenario.ts';
 import { DEFAULT_SETTING, INTERVALS, SETTINGS, type Setting } from './setting.ts';
 import { printFlapping, printTable, TABLES, type Row } from './table.ts';
-import { WORLDS, type World, type WorldName } from './world.ts';
+import { simulateCells } from './worker-pool.ts';
 
 const { values } = parseArgs({
   options: {
@@ -16,13 +16,13 @@ const { values } = parseArgs({
 const [seed, scale] = [Number(values.seed), Number(values.scale)];
 if (!Number.isSafeInteger(seed) || !(scale > 0)) {
   process.stderr.write(
-    'npm run truth -- --seed <whole number> --scale <so many times the usual hours, such as 0.1> --defaults ' +
+    'npm run truth -- --seed <whole number> --scale <factor of the usual hours, such as 0.1> --defaults ' +
       '(these only)\n',
   );
   process.exit(2);
 }
 
-const WORLD_NAMES = Object.keys(WORLDS).filter((name): name is WorldName => name in WORLDS);
+const SCENARIO_NAMES = Object.keys(SCENARIOS).filter((name): name is ScenarioName => name in SCENARIOS);
 
 /** How many successes end a down, held against flapping. */
 const UP_AFTER = [1, 2, 3, 5] as const;
@@ -30,12 +30,15 @@ const FLAPPING: readonly Setting[] = UP_AFTER.map((upAfterSuccesses) => ({ ...DE
 
 const measured = SETTINGS.filter((setting) => !values.defaults || isDeepStrictEqual(setting, DEFAULT_SETTING));
 
-const planned: readonly { setting: Setting; worlds: readonly WorldName[] }[] = [
-  ...measured.map((setting) => ({ setting, worlds: WORLD_NAMES.filter((world) => parseArguments(world, setting)) })),
-  ...FLAPPING.map((setting) => ({ setting, worlds: ['flapping'] as const })),
+const planned: readonly { setting: Setting; scenarios: readonly ScenarioName[] }[] = [
+  ...measured.map((setting) => ({
+    setting,
+    scenarios: SCENARIO_NAMES.filter((scenario) => parseArguments(scenario, setting)),
+  })),
+  ...FLAPPING.map((setting) => ({ setting, scenarios: ['flapping'] as const })),
 ];
-const cells: Cell[] = planned.flatMap(({ setting, worlds }, stream) =>
-  worlds.map((world) => ({ seed, world, setting, stream, scale })),
+const cells: Cell[] = planned.flatMap(({ setting, scenarios }, stream) =>
+  scenarios.map((scenario) => ({ seed, scenario, setting, stream, scale })),
 );
 
 const startedAtMs = Date.now();
@@ -43,10 +46,13 @@ const scores = await simulateCells(cells, (done) => {
   if (done % 100 === 0) process.stderr.write(`${done} of ${cells.length}\n`);
 });
 
-const rows: Row[] = planned.map(({ setting, worlds }, stream) => ({
+const rows: Row[] = planned.map(({ setting, scenarios }, stream) => ({
   setting,
   scores: Object.fromEntries(
-    worlds.map((world) => [world, scores[cells.findIndex((cell) => cell.stream === stream && cell.world === world)]]),
+    scenarios.map((scenario) => [
+      scenario,
+      scores[cells.findIndex((cell) => cell.stream === stream && cell.scenario === scenario)],
+    ]),
   ),
 }));
 
@@ -57,13 +63,13 @@ print(
   `Seed ${seed}, scale ${scale}: ${(hours / 1e6).toFixed(1)} million monitor-hours in ${minutes.toFixed(1)} ` +
     `minutes on ${availableParallelism()} processors.`,
 );
-const worlds: [string, World][] = Object.entries(WORLDS);
+const scenarios: [string, Scenario][] = Object.entries(SCENARIOS);
 print(
   [
-    '| world | what is assumed | hours a setting |',
+    '| scenario | what is assumed | hours a setting |',
     '| --- | --- | --- |',
-    ...worlds.map(
-      ([, world]) => `| ${world.name} | ${world.assumes} | ${(world.hours * scale).toLocaleString('en')} |`,
+    ...scenarios.map(
+      ([, scenario]) => `| ${scenario.name} | ${scenario.assumes} | ${(scenario.hours * scale).toLocaleString('en')} |`,
     ),
   ].join('\n'),
 );
@@ -82,6 +88,6 @@ print('## Flapping and successes');
 print(printFlapping(rows.slice(measured.length)));
 
 /** With one location nobody is blind, away or apart beside the others. */
-function parseArguments(world: WorldName, { sources }: Setting): boolean {
-  return sources > 1 || !['blind', 'one-away', 'apart', 'in-turn', 'partial'].includes(world);
+function parseArguments(scenario: ScenarioName, { sources }: Setting): boolean {
+  return sources > 1 || !['blind', 'one-away', 'apart', 'in-turn', 'partial'].includes(scenario);
 }

@@ -1,10 +1,10 @@
 import { percentile } from '../figures.ts';
 import type { Stretch } from './beginning.ts';
+import type { Fault } from './scenario.ts';
 import type { Notified } from './simulation.ts';
-import type { Happening } from './world.ts';
 
 /**
- * What came of the happenings of one kind: how many there were, how many of them the monitor was down in, how many
+ * What came of the faults of one kind: how many there were, how many of them the monitor was down in, how many
  * downs were reported in all, and how long after the beginning the first of them was (milliseconds; null = there was
  * none).
  */
@@ -15,7 +15,7 @@ export type KindScore = {
   delaysMs: { p50: number; p95: number; max: number } | null;
 };
 
-/** What came of a world under a setting. `falseDowns`: downs while nothing happened that could explain them. */
+/** What came of a scenario under a setting. `falseDowns`: downs while nothing happened that could explain them. */
 export type Score = {
   hours: number;
   falseDowns: number;
@@ -27,34 +27,34 @@ type KindTally = { count: number; found: number; alerts: number; delaysMs: numbe
 
 /** Takes in histories and what was reported of them. */
 export type Scorer = {
-  add: (history: Stretch & { happenings: readonly Happening[] }, notified: readonly Notified[]) => void;
+  add: (history: Stretch & { faults: readonly Fault[] }, notified: readonly Notified[]) => void;
   score: () => Score;
 };
 
 const HOUR_MS = 3_600_000;
 
 /**
- * Makes a scorer. A down belongs to the happening that overlaps the stretch between the moment from which it dates
+ * Makes a scorer. A down belongs to the fault that overlaps the stretch between the moment from which it dates
  * (`at`) and that of its decision; one that overlaps none is false.
  */
 export function createScorer(): Scorer {
   const total = { hours: 0, falseDowns: 0, unknownMs: 0 };
   const kinds = new Map<string, KindTally>();
   return {
-    add({ startMs, endMs, happenings }, notified) {
+    add({ startMs, endMs, faults }, notified) {
       total.hours += (endMs - startMs) / HOUR_MS;
       total.unknownMs += unknownMs(notified, endMs);
       const downs = notified.filter(({ to }) => to === 'down');
       total.falseDowns += downs.length;
       let next = 0;
-      for (const happening of happenings) {
-        const tally = tallyOf(kinds, happening.kind);
+      for (const fault of faults) {
+        const tally = tallyOf(kinds, fault.kind);
         tally.count += 1;
-        while (next < downs.length && (downs[next]?.detectedAtMs ?? 0) < happening.startMs) next += 1;
-        const wasDown = notified.findLast(({ detectedAtMs }) => detectedAtMs < happening.startMs)?.to === 'down';
+        while (next < downs.length && (downs[next]?.detectedAtMs ?? 0) < fault.startMs) next += 1;
+        const wasDown = notified.findLast(({ detectedAtMs }) => detectedAtMs < fault.startMs)?.to === 'down';
         let alerts = 0;
-        for (let down = downs[next]; down !== undefined && down.atMs < happening.endMs; down = downs[(next += 1)]) {
-          if (alerts === 0) tally.delaysMs.push(down.detectedAtMs - happening.startMs);
+        for (let down = downs[next]; down !== undefined && down.atMs < fault.endMs; down = downs[(next += 1)]) {
+          if (alerts === 0) tally.delaysMs.push(down.detectedAtMs - fault.startMs);
           alerts += 1;
         }
         tally.alerts += alerts;

@@ -7,10 +7,10 @@ import type { Verdict } from '../../core/verdict.ts';
 export type Behaviour = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
 
 /** A behaviour that lasts from `startMs` to before `endMs`. */
-export type Spell = Behaviour & { startMs: number; endMs: number };
+export type Period = Behaviour & { startMs: number; endMs: number };
 
-/** What a location sees from the beginning to the end of a history: spells that follow one another without a gap. */
-export type Script = readonly Spell[];
+/** What a location sees from the beginning to the end of a history: periods that follow one another without a gap. */
+export type Script = readonly Period[];
 
 /** A location that works, and sees a target that works, but for a share of lost checks. */
 export function sound(strayShare: number): Behaviour {
@@ -18,20 +18,20 @@ export function sound(strayShare: number): Behaviour {
 }
 
 /** Lays spells, in any order, over what a location sees else; where two spells overlap the one named later is seen. */
-export function layOver(base: Behaviour, spells: readonly Spell[], span: { startMs: number; endMs: number }): Script {
-  const waiting = spells
-    .map((spell, rank) => ({ spell, rank }))
-    .filter(({ spell: { startMs, endMs } }) => startMs < span.endMs && endMs > span.startMs)
-    .toSorted((a, b) => b.spell.startMs - a.spell.startMs);
+export function layOver(base: Behaviour, periods: readonly Period[], span: { startMs: number; endMs: number }): Script {
+  const waiting = periods
+    .map((period, rank) => ({ period, rank }))
+    .filter(({ period: { startMs, endMs } }) => startMs < span.endMs && endMs > span.startMs)
+    .toSorted((a, b) => b.period.startMs - a.period.startMs);
   const inside = waiting
-    .flatMap(({ spell: { startMs, endMs } }) => [startMs, endMs])
+    .flatMap(({ period: { startMs, endMs } }) => [startMs, endMs])
     .filter((edge) => edge > span.startMs && edge < span.endMs);
   const edges = [...new Set([span.startMs, ...inside, span.endMs])].toSorted((a, b) => a - b);
   let current: typeof waiting = [];
   return edges.slice(0, -1).map((startMs, index) => {
-    current = current.filter(({ spell }) => spell.endMs > startMs);
-    while (waiting.length > 0 && (waiting.at(-1)?.spell.startMs ?? 0) <= startMs) current.push(...waiting.splice(-1));
-    const visible = current.toSorted((a, b) => b.rank - a.rank)[0]?.spell ?? base;
+    current = current.filter(({ period }) => period.endMs > startMs);
+    while (waiting.length > 0 && (waiting.at(-1)?.period.startMs ?? 0) <= startMs) current.push(...waiting.splice(-1));
+    const visible = current.toSorted((a, b) => b.rank - a.rank)[0]?.period ?? base;
     return { ...visible, startMs, endMs: edges[index + 1] ?? span.endMs };
   });
 }

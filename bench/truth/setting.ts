@@ -55,7 +55,7 @@ export const DEFAULT_SETTING: Setting = {
   slotChoice: 'together',
 };
 
-/** How long a check takes that nobody answers, in milliseconds: the default timeout. */
+/** How long an unanswered check takes, in milliseconds: the default timeout. */
 export function timeoutMs(setting: Setting): number {
   return defaultTimeoutMs(setting.intervalSeconds);
 }

@@ -1,10 +1,10 @@
 import { readable } from '../report.ts';
+import { LONG_KIND, OUTAGE_KINDS, type ScenarioName } from './scenario.ts';
 import type { KindScore, Score } from './score.ts';
 import type { Setting } from './setting.ts';
-import { LONG_KIND, OUTAGE_KINDS, type WorldName } from './world.ts';
 
-/** A setting with what came of it in each world. */
-export type Row = { setting: Setting; scores: Readonly<Partial<Record<WorldName, Score>>> };
+/** A setting with what came of it in each scenario. */
+export type Row = { setting: Setting; scores: Readonly<Partial<Record<ScenarioName, Score>>> };
 
 type Column = { head: string; cell: (row: Row) => string };
 
@@ -38,7 +38,7 @@ export const TABLES: readonly Table[] = [
         ['half-liar', 'half a liar'],
       ] as const
     )
-      .map(([world, head]): Column => ({ head, cell: ({ scores }) => falseDowns(scores[world]) }))
+      .map(([scenario, head]): Column => ({ head, cell: ({ scores }) => falseDowns(scores[scenario]) }))
       // Whom one location suffices is reported once, and wrongly for ever.
       .concat({
         head: 'a liar',
@@ -60,7 +60,7 @@ export const TABLES: readonly Table[] = [
         ['blind', 'one blind'],
         ['one-away', 'one away'],
       ] as const
-    ).map(([world, head]) => ({ head, cell: ({ scores }) => delays(scores[world]?.kinds[LONG_KIND]) })),
+    ).map(([scenario, head]) => ({ head, cell: ({ scores }) => delays(scores[scenario]?.kinds[LONG_KIND]) })),
   },
   {
     title: 'What is no outage for all, or one again and again',

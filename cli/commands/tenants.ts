@@ -44,9 +44,9 @@ async function makeTenant(
   const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
   return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
     if ((await listTenants(database)).some((tenant) => tenant.name === name)) throw isThere(name);
-    // An account that nobody can sign in to would be of no use.
+    // An account without a user that can sign in would be of no use.
     if ((await findUserByEmail(database, email)) !== null)
-      throw new Refusal(`${email} has an account already: name somebody else with --email`);
+      throw new Refusal(`${email} has an account already: name another person with --email`);
     const created = await createTenant(recordedAs('account.created'), { id: newId('ten'), name, plan, nowMs });
     if (created === null) throw isThere(name);
     const password = randomBytes(12).toString('base64url');

@@ -12,7 +12,7 @@ export function addUserCommands(program: Command, withDatabase: WithDatabase): v
   const user = program.command('user').description('people who sign in to the console');
   user
     .command('reset')
-    .description('give somebody a new password, shown once; their second factor goes and their sessions end')
+    .description('give a user a new password, shown once; their second factor goes and their sessions end')
     .requiredOption('--email <address>', 'whose')
     .option('--json', 'print JSON')
     .action(async (options: { email: string; json?: boolean }) => {
@@ -20,7 +20,7 @@ export function addUserCommands(program: Command, withDatabase: WithDatabase): v
     });
   user
     .command('operator')
-    .description('let somebody see the fleet page and the queue board, whatever their role')
+    .description('let a user see the fleet page and the queue board, whatever their role')
     .requiredOption('--email <address>', 'whom')
     .option('--revoke', 'no longer')
     .option('--json', 'print JSON')

@@ -3,7 +3,7 @@ import { chown, readFile, stat } from 'node:fs/promises';
 /** The system account that PostgreSQL runs as. */
 export type Account = { uid: number; gid: number };
 
-const NOBODY: Account = { uid: 65_534, gid: 65_534 };
+const UNPRIVILEGED: Account = { uid: 65_534, gid: 65_534 };
 
 /**
  * Chooses the account to run PostgreSQL as, which refuses to run as root: null = the one we run as. As root it is the
@@ -15,7 +15,7 @@ export async function chooseAccount(directory: string): Promise<Account | null> 
   const { uid, gid } = await stat(directory);
   if (uid !== 0) return { uid, gid };
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
-  return findAccount(passwd, 'postgres') ?? findAccount(passwd, 'nobody') ?? NOBODY;
+  return findAccount(passwd, 'postgres') ?? findAccount(passwd, 'nobody') ?? UNPRIVILEGED;
 }
 
 export async function giveTo(path: string, account: Account | null): Promise<void> {

@@ -47,7 +47,7 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
     await rm(path);
     return null;
   }
-  // A session with our password is the proof; a pid and a port alone could be anybody's.
+  // A session with our password is the proof; a pid and a port alone could be another program's.
   const isReady =
     port > 0 &&
     (await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), {
@@ -86,7 +86,7 @@ export async function launchPostmaster(cluster: Cluster, options: LaunchOptions)
   }
 }
 
-/** A setting that only tells whose server a process is, for whoever reads its command line. */
+/** A setting that only tells whose server a process is, for readers of its command line. */
 function markOf({ directory }: Cluster): string {
   return `spotcheck.cluster=${directory}`;
 }

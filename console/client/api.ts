@@ -28,7 +28,7 @@ export type Options<O> = {
 
 /**
  * The API below `/v1`, by the description: `api.get('/monitors/{id}', { path: { id } })`. Rejects with a `Failure` at
- * every answer that is no good one; one that says that nobody is signed in any more leads to the sign-in page as well.
+ * every answer that is no good one; a 401 of an ended session leads to the sign-in page as well.
  */
 export const api = {
   get: <P extends PathsWith<'get'>>(path: P, options?: Options<Operation<'get', P>>) =>

@@ -4,7 +4,7 @@ declare global {
 }
 
 /**
- * The answer to what was asked for before the console was there; undefined where it was not, or somebody has taken it.
+ * The answer to what was asked for before the console was there; undefined where it was not, or is taken.
  */
 export function takeEarlyAnswer(url: string): Promise<Response> | undefined {
   const answer = globalThis.spotcheckEarlyAnswers?.get(url);
@@ -12,7 +12,7 @@ export function takeEarlyAnswer(url: string): Promise<Response> | undefined {
   return answer;
 }
 
-/** Leaves all of it: what nobody took at once is soon too old. */
+/** Drops all of it: what was not taken at once is soon too old. */
 export function forgetEarlyAnswers(): void {
   globalThis.spotcheckEarlyAnswers = undefined;
 }

@@ -3,7 +3,7 @@ import { capitalise } from './capitalise.ts';
 /** What the API answered instead of what was asked for; `status` is 0 where no answer came. */
 export class Failure extends Error {
   readonly status: number;
-  /** To be quoted to whoever runs the service; null where no answer came. */
+  /** To be quoted to the operator of the service; null where no answer came. */
   readonly requestId: string | null;
   /** Seconds until the same request may be accepted; null where that was not said. */
   readonly retryAfter: number | null;

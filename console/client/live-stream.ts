@@ -15,7 +15,7 @@ const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
 
 /** A stream that was refused or lost for good is tried again after so long. */
 const RETRY_MS = 30_000;
-/** A page that nobody looks at for so long needs no stream. */
+/** A page that is hidden for this long needs no stream, in milliseconds. */
 const HIDDEN_MS = 60_000;
 /**
  * A single change is reported within a frame; in a storm so long passes from one batch to the next, for each draws the
@@ -24,7 +24,7 @@ const HIDDEN_MS = 60_000;
 const GATHER_MS = { first: 16, next: 250 } as const;
 
 /**
- * The stream of changes, for as long as somebody looks: browsers have six connections for all tabs of a host that
+ * The stream of changes, for as long as the page is visible: browsers have six connections for all tabs of a host that
  * speaks HTTP/1.1.
  */
 export function openStream({ onLive, onReset, onChanges }: StreamEvents): { close: () => void } {
@@ -95,7 +95,7 @@ function gatherChanges(onChanges: StreamEvents['onChanges']): { add: (change: Ch
   return {
     add(change) {
       gathered.push(change);
-      // By a timer: a page that nobody looks at is given no frames.
+      // By a timer: a hidden page gets no animation frames.
       if (gathered.length === 1)
         timer = setTimeout(flush, Math.max(GATHER_MS.first, flushedAtMs + GATHER_MS.next - performance.now()));
     },

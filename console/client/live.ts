@@ -46,7 +46,7 @@ export function onChange(listener: Listener): () => void {
 }
 
 /**
- * Keeps the monitors as they are until it is stopped; then they are forgotten, for the next may be somebody else.
+ * Keeps the monitors as they are until it is stopped; then they are forgotten, for the next person may be another.
  */
 export function startLive(): () => void {
   const controller = new AbortController();
@@ -116,7 +116,7 @@ function askForAll(options: RequestOptions): Promise<Everything> {
   ]);
 }
 
-/** What was asked for before anybody was known to be signed in; null once it is taken. */
+/** What was requested before the session was known; null once it is taken. */
 const early: { answers: Promise<Everything> | null } = { answers: null };
 
 /**

@@ -4,10 +4,10 @@ import type { components } from '../../api/schema.generated.ts';
 /** Who is signed in, as `GET /session` says. */
 export type Session = components['schemas']['SignedIn'];
 
-/** `unknown` until the first answer, null while nobody is signed in. */
+/** `unknown` until the first answer, null without a session. */
 export const session = signal<Session | null | 'unknown'>('unknown');
 
-/** What requests that change something have to carry; null while nobody is signed in. */
+/** What requests that change something have to carry; null without a session. */
 export function csrfToken(): string | null {
   const { value } = session;
   return value === null || value === 'unknown' ? null : value.csrf_token;
@@ -18,10 +18,10 @@ export function endSession(): void {
   session.value = null;
 }
 
-/** Who is signed in; throws where nobody is, for pages that nobody else sees. */
+/** The signed-in user; throws without one, for pages that need a session. */
 export function signedIn(): Session {
   const { value } = session;
-  if (value === null || value === 'unknown') throw new Error('Nobody is signed in');
+  if (value === null || value === 'unknown') throw new Error('no user is signed in');
   return value;
 }
 

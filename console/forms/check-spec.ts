@@ -5,7 +5,7 @@ import { numberOf } from './number.ts';
 type Input = components['schemas']['CheckSpecInput'];
 
 /**
- * `check_spec` of a draft: what the service has and shows to nobody is asked to be kept. Types without settings of
+ * `check_spec` of a draft: stored values that the service never shows are to be kept. Types without settings of
  * their own have none.
  */
 export function checkSpecOf(draft: Draft): Input {

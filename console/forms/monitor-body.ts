@@ -17,8 +17,8 @@ export function createBody(draft: Draft): Schemas['MonitorCreate'] {
 
 /**
  * What makes the monitor that was read, as `original`, into the draft. Fields that stay are left out, so that neither
- * somebody else's change is undone nor a value judged that a plan would not take any more; `check_spec` goes whole, for
- * an http monitor would lose its settings without.
+ * another person's change is undone nor a value judged that a plan would not take any more; `check_spec` goes whole,
+ * for an http monitor would lose its settings without.
  */
 export function patchBody(
   draft: Draft,

@@ -13,7 +13,7 @@ type Transport = NonNullable<CheckSpec['transport']>;
 export const AGENT_CHECKED: readonly MonitorType[] = ['http', 'tcp', 'icmp', 'udp'];
 
 /**
- * A header as it is filled in. `kept`: a secret one whose value the service has and shows to nobody. `removed`: one
+ * A header as it is filled in. `kept`: a secret one whose stored value the service never shows. `removed`: one
  * that is kept no longer once that is saved. `isStored`: its name is that of a stored secret, also while a new value is
  * filled in.
  */
@@ -24,7 +24,7 @@ export type HeaderDraft = {
   isStored: boolean;
 };
 
-/** A text that may be secret; `kept`: the service has it and shows it to nobody. */
+/** A text that may be secret; `kept`: the service has it and never shows it. */
 export type SecretText = { kind: 'none' | 'plain' | 'secret' | 'kept'; text: string };
 
 /** Credentials; with `isKept` those that the service has. */

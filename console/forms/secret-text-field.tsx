@@ -68,7 +68,7 @@ export function SecretTextField({
   );
 }
 
-/** Says that a secret is there, which nobody can read, and what can be done with it. */
+/** Says that a secret is stored, which cannot be read, and what can be done with it. */
 export function StoredSecret({
   what,
   onReplace,
@@ -86,7 +86,7 @@ export function StoredSecret({
       mt-1 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border border-line bg-sunken px-3 py-2 text-sm
     "
     >
-      <span class="min-w-0 flex-1 basis-40 text-soft">{error ?? 'Stored and kept as it is. Nobody can read it.'}</span>
+      <span class="min-w-0 flex-1 basis-40 text-soft">{error ?? 'Stored, and kept as it is. It cannot be read.'}</span>
       <Button
         size="small"
         data-first

@@ -3,8 +3,8 @@ import { Failure } from '../client/failure.ts';
 import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
 import type { PageProps } from '../page-props.ts';
+import { useAction } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
-import { useDeed } from '../parts/deed.ts';
 import { EmptyPage } from '../parts/empty-page.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
@@ -75,15 +75,15 @@ function Lead({ channel }: { channel: Channel }) {
 }
 
 function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<void> }) {
-  const testing = useDeed();
-  const switching = useDeed();
+  const testing = useAction();
+  const switching = useAction();
   const path = { id: channel.id };
   const test = () =>
     testing.run(async () => {
       const { status_code: status, duration_ms: duration } = await api.post('/channels/{id}/test', { path });
       toast(`The test arrived${status === null ? '' : `: answered with ${status}`} in ${duration} ms`);
     });
-  const turn = (enabled: boolean) =>
+  const setEnabled = (enabled: boolean) =>
     switching.run(async () => {
       await api.patch('/channels/{id}', { path, body: { enabled } });
       await reload();
@@ -101,7 +101,7 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
       <Button
         busy={switching.isBusy.value}
         icon={channel.enabled ? 'pause' : 'play'}
-        onClick={() => void turn(!channel.enabled)}
+        onClick={() => void setEnabled(!channel.enabled)}
       >
         {channel.enabled ? 'Switch off' : 'Switch on'}
       </Button>

@@ -115,7 +115,7 @@ export function FleetPage() {
         <Shown />
       ) : (
         <Empty icon="fleet" title="Only operators see this">
-          Whoever runs this service marks its operators.
+          The administrator of this service marks its operators.
         </Empty>
       )}
     </Page>

@@ -4,8 +4,8 @@ import { monitors } from '../client/live.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
 import type { PageProps } from '../page-props.ts';
+import { useAction } from '../parts/action.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
-import { useDeed } from '../parts/deed.ts';
 import { EmptyPage } from '../parts/empty-page.tsx';
 import { Loaded, useLoad, type Load } from '../parts/load.tsx';
 import { Outdated } from '../parts/outdated.tsx';
@@ -80,16 +80,16 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
 }
 
 function Actions({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
-  const deed = useDeed();
+  const action = useAction();
   const isAcknowledged = incident.acknowledged_at !== null;
   const change = () =>
-    deed.run(async () => {
+    action.run(async () => {
       const options = { path: { id: incident.id } };
       await (isAcknowledged
         ? api.delete('/incidents/{id}/acknowledge', options)
         : api.post('/incidents/{id}/acknowledge', options));
       await reload();
-      toast(isAcknowledged ? 'Taken back: nobody looks after it' : 'Acknowledged: others see that you look after it');
+      toast(isAcknowledged ? 'Acknowledgement taken back' : 'Acknowledged: others see that you look after it');
     });
   const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
   useShortcut('a', isAcknowledged ? 'Take the acknowledgement back' : 'Acknowledge', () => canWrite() && void change());
@@ -100,7 +100,7 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
         <Button
           tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'}
           icon={isAcknowledged ? 'close' : 'check'}
-          busy={deed.isBusy.value}
+          busy={action.isBusy.value}
           onClick={() => void change()}
         >
           {isAcknowledged ? 'Take back' : 'Acknowledge'}

@@ -28,7 +28,7 @@ export function InvitationPage({ params }: PageProps) {
     return (
       <OpenFrame
         title="This invitation is over"
-        lead="It was used, taken back, or is older than seven days. Ask whoever invited you for a new one."
+        lead="It was used, taken back, or is older than seven days. Ask the member who invited you for a new one."
       >
         <a class="text-sm font-medium text-accent underline underline-offset-2" href="/">
           Sign in

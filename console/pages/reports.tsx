@@ -14,7 +14,7 @@ import { isPeriod, PERIODS, formatPeriod } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
-/** So many more with each step back. */
+/** How many more each step back shows. */
 const STEP = 13;
 
 const CHOICES = [

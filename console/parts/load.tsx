@@ -25,32 +25,32 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
   // Of what was asked for with these keys: how often, and which question was answered last.
-  const turn = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
-  const valued = useRef(turn);
+  const generation = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
+  const valued = useRef(generation);
   const reload = useCallback(async () => {
-    const { signal } = turn.ending;
-    turn.requests += 1;
-    const number = turn.requests;
-    const isStale = () => signal.aborted || number < turn.answered;
+    const { signal } = generation.ending;
+    generation.requests += 1;
+    const number = generation.requests;
+    const isStale = () => signal.aborted || number < generation.answered;
     isBusy.value = true;
     try {
       const answer = await ask(signal);
       if (isStale()) return;
       value.value = answer;
-      valued.current = turn;
+      valued.current = generation;
       error.value = null;
     } catch (failure) {
       if (isStale()) return;
       error.value = failure;
-      if (valued.current !== turn) value.value = null;
+      if (valued.current !== generation) value.value = null;
     }
-    turn.answered = number;
-    isBusy.value = number < turn.requests;
-  }, [turn]);
+    generation.answered = number;
+    isBusy.value = number < generation.requests;
+  }, [generation]);
   useEffect(() => {
     void reload();
-    return () => turn.ending.abort();
-  }, [turn]);
+    return () => generation.ending.abort();
+  }, [generation]);
   return { value, error, isBusy, reload };
 }
 

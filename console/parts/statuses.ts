@@ -21,5 +21,5 @@ export const STATUSES: Record<Status, { label: string; text: string; fill: strin
   },
 };
 
-/** From what needs a person to what needs nobody. */
+/** From what needs a person to what does not. */
 export const STATUS_ORDER: readonly Status[] = ['down', 'degraded', 'pending', 'up', 'paused'];

@@ -15,7 +15,7 @@ type TimePlotProps = {
   lines: readonly Line[];
   filled?: readonly [upper: number, lower: number] | null;
   span: Span;
-  /** Holes up to so many seconds are no gaps. */
+  /** Holes up to this many seconds are no gaps. */
   bridgedSeconds: number;
   height: number;
   /** What is said of a moment, by its position. */
@@ -76,7 +76,7 @@ export function TimePlot(props: TimePlotProps) {
     });
     const made = new uPlot(options, [[...xs], ...values], box);
     plot.current = made;
-    // New values do not take away what somebody is looking at.
+    // New values do not take away the view of the reader.
     if (pointed !== null && xs[pointed] !== undefined)
       made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
     const stop = followFingers(made, (zoomed) => latest.current.onZoom(zoomed));

@@ -10,7 +10,7 @@ try {
 globalThis.spotcheckEarlyAnswers = new Map(
   ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'].map((url) => {
     const answer = fetch(url, { headers: { Accept: 'application/json' } });
-    // Who takes it hears of a failure; where nobody does, nobody need.
+    // The taker gets a failure; an untaken one is dropped.
     answer.catch(() => undefined);
     return [url, answer];
   }),

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Whoever recorded a delivery cannot send it again later.
+// A recorded delivery cannot be sent again later.
 const toleranceSeconds = 300
 
 // IsFromSpotcheck tells whether a request came from Spotcheck: both of its signatures are good, and it is not old.

@@ -1,6 +1,6 @@
 <?php
 
-// Whoever recorded a delivery cannot send it again later.
+// A recorded delivery cannot be sent again later.
 const TOLERANCE_SECONDS = 300;
 
 /**

@@ -3,7 +3,7 @@ import hashlib
 import hmac
 import time
 
-# Whoever recorded a delivery cannot send it again later.
+# A recorded delivery cannot be sent again later.
 TOLERANCE_SECONDS = 300
 
 

@@ -13,7 +13,7 @@ const isHelpOpen = signal(false);
 
 /**
  * Makes keys do something while a page or part is shown: one key (`j`), or one after another (`g o`). They rest while
- * somebody writes or is asked something.
+ * a field or a dialog has the focus.
  */
 export function useShortcut(keys: string, does: string, run: () => void): void {
   useEffect(() => {

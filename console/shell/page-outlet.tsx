@@ -9,7 +9,7 @@ import { route } from './router.ts';
 
 const loaded = new Map<Page, ComponentType<PageProps>>();
 
-/** Loads a page before anybody goes there. */
+/** Loads a page before it is opened. */
 export function preload(page: Page): void {
   // Where it fails, going there tries again and says so.
   void fetchPage(page).catch(() => undefined);

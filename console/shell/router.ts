@@ -22,10 +22,10 @@ export const route = computed<Route>(() => {
 /** Whether one came here by the browser's back or forward: then the page is to be as it was left. */
 export const cameBack = signal(false);
 
-/** Who is asked before one goes elsewhere; null = nobody. */
+/** The question before another page is shown; null = none. */
 const keeper = signal<(() => Promise<boolean>) | null>(null);
 
-/** Has somebody asked before another page is shown, until the answer is yes or what comes back is called. */
+/** Sets a question before another page is shown, until the answer is yes or what comes back is called. */
 export function askBeforeLeaving(mayLeave: () => Promise<boolean>): () => void {
   const own = async () => {
     const isFree = await mayLeave();

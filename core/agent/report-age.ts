@@ -3,7 +3,7 @@ import type { Report } from './read-ingest.ts';
 /** A result may be this far ahead of our clock, or of its monitor's creation, in milliseconds: clocks differ. */
 export const MAX_AHEAD_MS = 60_000;
 
-/** Older results are of no use to anybody, in milliseconds. */
+/** Older results are of no use, in milliseconds. */
 export const MAX_AGE_MS = 86_400_000;
 
 /** Parts reports by when their probes began: from the future, too old, or neither. */

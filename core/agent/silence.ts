@@ -32,10 +32,10 @@ export type WatchedAgent = {
 };
 
 /**
- * The way in: when it was last known to be open, and since when without a gap (Unix milliseconds). Nobody can check in
- * while it is closed.
+ * When agents could last check in, and since when without a gap (Unix milliseconds). No agent can check in
+ * while the API is unavailable.
  */
-export type AgentDoor = { atMs: number; openSinceMs: number };
+export type CheckInAvailability = { atMs: number; availableSinceMs: number };
 
 /**
  * What a poll of all agents changes: who goes offline (and since when), whose silence is held back (and until when),
@@ -48,24 +48,24 @@ export type SilenceDecision = {
 };
 
 /**
- * Decides who is offline (D-56): whoever could have checked in for 90 s and did not. Time in which nobody could,
- * because we were away, starts the count anew. Where more than half of all agents that were online, and three at the
- * least, fell silent within the same two minutes, those that are due are held back for 60 s more, once per silence. An
- * agent is back with any check-in after the one that its silence counts from.
+ * Decides which agents are offline (D-56): those that could have checked in for 90 s and did not. Time in which none
+ * could, because we were away, starts the count anew. Where more than half of all agents that were online, and three at
+ * the least, fell silent within the same two minutes, those that are due are held back for 60 s more, once per silence.
+ * An agent is back with any check-in after the one that its silence counts from.
  */
-export function decideSilence(agents: readonly WatchedAgent[], door: AgentDoor): SilenceDecision {
-  const presences = agents.map((agent) => presenceOf(agent, door));
+export function decideSilence(agents: readonly WatchedAgent[], availability: CheckInAvailability): SilenceDecision {
+  const presences = agents.map((agent) => presenceOf(agent, availability));
   const due = presences.filter(
-    ({ isOnline, silentSinceMs }) => isOnline && door.atMs - silentSinceMs >= OFFLINE_AFTER_MS,
+    ({ isOnline, silentSinceMs }) => isOnline && availability.atMs - silentSinceMs >= OFFLINE_AFTER_MS,
   );
-  const together = due.length === 0 ? new Set<number>() : findTogether(presences, door.atMs);
+  const together = due.length === 0 ? new Set<number>() : findTogether(presences, availability.atMs);
   const decision: SilenceDecision = { offline: [], held: [], online: [] };
   for (const { agent, isOnline } of presences) {
     if (isOnline && agent.offlineAtMs !== null) decision.online.push(agent.no);
   }
   for (const { agent, silentSinceMs } of due) {
     const heldUntilMs = silentSinceMs + OFFLINE_AFTER_MS + HOLD_MS;
-    if (door.atMs >= heldUntilMs || (agent.heldUntilMs !== heldUntilMs && !together.has(agent.no))) {
+    if (availability.atMs >= heldUntilMs || (agent.heldUntilMs !== heldUntilMs && !together.has(agent.no))) {
       decision.offline.push({ no: agent.no, offlineAtMs: silentSinceMs + OFFLINE_AFTER_MS });
     } else if (agent.heldUntilMs !== heldUntilMs) {
       decision.held.push({ no: agent.no, heldUntilMs });
@@ -77,12 +77,13 @@ export function decideSilence(agents: readonly WatchedAgent[], door: AgentDoor):
 type Presence = { agent: WatchedAgent; isOnline: boolean; silentSinceMs: number };
 
 /**
- * Of an agent that is offline its silence began where its 90 s were counted from: the door may have been closed since.
+ * Of an agent that is offline its silence began where its 90 s were counted from: the API may have been unavailable
+ * since.
  */
-function presenceOf(agent: WatchedAgent, door: AgentDoor): Presence {
+function presenceOf(agent: WatchedAgent, availability: CheckInAvailability): Presence {
   const silentSinceMs = agent.offlineAtMs === null ? null : agent.offlineAtMs - OFFLINE_AFTER_MS;
   if (silentSinceMs !== null && agent.lastSeenAtMs <= silentSinceMs) return { agent, isOnline: false, silentSinceMs };
-  return { agent, isOnline: true, silentSinceMs: Math.max(agent.lastSeenAtMs, door.openSinceMs) };
+  return { agent, isOnline: true, silentSinceMs: Math.max(agent.lastSeenAtMs, availability.availableSinceMs) };
 }
 
 /**

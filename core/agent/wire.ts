@@ -131,7 +131,7 @@ export type IngestAnswer = {
   dropped: number;
   droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
   /**
-   * Monitors that are worth a recheck before their next tick (D-47), so many milliseconds after the failing probe's
+   * Monitors that are worth a recheck before their next tick (D-47), this many milliseconds after the failing probe's
    * start; to be ignored where that is past.
    */
   recheck: { monitorId: string; afterMs: number }[];

@@ -10,7 +10,7 @@ export type FieldChanges = Readonly<Record<string, readonly [before: unknown, af
 /** What is compared; null where there was nothing before, or is nothing any more. `secrets` never show. */
 export type Compared = { fields: Fields | null; secrets?: Fields };
 
-/** The JSON of a value in an entry is cut after so many characters: a body of 100 kB needs no second copy. */
+/** The JSON of a value in an entry is cut after this many characters: a body of 100 kB needs no second copy. */
 const LONGEST = 1000;
 
 /**

@@ -202,7 +202,7 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
   };
 }
 
-/** A missed target is what somebody has to act on; anything else is for information. */
+/** A missed target needs action; anything else is for information. */
 function buildReportText({
   report,
   monitors,

@@ -16,7 +16,7 @@ export type ChatChannel = { name: string; allMonitors: boolean; enabled: boolean
 /** The same with what a log names it by. */
 export type ConnectedChannel = ChatChannel & { id: string; tenantId: string };
 
-/** What became of an update. `silent`: there is nothing to say, or nobody to say it to. */
+/** What became of an update. `silent`: there is nothing to say, or no chat to say it to. */
 export type ChatOutcome =
   | { outcome: 'connected'; chatId: string; channel: ConnectedChannel }
   | { outcome: 'connected_before'; chatId: string; channel: ChatChannel }

@@ -2,7 +2,7 @@ import type { FixedCause } from '../verdict.ts';
 import type { DnsRecordType } from './records.ts';
 
 /**
- * Why a question brought no answer: none in time, SERVFAIL, REFUSED, nobody there, or something that is no proper
+ * Why a question brought no answer: none in time, SERVFAIL, REFUSED, no server there, or something that is no proper
  * answer.
  */
 export type DnsFailure = 'timeout' | 'servfail' | 'refused' | 'unreachable' | 'invalid';

@@ -14,7 +14,7 @@ export function parseDecimal(text: string): Decimal | null {
   return { digits: BigInt(whole + fraction), scale: fraction.length };
 }
 
-// A larger exponent would make a number of more digits than anybody compares.
+// A larger exponent would make a number of more digits than any condition compares.
 const JSON_NUMBER = /^(-?\d{1,64})(?:\.(\d{1,64}))?[eE]([+-]?\d{1,3})$/;
 
 /** The number that a JSON number stands for, with an exponent or without; null for any other text. */

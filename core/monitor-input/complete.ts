@@ -111,7 +111,7 @@ function checkTimes({ input, settings, minIntervalSeconds }: Times, problems: Pr
       got: String(intervalSeconds),
     });
   }
-  // A heartbeat asks nobody: a timeout that it does not use must not stand in the way of a shorter interval.
+  // A heartbeat asks no server: a timeout that it does not use must not stand in the way of a shorter interval.
   const isLongTimeoutKept = type === 'heartbeat' && input.timeout_ms === undefined;
   if (timeoutMs >= intervalSeconds * 1000 && !isLongTimeoutKept) {
     problems.push({

@@ -96,7 +96,7 @@ function checkPage(reading: VendorReading | null, problems: Problem[]): void {
 type Given = { page: VendorPage; reading: VendorReading | null };
 
 /**
- * After so many unknown components no more are looked at: each is compared with all that the page has to find what was
+ * After this many unknown components no more are compared: each is compared with all that the page has to find what was
  * meant.
  */
 const MOST_UNKNOWN = 5;

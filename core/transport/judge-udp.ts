@@ -26,7 +26,7 @@ export function judgeUdp({
       return {
         verdict: 'down',
         cause: 'udp_no_reply',
-        reason: observation.isRefused ? 'Port unreachable: nobody listens there' : 'No reply came in time',
+        reason: observation.isRefused ? 'Port unreachable: no service listens there' : 'No reply came in time',
       };
     case 'replied':
       if (isExpectedAnswer(transport, { text: observation.reply, bytes: observation.replyBytes }, search))

@@ -14,7 +14,7 @@ type Measured = {
  */
 export type UdpReplied = Measured & { outcome: 'replied'; latencyMs: number; reply: string; replyBytes: string };
 
-/** The datagram went out and nothing came back; `isRefused` when the host said that nobody listens on the port. */
+/** The datagram went out and nothing came back; `isRefused` when the host said that no service listens on the port. */
 export type UdpSilent = Measured & { outcome: 'silent'; latencyMs: null; isRefused: boolean };
 
 /** No datagram could be sent there; `reason` is a sentence for people. */

@@ -24,7 +24,7 @@ export type VendorDocument = {
 };
 
 /**
- * Why a document could not be read: nobody answered, or what answered is no status page of the expected form. A
+ * Why a document could not be read: no server answered, or what answered is no status page of the expected form. A
  * sentence for people.
  */
 export type VendorFailure = { kind: 'unreachable' | 'not_a_status_page'; reason: string };
@@ -77,7 +77,7 @@ export type VendorDocumentStore = {
 const CATALOGUE_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
 /**
- * What is stored of a page that a customer names is less: anybody may have made it. 400 components, which is many, take
+ * What is stored of a page that a customer names is less: its author is unknown. 400 components, which is many, take
  * 40 kB.
  */
 const CATALOGUE_SIZE = { maxStoredBytes: 512 * 1024 };
@@ -93,7 +93,7 @@ const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
 const BRIDGED_FAILURES = 2;
 const BRIDGED_MS = 60_000;
 
-/** AWS' feeds stand in for its events only for so many components: each is a request. */
+/** AWS' feeds stand in for its events only for this many components: each is a request. */
 const MOST_FEEDS = 10;
 
 /** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */

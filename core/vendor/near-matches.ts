@@ -2,8 +2,8 @@
 const MAX_COMPARED = 64;
 
 /**
- * The candidates that somebody may have meant by `text`, best first, at most `limit`: those that contain it, and those
- * whose spelling differs in no more than a third of it. Case does not count.
+ * The candidates that a customer may have meant by `text`, best first, at most `limit`: those that contain it, and
+ * those whose spelling differs in no more than a third of it. Case does not count.
  */
 export function nearMatches(text: string, candidates: readonly string[], limit = 5): string[] {
   const wanted = fold(text);

@@ -30,7 +30,7 @@ export type SlackMessage = {
 /**
  * A chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and stand in parts of
  * which Slack reads nothing but the text: a header is plain, and the elements of rich text say themselves what is bold
- * and what is a link. So no asterisk, backtick, emoji name or angle bracket of theirs means anything, and nobody is
+ * and what is a link. So no asterisk, backtick, emoji name or angle bracket of theirs means anything, and no member is
  * mentioned. Only the notification is text with entities, for which markup is switched off, Slack is told not to look
  * for names, and those that call everybody are broken all the same.
  */

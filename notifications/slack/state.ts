@@ -1,6 +1,6 @@
 import type { ConnectCode } from '../connect-code.ts';
 
-/** Authenticated encryption under the installation's key ring: nobody else can make a state, or read one. */
+/** Authenticated encryption under the installation's key ring: only the service can make a state, or read one. */
 export type StateSealing = {
   seal: (plain: string, context: string) => string;
   open: (sealed: string, context: string) => string;
@@ -12,7 +12,7 @@ export type OpenedState = { outcome: 'good'; code: string } | { outcome: 'foreig
 /** The purpose that a state is sealed for: a value sealed for anything else is no state. */
 const STATE_CONTEXT = 'slack:state';
 
-/** The state of an authorization: the connect code and when it expires, for nobody but us to read (D-55). */
+/** The state of an authorization: the connect code and when it expires, for the service alone to read (D-55). */
 export function sealState(
   { code, expiresAtSeconds }: Pick<ConnectCode, 'code' | 'expiresAtSeconds'>,
   seal: StateSealing['seal'],
@@ -20,7 +20,7 @@ export function sealState(
   return seal(JSON.stringify({ code, expires_at: expiresAtSeconds }), STATE_CONTEXT);
 }
 
-/** Opens a state that somebody brought back. `foreign`: not sealed by us for this purpose, or changed since. */
+/** Opens a state that a browser brought back. `foreign`: not sealed by us for this purpose, or changed since. */
 export function openState(state: string, { open, nowMs }: Pick<StateSealing, 'open'> & { nowMs: number }): OpenedState {
   let plain: string;
   try {

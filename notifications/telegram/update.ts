@@ -29,7 +29,7 @@ const AWAY = new Set(['kicked', 'left']);
 
 /**
  * Reads what Telegram sent, by whatever way. Commands to other bots of a group are none of ours; `botName` null =
- * whoever is addressed is us.
+ * every command is addressed to us.
  */
 export function readUpdate(json: unknown, botName: string | null): TelegramUpdate {
   const { update_id: id, message, my_chat_member: membership } = UPDATE.safeParse(json).data ?? { update_id: null };

@@ -2,8 +2,8 @@ import { Agent } from 'node:https';
 
 /**
  * How long an unused connection is kept, in milliseconds: well below what any server waits before it closes one, so
- * that a request never meets its end on the way. One that did would have to be sent again, and nobody could say whether
- * it had been taken.
+ * that a request never meets its end on the way. One that did would have to be sent again, and it would be unknown
+ * whether it had been taken.
  */
 const IDLE_MS = 1000;
 

@@ -6,7 +6,7 @@ import type { ResolverPool } from './resolver-pool.ts';
 export type OwnResolvers = {
   /** Their addresses as the system's configuration has them now. */
   servers: () => readonly string[];
-  /** Begins to watch them for one check that has so many milliseconds. */
+  /** Begins to watch them for one check that has `deadlineMs` milliseconds. */
   watch: (deadlineMs: number) => OwnResolversWatch;
 };
 

@@ -6,7 +6,7 @@ import { Resolver } from 'node:dns/promises';
  */
 export type ResolverPool = {
   /**
-   * A resolver that nobody else uses, for one server (`address` or `address:port`). It has never asked that server:
+   * A resolver for one caller and one server (`address` or `address:port`). It has never asked that server:
    * its port is new, and its patience is whole.
    */
   take: (server: string) => Resolver;
@@ -21,7 +21,7 @@ const ONE_TRY = { timeout: 10_000, tries: 1 };
  * Never asked. c-ares learns how fast a server answers and gives up on it at five times that, though this once it may
  * just be slow; what it learnt goes with the server.
  */
-const NOBODY = ['127.0.0.1:1'];
+const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
 
 const KEPT_AT_MOST = 64;
 
@@ -36,7 +36,7 @@ export function createResolverPool(): ResolverPool {
     },
     giveBack(resolver) {
       resolver.cancel();
-      resolver.setServers(NOBODY);
+      resolver.setServers(UNREACHABLE_SERVERS);
       if (idle.length < KEPT_AT_MOST) idle.push(resolver);
     },
   };

@@ -3,7 +3,7 @@ import { isCurrent, learnDomain, unknownDomain, type DomainFacts } from '../../c
 import { createHttpClient } from '../../net/http-client.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
 import { createDomainLookup, type LookUpDomain } from './lookup.ts';
-import { createTurns } from './registry-turns.ts';
+import { createRegistryQueue } from './registry-queue.ts';
 import type { DomainStore } from './store.ts';
 import type { WhoisServer } from './whois-answer.ts';
 import { createWhois } from './whois.ts';
@@ -24,7 +24,7 @@ export type KnownDomain = { facts: DomainFacts; lookupMs: number | null };
 
 /**
  * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A lookup that outlasts the
- * caller's patience (in milliseconds) goes on, and whoever asks next has its outcome. Rejects only where the store is
+ * caller's patience (in milliseconds) goes on, and the next caller has its outcome. Rejects only where the store is
  * away or our own machine lacks something.
  */
 export type KnowDomain = (name: string, patienceMs: number) => Promise<KnownDomain>;
@@ -36,7 +36,7 @@ export type KnownDomains = { know: KnowDomain; close: () => Promise<void> };
 export const LOOKUP_MS = 8000;
 
 /**
- * A lookup that was cut short by the end of its process is anybody's again this long after its deadline, in
+ * A lookup that was cut short by the end of its process can be claimed again this long after its deadline, in
  * milliseconds.
  */
 const CLAIM_MARGIN_MS = 5000;
@@ -51,18 +51,18 @@ export function openKnownDomains({
   domains: store,
   now,
 }: DomainEnvironment): KnownDomains {
-  const askInTurn = createTurns({ store, now });
+  const runInRegistryQueue = createRegistryQueue({ store, now });
   const askWhois = createWhois({
     root: whoisServer,
     tcpToRoot: createTcpClient({ allowPrivateNetwork: true }),
     tcp: createTcpClient({ allowPrivateNetwork }),
-    askInTurn,
+    runInRegistryQueue,
     now,
   });
   const lookUp = createDomainLookup({
     http: createHttpClient({ allowPrivateNetwork, purpose: 'registries' }),
     store,
-    askInTurn,
+    runInRegistryQueue,
     askWhois,
     now,
   });
@@ -107,7 +107,7 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
   };
 }
 
-/** Another is asking for what nobody knows yet: its outcome is worth waiting for. */
+/** Another process looks up what is not known yet: its outcome is worth waiting for. */
 async function awaitOther(
   known: DomainFacts,
   { store, patienceMs }: { store: DomainStore; patienceMs: number },

@@ -12,7 +12,7 @@ export type LookupTools = RdapTools & { store: Pick<DomainStore, 'findRdapServic
  */
 export type LookUpDomain = (name: string, deadlineAtMs: number) => Promise<DomainLookup>;
 
-/** How much of the time RDAP may take, so that WHOIS has its turn where RDAP hangs. */
+/** How much of the time RDAP may take, so that time is left for WHOIS where RDAP hangs. */
 const RDAP_SHARE = 0.5;
 
 /**

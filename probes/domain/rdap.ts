@@ -2,10 +2,10 @@ import type { DomainLookup } from '../../core/domain/facts.ts';
 import type { HttpAnswer, HttpClient } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
-import type { RegistryAnswer, AskInTurn } from './registry-turns.ts';
+import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
 
 /** What RDAP lookups are made with. */
-export type RdapTools = { http: HttpClient; askInTurn: AskInTurn; now: () => number };
+export type RdapTools = { http: HttpClient; runInRegistryQueue: RunInRegistryQueue; now: () => number };
 
 /** One question to one RDAP service; `base` ends in a slash. */
 export type RdapQuestion = { name: string; base: string; deadlineAtMs: number };
@@ -36,22 +36,24 @@ const PAUSES: ReadonlyMap<number, number> = new Map([
 ]);
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-/** Asks an RDAP service for a domain (RFC 9082), over a few redirects and in turn at each server. */
+/** Asks an RDAP service for a domain (RFC 9082), over a few redirects, each through the queue of its server. */
 export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools: RdapTools): Promise<RdapOutcome> {
   let url = new URL(`domain/${name}`, base);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const at = url;
-    const turn = await tools.askInTurn(at.host, deadlineAtMs, (deadlineMs) => send(at, { name, deadlineMs }, tools));
-    if (turn.outcome === 'busy') {
+    const queued = await tools.runInRegistryQueue(at.host, deadlineAtMs, (deadlineMs) =>
+      send(at, { name, deadlineMs }, tools),
+    );
+    if (queued.outcome === 'busy') {
       return {
         outcome: 'failed',
         reason: 'The registry is not queried more often than it allows',
-        retryAtMs: turn.retryAtMs,
+        retryAtMs: queued.retryAtMs,
         refused: true,
       };
     }
-    if ('outcome' in turn.result) return turn.result.outcome;
-    url = turn.result.redirect;
+    if ('outcome' in queued.result) return queued.result.outcome;
+    url = queued.result.redirect;
   }
   return failed(`The registry's RDAP service redirected more than ${MAX_REDIRECTS} times`);
 }

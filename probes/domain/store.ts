@@ -14,10 +14,10 @@ export type DomainStore = {
    */
   findRdapService(tld: string): Promise<string | null | undefined>;
   /**
-   * Takes the one place at a server until `untilMs`: null = taken. Otherwise when the server may be asked again as far
-   * as it has said; the present holder may leave sooner or later.
+   * Claims the one place at a server until `untilMs`: null = claimed. Otherwise when the server may be asked again as
+   * far as it has said; the present holder may leave sooner or later.
    */
-  takeTurn(server: string, when: { nowMs: number; untilMs: number }): Promise<number | null>;
+  acquireRegistry(server: string, when: { nowMs: number; untilMs: number }): Promise<number | null>;
   /** Gives the turn back; nobody is let in before `freeAtMs`. */
-  endTurn(server: string, when: { untilMs: number; freeAtMs: number }): Promise<void>;
+  releaseRegistry(server: string, when: { untilMs: number; freeAtMs: number }): Promise<void>;
 };

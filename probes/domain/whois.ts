@@ -1,6 +1,6 @@
 import type { DomainLookup } from '../../core/domain/facts.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
-import type { RegistryAnswer, AskInTurn } from './registry-turns.ts';
+import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
@@ -11,7 +11,7 @@ export type WhoisTools = {
   root: WhoisServer;
   tcpToRoot: TcpClient;
   tcp: TcpClient;
-  askInTurn: AskInTurn;
+  runInRegistryQueue: RunInRegistryQueue;
   now: () => number;
 };
 
@@ -51,7 +51,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     const answer = await ask(tools.root, question, { ...tools, tcp: tools.tcpToRoot });
     if (answer.outcome === 'failed') return answer;
     const server = readRootReferral(answer.text);
-    // A root that refers to nobody may be the registry itself, where an installation names its own.
+    // A root without a referral may be the registry itself, where an installation names its own.
     if (server === null) return conclude(answer.reading, `No registry is known that could tell of .${tld}`);
     registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
     return server;
@@ -86,12 +86,16 @@ function conclude(reading: WhoisReading, otherwise: string): DomainLookup {
 }
 
 async function ask(server: WhoisServer, { name, deadlineAtMs }: Question, tools: WhoisTools): Promise<Answer> {
-  const turn = await tools.askInTurn(keyOf(server), deadlineAtMs, (deadlineMs) =>
+  const outcome = await tools.runInRegistryQueue(keyOf(server), deadlineAtMs, (deadlineMs) =>
     exchange(server, { name, deadlineMs }, tools),
   );
-  return turn.outcome === 'answered'
-    ? turn.result
-    : { outcome: 'failed', reason: 'The registry is not queried more often than it allows', retryAtMs: turn.retryAtMs };
+  return outcome.outcome === 'answered'
+    ? outcome.result
+    : {
+        outcome: 'failed',
+        reason: 'The registry is not queried more often than it allows',
+        retryAtMs: outcome.retryAtMs,
+      };
 }
 
 async function exchange(

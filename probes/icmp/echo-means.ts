@@ -1,8 +1,8 @@
 import type { FixedCause } from '../../core/verdict.ts';
 
 /**
- * So many echo requests to one address, all to be answered within the deadline in milliseconds. The address is in its
- * usual form.
+ * A number of echo requests to one address, all to be answered within the deadline in milliseconds. The address is in
+ * its usual form.
  */
 export type EchoRound = { address: string; count: number; deadlineMs: number };
 

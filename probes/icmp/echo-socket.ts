@@ -22,9 +22,9 @@ type Awaited = AwaitedEcho & { packet: Buffer; sentAtMs: number };
 const PORT = { 4: 1, 6: 58 } as const satisfies Record<Family, number>;
 
 /**
- * libuv reads so many packets from a socket in one turn of the event loop. More requests than that in a turn would pile
- * up replies: those of near targets overflow the socket's buffer, which holds a few hundred, and all look slower than
- * they were.
+ * libuv reads this many packets from a socket in one turn of the event loop. More requests than that in a turn would
+ * pile up replies: those of near targets overflow the socket's buffer, which holds a few hundred, and all look slower
+ * than they were.
  */
 const SENDS_A_TURN = 32;
 
@@ -53,7 +53,7 @@ export class EchoSocket {
 
   /**
    * Sends one request, at once or a few turns of the event loop later. Calling what it returns ends the wait: a reply
-   * that comes later is nobody's.
+   * that comes later is dropped.
    */
   send(echo: AwaitedEcho): () => void {
     this.#sequence += 1;

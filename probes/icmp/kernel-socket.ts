@@ -121,7 +121,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
 }
 
-/** A bit for each of so many types, in the kernel's words of 32 bits, all set but one. */
+/** A bit for each type, in the kernel's words of 32 bits, all set but one. */
 function typesExcept(type: number, count: number): Buffer {
   const words = new Uint32Array(count / 32).fill(0xffff_ffff);
   words[type >> 5] = ~(1 << (type & 31));

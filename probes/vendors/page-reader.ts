@@ -11,8 +11,8 @@ import { createDocumentReader } from './document-reader.ts';
 import { createDocumentFetch } from './fetch-document.ts';
 
 /**
- * Reads what a vendor's page says; `components` are those that somebody watches, `tenantId` is whose request of the API
- * it is read for, absent for checks. Rejects only where the store does.
+ * Reads what a vendor's page says; `components` are those that a monitor watches, `tenantId` is whose request of the
+ * API it is read for, absent for checks. Rejects only where the store does.
  */
 export type VendorPageReader = (
   page: VendorPage,

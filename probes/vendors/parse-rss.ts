@@ -27,7 +27,7 @@ const feed = z.object({
  */
 export function parseRss(body: Buffer): Parsed<{ items: RssItem[] }> {
   const xml = decodeText(body);
-  // No feed declares entities of its own: whoever does wants to see them blown up.
+  // No feed declares entities of its own: one that does is an attack by expansion.
   if (/<!DOCTYPE/i.test(xml)) return refused('it is not an RSS feed');
   const parser = new XMLParser({ parseTagValue: false, isArray: (name) => name === 'item' });
   let value: unknown;

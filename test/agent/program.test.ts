@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import packageJson from '../../package.json' with { type: 'json' };
-import { agentStand } from '../helpers/agent-program.ts';
+import { startAgentFixture } from '../helpers/agent-program.ts';
 import { workItem, type AgentServer } from '../helpers/agent-server.ts';
 import { runCommand } from '../helpers/command.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -75,11 +75,11 @@ test('a wrong configuration is reported at once and whole, without the token, an
 });
 
 test('it checks in, checks what it is given, follows changes, sends the rest on SIGTERM and ends with 0', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const target = await startTarget(t);
   server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
-  const program = await stand.startConnected();
+  const program = await fixture.startConnected();
   t.like(server.pulls[0]?.body, { version: packageJson.version, arch: process.arch });
   for (const capability of ['http', 'cert', 'tcp', 'udp']) t.true(capabilitiesOf(server).includes(capability));
   t.is(Buffer.from(String(server.pulls[0]?.body['publicKey']), 'base64').length, 32);
@@ -110,32 +110,32 @@ test('it checks in, checks what it is given, follows changes, sends the rest on 
   t.is(server.taken().length, target.hits('/a') + target.hits('/b'));
   assertOnce(t, server);
   t.is(logged(program, 'agent.summary').length, 1);
-  t.deepEqual(await segments(stand.folder), []);
+  t.deepEqual(await segments(fixture.folder), []);
 });
 
 test('its folder and what is in it are for its owner only', async (t) => {
-  const stand = await agentStand(t);
-  stand.server.state.work = [workItem()];
-  const program = await stand.startConnected();
-  t.is((await stat(stand.folder)).mode & 0o777, 0o700);
-  await until(async () => (await readdir(stand.folder)).includes('work.json'));
+  const fixture = await startAgentFixture(t);
+  fixture.server.state.work = [workItem()];
+  const program = await fixture.startConnected();
+  t.is((await stat(fixture.folder)).mode & 0o777, 0o700);
+  await until(async () => (await readdir(fixture.folder)).includes('work.json'));
   for (const name of ['key.json', 'lock.json', 'work.json'])
-    t.is((await stat(join(stand.folder, name))).mode & 0o777, 0o600, name);
+    t.is((await stat(join(fixture.folder, name))).mode & 0o777, 0o600, name);
   t.is(await program.stop('SIGINT'), 0);
-  t.false((await readdir(stand.folder)).includes('lock.json'));
+  t.false((await readdir(fixture.folder)).includes('lock.json'));
 });
 
 test('while the service is away it goes on, and when it is back every result arrives, once and in order', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const target = await startTarget(t);
   server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
-  const program = await stand.startConnected();
+  const program = await fixture.startConnected();
   await until(() => server.taken().length > 0, PATIENT);
   server.state.isCut = true;
   const hits = target.hits('/a');
   await until(() => target.hits('/a') >= hits + 6, PATIENT);
-  await until(async () => (await segments(stand.folder)).length > 0);
+  await until(async () => (await segments(fixture.folder)).length > 0);
   server.state.isCut = false;
   await outputMatching(program, /results\.replayed/, 90_000);
   // Check-ins have failed as well, and come back by themselves.
@@ -150,25 +150,25 @@ test('while the service is away it goes on, and when it is back every result arr
   assertOnce(t, server);
   t.is(logged(program, 'service.away').length, 1);
   t.is(logged(program, 'service.back').length, 1);
-  t.deepEqual(await segments(stand.folder), []);
+  t.deepEqual(await segments(fixture.folder), []);
 });
 
 test(
   'killed while the service is away, it goes on with its work after the restart, and nothing older than a second ' +
     'is lost',
   async (t) => {
-    const stand = await agentStand(t);
-    const { server } = stand;
+    const fixture = await startAgentFixture(t);
+    const { server } = fixture;
     const target = await startTarget(t);
     server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
-    const first = await stand.startConnected();
+    const first = await fixture.startConnected();
     await until(() => server.taken().length > 0, PATIENT);
     server.state.isCut = true;
     const hits = target.hits('/a');
     await until(() => target.hits('/a') >= hits + 4, PATIENT);
     t.is(await first.stop('SIGKILL'), null);
 
-    const second = stand.start();
+    const second = fixture.start();
     await outputMatching(second, /work\.restored/);
     const hitsBefore = target.hits('/a');
     await until(() => target.hits('/a') >= hitsBefore + 2, PATIENT);
@@ -184,36 +184,36 @@ test(
 );
 
 test('a second agent with the same token is refused beside the first, and may start when that is gone', async (t) => {
-  const stand = await agentStand(t);
-  const first = await stand.startConnected();
-  const second = stand.start();
+  const fixture = await startAgentFixture(t);
+  const first = await fixture.startConnected();
+  const second = fixture.start();
   t.is(await second.exited, 1);
   t.regex(second.errors(), new RegExp(`process ${first.child.pid}`));
   await first.stop('SIGKILL');
-  t.is(await (await stand.startConnected()).stop(), 0);
+  t.is(await (await fixture.startConnected()).stop(), 0);
 });
 
 test('a token that is refused at the first check-in ends the agent with 1 and says why', async (t) => {
-  const stand = await agentStand(t);
-  stand.server.state.pull = { status: 401 };
-  const program = stand.start();
+  const fixture = await startAgentFixture(t);
+  fixture.server.state.pull = { status: 401 };
+  const program = fixture.start();
   t.is(await program.exited, 1);
   t.regex(program.errors(), /does not know this token/);
 });
 
 test('a token revoked later stops all checks at once; the agent asks on, and resumes once it is known', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const target = await startTarget(t);
   server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
-  const program = await stand.startConnected();
+  const program = await fixture.startConnected();
   await until(() => server.taken().length > 0, PATIENT);
   server.state.pull = { status: 401 };
   server.state.ingest = { status: 401 };
   await outputMatching(program, /token\.refused/);
   const hits = target.hits('/a');
   const pulls = server.pulls.length;
-  t.false((await readdir(stand.folder)).includes('work.json'));
+  t.false((await readdir(fixture.folder)).includes('work.json'));
   await until(() => Date.now() / 1000 > Number(logTimeOf(program, 'token.refused')) + 3, PATIENT);
   t.true(target.hits('/a') <= hits + 1);
   t.is(server.pulls.length, pulls);
@@ -226,15 +226,15 @@ function logTimeOf(program: Program, message: string): number {
 
 test('sealed secrets are used by the probe, and stand in clear neither on the disk nor in the logs', async (t) => {
   const CANARY = 'canary-7f3a-secret';
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const keys: (string | undefined)[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
     keys.push(request.headers['x-key'] as string | undefined);
     response.statusCode = 500;
     response.end(CANARY);
   });
-  const program = await stand.startConnected({ LOG_LEVEL: 'trace' });
+  const program = await fixture.startConnected({ LOG_LEVEL: 'trace' });
   const sealedSecrets = await sealFor(String(server.pulls[0]?.body['publicKey']), {
     secretHeaders: { 'X-Key': CANARY },
   });
@@ -249,8 +249,8 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
   await until(() => server.taken().length > 0, PATIENT);
   t.is(keys[0], CANARY);
   server.state.isCut = true;
-  await until(async () => (await segments(stand.folder)).length > 0, PATIENT);
-  const disk = await textsBelow(stand.folder);
+  await until(async () => (await segments(fixture.folder)).length > 0, PATIENT);
+  const disk = await textsBelow(fixture.folder);
   t.true(disk.includes(sealedSecrets));
   for (const form of [
     CANARY,
@@ -262,15 +262,15 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
 });
 
 test('what cannot be checked here is reported as no vote, and nothing of it is probed', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const target = await startTarget(t);
   server.state.work = [
     workItem({ monitorId: 'mon_key', target: target.url(), secretsWithheld: 'other_key' }),
     workItem({ monitorId: 'mon_box', target: target.url(), sealedSecrets: 'AAAA' }),
     workItem({ monitorId: 'mon_type', target: target.url(), type: 'quic' }),
   ];
-  const program = await stand.startConnected();
+  const program = await fixture.startConnected();
   await until(() => server.taken().length >= 3, PATIENT);
   for (const result of server.taken()) t.like(result, { ok: false, cause: 'unsupported_by_agent', latencyMs: null });
   t.is(target.hits(), 0);
@@ -278,14 +278,14 @@ test('what cannot be checked here is reported as no vote, and nothing of it is p
 });
 
 test('a hint to recheck is followed: one probe more, in time, and none that the service did not ask for', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const target = await startTarget(t);
   target.health.status = 500;
   let hinted = 0;
   server.state.recheck = () => (hinted++ === 0 ? 1500 : null);
   server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 3600 })];
-  await stand.startConnected();
+  await fixture.startConnected();
   await until(() => server.taken().length === 2, PATIENT);
   const [first, second] = server.taken().map(({ ts }) => Number(ts) * 1000);
   const afterMs = (second ?? 0) - (first ?? 0);
@@ -299,8 +299,8 @@ test('a hint to recheck is followed: one probe more, in time, and none that the 
 });
 
 test('all four types are measured, an icmp monitor where the machine can', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const target = await startTarget(t);
   const { host } = new URL(target.url());
   server.state.work = [
@@ -330,7 +330,7 @@ test('all four types are measured, an icmp monitor where the machine can', async
       checkSpec: { ping: { count: 1 } },
     }),
   ];
-  await stand.startConnected();
+  await fixture.startConnected();
   const resultOf = (monitorId: string) =>
     until(() => server.taken().find((result) => result['monitorId'] === monitorId), PATIENT);
   t.like(await resultOf('mon_http'), { ok: true });
@@ -354,23 +354,23 @@ test('all four types are measured, an icmp monitor where the machine can', async
 });
 
 test("a clock that differs from the service's is reported once, with how much", async (t) => {
-  const stand = await agentStand(t);
-  stand.server.state.date = new Date(Date.now() + 36_000_000).toUTCString();
-  const program = await stand.startConnected();
-  await stand.server.give([workItem()]);
-  await stand.server.give([]);
+  const fixture = await startAgentFixture(t);
+  fixture.server.state.date = new Date(Date.now() + 36_000_000).toUTCString();
+  const program = await fixture.startConnected();
+  await fixture.server.give([workItem()]);
+  await fixture.server.give([]);
   const warnings = logged(program, 'clock.wrong');
   t.is(warnings.length, 1);
   t.true(Math.abs(Number(warnings[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(warnings));
 });
 
 test('while its own network is gone bad results are no vote; once a reference host is back they count', async (t) => {
-  const stand = await agentStand(t);
-  const { server } = stand;
+  const fixture = await startAgentFixture(t);
+  const { server } = fixture;
   const reference = await startListener(t);
   await reference.close();
   server.state.work = [workItem({ target: 'http://127.0.0.1:9/', intervalSeconds: 1 })];
-  const program = await stand.startConnected({ SELF_CHECK_HOSTS: `${reference.host}:${reference.port}` });
+  const program = await fixture.startConnected({ SELF_CHECK_HOSTS: `${reference.host}:${reference.port}` });
   await until(() => server.taken().length >= 2, PATIENT);
   for (const result of server.taken().slice(0, 2)) t.like(result, { ok: false, cause: 'unsupported_by_agent' });
   t.is(logged(program, 'self_check.failed').length, 1);

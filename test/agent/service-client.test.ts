@@ -130,7 +130,7 @@ test('what answers without being Spotcheck is not believed', async (t) => {
     });
 });
 
-test('a connection that is broken off, and one that nobody takes, are failures like any other', async (t) => {
+test('a connection that is broken off, and one that is not accepted, are failures like any other', async (t) => {
   const { server, client } = await connected(t);
   server.state.isCut = true;
   t.like(await client.pull({}, null), {

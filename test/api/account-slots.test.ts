@@ -39,41 +39,44 @@ async function countWaiting({ pool }: Database): Promise<number> {
 const makeMonitor = async ({ owner }: Account) =>
   String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id']);
 
-test.serial('changes of one row that wait for it hold up nobody else, and who hung up takes no turn', async (t) => {
-  const { api } = t.context;
-  const [busy, other] = [await api.account('pro'), await api.account('pro')];
-  const id = await makeMonitor(busy);
-  const { outside, letGo } = await lockRow(t, api, id);
-  const change = (name: string) => busy.owner('PATCH', `/v1/monitors/${id}`, { name });
-  const first = Array.from({ length: 4 }, (_, no) => change(`Shop ${no}`));
-  await until(async () => (await countWaiting(outside)) >= 4);
-  const impatient = new AbortController();
-  const sendDelete = () =>
-    fetch(`${api.url}/v1/monitors/${id}`, {
-      method: 'DELETE',
-      headers: { Authorization: `Bearer ${busy.ownerToken}` },
-      signal: impatient.signal,
-    });
-  const hungUp = Array.from({ length: 10 }, () =>
-    sendDelete().then(
-      () => t.fail(),
-      () => undefined,
-    ),
-  );
-  const more = Array.from({ length: 60 }, (_, no) => change(`Shop ${no + 4}`));
-  t.deepEqual(
-    [
-      (await other.owner('POST', '/v1/monitors', { name: 'Blog', target: 'https://blog.example/' })).status,
-      (await other.owner('GET', '/v1/monitors')).status,
-    ],
-    [201, 200],
-  );
-  t.is(await countWaiting(outside), 4);
-  impatient.abort();
-  await Promise.all(hungUp);
-  await letGo();
-  t.deepEqual([...new Set((await Promise.all([...first, ...more])).map(({ status }) => status))], [200]);
-});
+test.serial(
+  'changes of one row that wait for it hold up no other account, and a closed connection takes no slot',
+  async (t) => {
+    const { api } = t.context;
+    const [busy, other] = [await api.account('pro'), await api.account('pro')];
+    const id = await makeMonitor(busy);
+    const { outside, letGo } = await lockRow(t, api, id);
+    const change = (name: string) => busy.owner('PATCH', `/v1/monitors/${id}`, { name });
+    const first = Array.from({ length: 4 }, (_, no) => change(`Shop ${no}`));
+    await until(async () => (await countWaiting(outside)) >= 4);
+    const impatient = new AbortController();
+    const sendDelete = () =>
+      fetch(`${api.url}/v1/monitors/${id}`, {
+        method: 'DELETE',
+        headers: { Authorization: `Bearer ${busy.ownerToken}` },
+        signal: impatient.signal,
+      });
+    const hungUp = Array.from({ length: 10 }, () =>
+      sendDelete().then(
+        () => t.fail(),
+        () => undefined,
+      ),
+    );
+    const more = Array.from({ length: 60 }, (_, no) => change(`Shop ${no + 4}`));
+    t.deepEqual(
+      [
+        (await other.owner('POST', '/v1/monitors', { name: 'Blog', target: 'https://blog.example/' })).status,
+        (await other.owner('GET', '/v1/monitors')).status,
+      ],
+      [201, 200],
+    );
+    t.is(await countWaiting(outside), 4);
+    impatient.abort();
+    await Promise.all(hungUp);
+    await letGo();
+    t.deepEqual([...new Set((await Promise.all([...first, ...more])).map(({ status }) => status))], [200]);
+  },
+);
 
 test.serial('large patterns of one account are compiled at a rate, small ones always', async (t) => {
   const account = await t.context.api.account('pro');

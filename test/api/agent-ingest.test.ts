@@ -24,7 +24,7 @@ async function workingAgent(api: ApiServer, monitor: object = {}) {
   return { account, agent, id };
 }
 
-test("results go to the evaluator in the house's form, with the checks that they measured", async (t) => {
+test('results go to the evaluator in the form of our own, with the checks that they measured', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);
   const [{ no }] = (await api.database.pool.query('SELECT no FROM monitors WHERE id = $1', [id])).rows;

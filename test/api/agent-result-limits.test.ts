@@ -6,7 +6,7 @@ import { withApiServer, type ApiServer } from './api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-/** A whole minute, long enough ago that nobody can have requested a check at it. */
+/** A whole minute, long enough ago that no check was requested at it. */
 const longAgo = (): number => Math.floor(Date.now() / 3_600_000) * 3600 - 7200;
 
 /** An agent that was given its work, on a process that stores what it takes before it answers. */

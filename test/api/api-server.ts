@@ -26,7 +26,7 @@ export type Answer = { status: number; headers: Headers; text: string; json: Rec
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
 
 /**
- * Sends a request as somebody, to the first process by default; a string body goes out as it is, anything
+ * Sends a request as a person or a token, to the first process by default; a string body goes out as it is, anything
  * else as JSON.
  */
 export type Call = (

@@ -306,7 +306,7 @@ test.serial(
     const editor = await addPerson(api, account.tenantId, { role: 'editor' });
     isError(t, await ask('', editor), { status: 403, error: 'this needs the role owner, and you are editor' });
     isError(t, await account.owner('GET', '/v1/audit-log'), { status: 403, error: /^this is for people/ });
-    isError(t, await api.anonymous('GET', '/v1/audit-log'), { status: 401, error: /nobody is signed in/ });
+    isError(t, await api.anonymous('GET', '/v1/audit-log'), { status: 401, error: /this request has no session/ });
     t.false((await ask('', stranger.person)).text.includes('reading'));
     t.deepEqual(entriesIn(await ask(`?object_kind=monitor&object_id=${monitor}`, stranger.person)), []);
     t.deepEqual(entriesIn(await ask(`?actor_id=${person.user.id}`, stranger.person)), []);
@@ -320,7 +320,7 @@ test.serial(
 );
 
 test.serial(
-  'that sign-ins of an account are refused is recorded once, and of an address that nobody has not at all',
+  'that sign-ins of an account are refused is recorded once, and of an unknown address not at all',
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -341,7 +341,7 @@ test.serial(
   },
 );
 
-test.serial('what becomes of a channel in its chat is recorded, though nobody of the account did it', async (t) => {
+test.serial('what becomes of a channel in its chat is recorded, though no member of the account did it', async (t) => {
   const { api } = t.context;
   const { account, person } = await furnishAccount(api, 'chatty');
   const { json } = await account.owner('POST', '/v1/channels', { type: 'telegram', name: 'On call' });
@@ -365,7 +365,7 @@ test.serial('what becomes of a channel in its chat is recorded, though nobody of
       ['channel.created', 'token', 'test'],
     ],
   );
-  t.deepEqual(entries[0]?.changes, { enabled: [true, false], last_error: [null, 'Somebody wrote /stop in the chat'] });
+  t.deepEqual(entries[0]?.changes, { enabled: [true, false], last_error: [null, 'A member wrote /stop in the chat'] });
 });
 
 test('the description knows the actions and the kinds of objects that there are', async (t) => {

@@ -20,7 +20,7 @@ type Case = { trusted: string; peer: string | undefined; header?: string; is: st
 
 const CASES: readonly [string, ...Case[]][] = [
   [
-    'nobody is believed who is not named',
+    'no proxy is believed that is not named',
     { trusted: '', peer: '198.51.100.7', header: '203.0.113.9', is: '198.51.100.7' },
     { trusted: '', peer: '127.0.0.1', header: '203.0.113.9', is: '127.0.0.1' },
     { trusted: 'loopback', peer: '198.51.100.7', header: '127.0.0.1', is: '198.51.100.7' },
@@ -30,7 +30,7 @@ const CASES: readonly [string, ...Case[]][] = [
     { trusted: 'private', peer: '169.254.1.1', header: '203.0.113.9', is: '169.254.1.1' },
   ],
   [
-    'a proxy that is named tells of its client, and of nobody before',
+    'a proxy that is named tells of its client, and of no hop before',
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9', is: '203.0.113.9' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '192.0.2.66, 203.0.113.9', is: '203.0.113.9' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '127.0.0.1, 203.0.113.9', is: '203.0.113.9' },

@@ -28,7 +28,7 @@ test('every described operation below /v1 is routed where the description says',
   t.deepEqual(routed.toSorted(), described.toSorted());
 });
 
-test('an operation is for people alone just where a session is the only way to be let in', async (t) => {
+test('an operation is for people alone just where a session is the only way to be admitted', async (t) => {
   const { paths } = await readDescription();
   const operations = Object.values(paths)
     .filter(({ servers }) => servers === undefined)
@@ -76,7 +76,7 @@ test('every operation has an example of its success, if that has a body, and eve
 
 const CONSOLE_ALONE = "The console's alone: an API token, whatever its scopes, is answered with 403.";
 
-test('an operation that no token can call says so in so many words', async (t) => {
+test('an operation that no token can call says so', async (t) => {
   const { paths, ...rest } = await readDescription();
   const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])) as {
     operationId: string;

@@ -90,7 +90,7 @@ test('monitors are filtered by type, status, enabled and a text in name or targe
   t.deepEqual(await names('type=tcp&status=paused'), []);
 });
 
-test('monitors are filtered by the agent that watches them, and an agent of somebody else watches none', async (t) => {
+test('monitors are filtered by the agent that watches them, and an agent of another tenant watches none', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const { agents } = (await owner('GET', '/v1/agents?kind=first_party')).json as {

@@ -38,7 +38,7 @@ async function watchers(
 }
 
 test.serial(
-  "whatever changes in an account shows at all of its streams, at every process, and at nobody else's",
+  "whatever changes in an account shows at all of its streams, at every process, and at no other account's",
   async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -253,7 +253,7 @@ test.serial(
   },
 );
 
-test.serial('a process that is told to stop ends its streams, and lets nobody stay who comes back to it', async (t) => {
+test.serial('a process that is told to stop ends its streams, and ends those that come back to it', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const stopping = new AbortController();

@@ -86,7 +86,7 @@ test('a ping is never answered from an earlier answer, whatever tags the caller 
     });
 });
 
-test('a token that nobody has is 404, whatever it looks like', async (t) => {
+test('an unknown token is 404, whatever it looks like', async (t) => {
   const { api } = t.context;
   const { id, token } = await createHeartbeat(api);
   const bad = [
@@ -419,7 +419,7 @@ test('what is no token, or was none a moment ago, costs no query', async (t) => 
   t.is(await ask(`/ping/${other}`), 404);
   const lock = await api.database.pool.connect();
   try {
-    // Whoever asks the table now waits.
+    // Every query of the table now waits.
     await lock.query('BEGIN; LOCK TABLE heartbeats IN ACCESS EXCLUSIVE MODE');
     for (const path of [
       `/ping/${other}`,

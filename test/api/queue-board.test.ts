@@ -6,7 +6,7 @@ import express from 'express';
 import { clientAddress } from '../../api/middleware/client-address.ts';
 import { errorResponse } from '../../api/middleware/error-response.ts';
 import { requestId } from '../../api/middleware/request-id.ts';
-import { loadQueueBoard } from '../../api/queue-board-door.ts';
+import { loadQueueBoard } from '../../api/queue-board-loader.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from '../../api/queue-board-login.ts';
 import { createThrottle } from '../../api/session/throttle.ts';
 import { listAuditLog } from '../../models/audit-log.ts';
@@ -107,7 +107,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test('nobody sees the board without a password, and the answer asks for one', async (t) => {
+test('the board is not shown without a password, and the answer asks for one', async (t) => {
   const { get } = await openBoard(t);
   const answer = await get('/');
   t.is(answer.status, 401);
@@ -203,7 +203,8 @@ test('a page of another site changes nothing with the password that a browser re
 });
 
 test(
-  'what somebody does to a queue stands in the audit log before it is done: an operator with their name, who knows ' +
+  'what an operator does to a queue stands in the audit log before it is done: an operator with their name, who ' +
+    'knows ' +
     'the password in the log of each operator',
   async (t) => {
     const { runtime, url } = await openBoard(t);

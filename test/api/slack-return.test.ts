@@ -235,7 +235,7 @@ test('while the database is away the page says that the link can be opened again
   t.regex(page.html, /Open the channel’s link again in a minute/);
 });
 
-test('a page runs and loads nothing, is kept nowhere, and hands its address to nobody', async (t) => {
+test('a page runs and loads nothing, is kept nowhere, and hands its address to no site', async (t) => {
   const { create, visit } = await prepare(t);
   const { authorizeUrl } = await create();
   const pages = [

@@ -60,7 +60,7 @@ function openApi(api: ApiServer): Promise<string> {
     now: Date.now,
   });
   let ms = Date.now();
-  // Each reading of the clock is three seconds later, so that nobody waits for the patience to end.
+  // Each reading of the clock is three seconds later, so that no test waits for the patience to end.
   const unattended = createVendorLookup({ listRecords, enqueueLookup: async () => undefined, now: () => (ms += 3000) });
   return api.another({
     async readVendorPage(page, reader) {
@@ -108,7 +108,7 @@ async function vendorOf(call: (method: string, path: string) => ReturnType<Call>
   return ((await call('GET', `/v1/monitors/${id}`)).json['check_spec'] as Record<string, unknown>)['vendor'];
 }
 
-test('a status page that nobody knows is read by a worker, and the server fills in what it found', async (t) => {
+test('an unknown status page is read by a worker, and the server fills in what it found', async (t) => {
   const page = await startStatusPage(t);
   const { owner } = await openVendorApi(t);
   const created = await owner('POST', '/v1/monitors', create(`${page.url}/history`, { components: ['api', 'c3'] }));
@@ -307,7 +307,7 @@ test('the vendor that a read shows can be sent back and changes nothing', async 
   t.is(page.requests.length, 1);
 });
 
-test('the vendors of the catalogue are listed by name, for whoever may read', async (t) => {
+test('the vendors of the catalogue are listed by name, for every reader', async (t) => {
   const { reader } = await openVendorApi(t);
   const { vendors } = (await reader('GET', '/v1/vendors')).json as {
     vendors: { id: string; name: string; page_url: string }[];
@@ -388,7 +388,7 @@ test(
 );
 
 test(
-  'creations and PATCHes that name a page of their own count with those reads, each page once: nobody scans by ' +
+  'creations and PATCHes that name a page of their own count with those reads, each page once: no account scans by ' +
     'refused creations',
   async (t) => {
     const page = await startStatusPage(t);

@@ -61,7 +61,7 @@ export const LOOPBACK = [
 ] as const;
 
 /**
- * Hosts that lead to addresses which are nobody's of the public's: private networks, metadata services of clouds,
+ * Hosts that lead to addresses which are not public: private networks, metadata services of clouds,
  * addresses that carry such.
  */
 export const ELSEWHERE = [

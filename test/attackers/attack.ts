@@ -26,8 +26,8 @@ export type Probing = {
  */
 const MARGIN_MS = 2000;
 
-/** A port where nobody listens, for orders without a registry. */
-const NOBODY = { host: '127.0.0.1', port: 9 };
+/** A port without a listener, for orders without a registry. */
+const UNREACHABLE = { host: '127.0.0.1', port: 9 };
 
 /** Starts the process; it ends when `child` is disconnected. */
 export async function startProbing(): Promise<Probing> {
@@ -37,7 +37,7 @@ export async function startProbing(): Promise<Probing> {
     child,
     async ask(order) {
       const answer = once(child, 'message');
-      child.send({ whois: NOBODY, rdapBase: null, ...order });
+      child.send({ whois: UNREACHABLE, rdapBase: null, ...order });
       const [report]: ProbingReport[] = await answer;
       if (report === undefined) throw new Error('the probing process said nothing');
       return report;
@@ -45,7 +45,7 @@ export async function startProbing(): Promise<Probing> {
   };
 }
 
-/** A server's way with whoever connects, as soon as something was sent to it. */
+/** A server's treatment of a client, as soon as something was sent to it. */
 export type Way = (socket: Socket) => void;
 
 /** Says something and keeps the connection. */

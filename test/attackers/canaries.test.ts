@@ -21,7 +21,7 @@ import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 import { canary, liveThrough, SLACK_APP, type Life } from './canary-life.ts';
 import { searchFor } from './canary-search.ts';
-import { startEchoingWorld, type EchoingWorld } from './echoing-world.ts';
+import { startEchoingServers, type EchoingServers } from './echoing-servers.ts';
 
 type Secrets = Map<string, string | Buffer>;
 
@@ -31,7 +31,7 @@ type ShownTexts = Map<string, string>;
 const BOARD_STATES = ['latest', 'active', 'waiting', 'delayed', 'completed', 'failed'];
 
 /** What every installation of these tests is given, and the secrets in it. */
-function settingsOf(world: EchoingWorld): {
+function settingsOf(servers: EchoingServers): {
   env: Record<string, string>;
   secrets: Secrets;
   token: string;
@@ -44,25 +44,25 @@ function settingsOf(world: EchoingWorld): {
     BOOTSTRAP_TOKEN: token,
     BOOTSTRAP_PASSWORD: password,
     QUEUE_BOARD_PASSWORD: boardPassword,
-    NODE_EXTRA_CA_CERTS: world.caFile,
+    NODE_EXTRA_CA_CERTS: servers.caFile,
     ALLOW_PRIVATE_NETWORK: 'true',
     PLAN_COUNT_LIMITS: 'false',
     DELIVERY_RETRY_SECONDS: '0.3,0.3,0.3',
     WEBHOOK_TIMEOUT_SECONDS: '1',
     SLACK_CLIENT_ID: SLACK_APP,
-    SLACK_CLIENT_SECRET: world.slack.clientSecret,
-    SLACK_API_URL: world.slack.apiUrl,
-    TELEGRAM_BOT_TOKEN: world.telegram.token,
+    SLACK_CLIENT_SECRET: servers.slack.clientSecret,
+    SLACK_API_URL: servers.slack.apiUrl,
+    TELEGRAM_BOT_TOKEN: servers.telegram.token,
     TELEGRAM_BOT_NAME: 'spotcheck_bot',
-    TELEGRAM_API_URL: world.telegram.url,
+    TELEGRAM_API_URL: servers.telegram.url,
   };
   const secrets: Secrets = new Map(
     Object.entries({
       'API token': token,
       'console password': password,
       'board password': boardPassword,
-      'Slack client secret': world.slack.clientSecret,
-      'Telegram token': world.telegram.token,
+      'Slack client secret': servers.slack.clientSecret,
+      'Telegram token': servers.telegram.token,
     }),
   );
   return { env, secrets, token, boardPassword };
@@ -100,7 +100,7 @@ async function describedReads(): Promise<string[]> {
 }
 
 /**
- * What the service shows to whoever looks while it runs: metrics, the board, the answers of a life, and what `ps`
+ * What the service shows while it runs: metrics, the board, the answers of a life, and what `ps`
  * shows.
  */
 async function shownBy(
@@ -179,7 +179,7 @@ async function readRedis(redis: Redis): Promise<string> {
   return texts.join('\n');
 }
 
-/** What somebody put into a path may come back to them in the answer, and to nobody else. */
+/** What a client put into a path may come back to it in the answer, and to no other. */
 const isOwnWord = (name: string, where: string) => name === 'misplaced secret' && where.startsWith('an answer to GET');
 
 /** Fails for each secret that stands somewhere, unless it belongs there. */
@@ -203,10 +203,10 @@ function assertNowhere(
 /** That the search finds what is there: at those who were sent secrets, and in the answers that show one. */
 function assertSearchable(
   t: ExecutionContext,
-  { secrets, world, life }: { secrets: Secrets; world: EchoingWorld; life: Life },
+  { secrets, servers, life }: { secrets: Secrets; servers: EchoingServers; life: Life },
 ): void {
   const search = searchFor(secrets);
-  const sent = search(world.arrived.join('\n'));
+  const sent = search(servers.arrived.join('\n'));
   for (const name of [
     'secret header',
     'password',
@@ -221,12 +221,12 @@ function assertSearchable(
   const shown = search(life.once.map(({ text }) => text).join('\n'));
   for (const name of ['signing secret', 'first signing secret', 'connect code', 'heartbeat token', 'Slack state'])
     t.true(shown.includes(name), `${name} was shown once`);
-  t.true(['monitor.down', 'monitor.up'].every((event) => world.receiver.events.includes(event)));
+  t.true(['monitor.down', 'monitor.up'].every((event) => servers.receiver.events.includes(event)));
 }
 
 test('no secret stands where it must not, whatever happens to an installation on PostgreSQL and Redis', async (t) => {
-  const world = await startEchoingWorld(t);
-  const { env: given, secrets, token, boardPassword } = settingsOf(world);
+  const servers = await startEchoingServers(t);
+  const { env: given, secrets, token, boardPassword } = settingsOf(servers);
   const key = randomBytes(32);
   const [databasePassword, redisPassword] = [canary('database-password'), canary('redis-password')];
   const { databaseUrl: ownUrl, drop } = await createTestDatabase();
@@ -275,13 +275,13 @@ test('no secret stands where it must not, whatever happens to an installation on
     url: service.url,
     token,
     readerToken,
-    world,
+    servers,
     faults,
     readPaths: await describedReads(),
     ownAgentId: made.id,
   });
   t.true(life.toReader.length > 50);
-  await until(() => world.arrived.some((text) => text.includes(life.secrets.get('header at an agent') ?? '?')));
+  await until(() => servers.arrived.some((text) => text.includes(life.secrets.get('header at an agent') ?? '?')));
   const shownTexts = await shownBy(t, { service, life, boardPassword });
   if (redisUrl !== null) {
     const client = new Redis(redisUrl.href);
@@ -301,7 +301,10 @@ test('no secret stands where it must not, whatever happens to an installation on
   await filesIn(shownTexts, agentDir);
   t.is(await service.program.stop(), 0);
   shownTexts.set('log', logOf(service));
-  shownTexts.set('messages in chats', JSON.stringify([world.slack.posts.map(({ json }) => json), world.telegram.sent]));
+  shownTexts.set(
+    'messages in chats',
+    JSON.stringify([servers.slack.posts.map(({ json }) => json), servers.telegram.sent]),
+  );
 
   const wrong = {
     ...env,
@@ -327,7 +330,7 @@ test('no secret stands where it must not, whatever happens to an installation on
     agentToken: made.token,
   }))
     secrets.set(name, secret);
-  assertSearchable(t, { secrets, world, life });
+  assertSearchable(t, { secrets, servers, life });
   assertNowhere(t, {
     secrets,
     shownTexts,
@@ -344,8 +347,8 @@ async function protect(t: ExecutionContext, { url }: OwnRedis, password: string)
 }
 
 test('no secret stands where it does not belong in an embedded installation, its files included', async (t) => {
-  const world = await startEchoingWorld(t);
-  const { env, secrets, token, boardPassword } = settingsOf(world);
+  const servers = await startEchoingServers(t);
+  const { env, secrets, token, boardPassword } = settingsOf(servers);
   const dataDir = await newDataDir(t);
   const service = await startService(t, { ...env, DATA_DIR: dataDir }, token);
   const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'runtime.json'), 'utf8')) as { databaseUrl: string };
@@ -366,7 +369,7 @@ test('no secret stands where it does not belong in an embedded installation, its
     url: service.url,
     token,
     readerToken,
-    world,
+    servers,
     faults: [{ begin: fail, end: () => {} }],
     readPaths: [],
     ownAgentId: null,
@@ -381,7 +384,7 @@ test('no secret stands where it does not belong in an embedded installation, its
   secrets.set('key', Buffer.from(keyText, 'base64'));
   secrets.set('database password', new URL(databaseUrl).password);
   secrets.set('readerToken', readerToken);
-  assertSearchable(t, { secrets, world, life });
+  assertSearchable(t, { secrets, servers, life });
   const isOfCluster = (where: string) => /^file postgres\/cluster\/(base|pg_wal|global)\//.test(where);
   t.true(
     [...shownTexts.keys()].some(isOfCluster) && (shownTexts.get('file postgres.log') ?? '') !== '',

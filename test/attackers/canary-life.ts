@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { SLACK_CLIENT_ID } from '../helpers/slack-server.ts';
 import { until } from '../helpers/until.ts';
-import type { EchoingWorld } from './echoing-world.ts';
+import type { EchoingServers } from './echoing-servers.ts';
 
 type Json = Record<string, unknown>;
 
@@ -26,7 +26,7 @@ export type LifeOptions = {
   url: string;
   token: string;
   readerToken: string;
-  world: EchoingWorld;
+  servers: EchoingServers;
   /** Makes what the service stands on fail for a while, one after the other. */
   faults: readonly { begin: () => unknown; end: () => unknown }[];
   /** What is to be read at the end, as paths of the API's description. */
@@ -45,7 +45,7 @@ export function canary(name: string): string {
 /** Leads an installation through all that secrets go through: made, changed, used, sent, refused, lost. */
 export async function liveThrough(
   t: ExecutionContext,
-  { url, token, readerToken, world, faults, readPaths, ownAgentId }: LifeOptions,
+  { url, token, readerToken, servers, faults, readPaths, ownAgentId }: LifeOptions,
 ): Promise<Life> {
   const life: Life = { secrets: new Map(), answers: [], once: [], toReader: [] };
   const fresh = (name: string, value = canary(name.replaceAll(' ', '-'))): string => {
@@ -100,7 +100,7 @@ export async function liveThrough(
   const hookPath = `/hook/${fresh('webhook path')}?token=${fresh('webhook query')}`;
   const webhook = await post(
     '/v1/channels',
-    { type: 'webhook', name: 'Hook', url: `${world.receiver.url}${hookPath}` },
+    { type: 'webhook', name: 'Hook', url: `${servers.receiver.url}${hookPath}` },
     life.once,
   );
   fresh('first signing secret', String(webhook['signing_secret']));
@@ -110,18 +110,18 @@ export async function liveThrough(
     String((await post(`/v1/channels/${webhookId}/rotate-secret`, undefined, life.once))['signing_secret']),
   );
   const slackChannel = await post('/v1/channels', { type: 'slack', name: 'Team' }, life.once);
-  const back = new URL(world.slack.approve(String(slackChannel['authorize_url'])));
+  const back = new URL(servers.slack.approve(String(slackChannel['authorize_url'])));
   fresh('Slack state', back.searchParams.get('state') ?? '');
   fresh('Slack code', back.searchParams.get('code') ?? '');
   for (let visit = 0; visit < 2; visit += 1) await ask(life.answers, `${back.pathname}${back.search}`);
   await ask(life.answers, `/connect/slack?state=${canary('forged')}&code=${life.secrets.get('Slack code')}`);
-  await until(() => world.slack.posts.length > 0, PATIENCE);
-  fresh('Slack webhook', world.slack.posts[0]?.webhook ?? '');
+  await until(() => servers.slack.posts.length > 0, PATIENCE);
+  fresh('Slack webhook', servers.slack.posts[0]?.webhook ?? '');
   const telegramChannel = await post('/v1/channels', { type: 'telegram', name: 'Phone' }, life.once);
   const code = fresh('connect code', new URL(String(telegramChannel['deep_link'])).searchParams.get('start') ?? '');
-  world.telegram.write(CHAT, `/start ${code}`);
-  await until(() => world.telegram.messagesTo(CHAT).length > 0, PATIENCE);
-  world.telegram.write(CHAT, `/start ${code}`);
+  servers.telegram.write(CHAT, `/start ${code}`);
+  await until(() => servers.telegram.messagesTo(CHAT).length > 0, PATIENCE);
+  servers.telegram.write(CHAT, `/start ${code}`);
   const unused = await post('/v1/channels', { type: 'telegram', name: 'Later' }, life.once);
   fresh('unused connect code', new URL(String(unused['deep_link'])).searchParams.get('start') ?? '');
 
@@ -135,7 +135,7 @@ export async function liveThrough(
   const watch = (name: string, settings: Json) =>
     made(post('/v1/monitors', { name, interval_seconds: 1, ...settings }));
   const shop = await watch('Shop', {
-    target: world.site.url('/shop'),
+    target: servers.site.url('/shop'),
     method: 'POST',
     body_match: 'POST',
     check_spec: {
@@ -148,14 +148,17 @@ export async function liveThrough(
   });
   const withHeader = (name: string) => ({ request: { secretHeaders: { 'X-Key': fresh(name) } } });
   await watch('Untrusted', {
-    target: world.untrustedUrl,
+    target: servers.untrustedUrl,
     check_spec: { request: { auth: { type: 'bearer', token: fresh('bearer token') } } },
   });
-  await watch('Elsewhere', { target: world.site.url('/redirect'), check_spec: withHeader('header before a redirect') });
+  await watch('Elsewhere', {
+    target: servers.site.url('/redirect'),
+    check_spec: withHeader('header before a redirect'),
+  });
   await watch('Nobody there', { target: 'http://127.0.0.1:9/', check_spec: withHeader('header to nobody') });
   await watch('Echo', {
     type: 'tcp',
-    target: world.tcpTarget,
+    target: servers.tcpTarget,
     check_spec: { transport: { payload: fresh('tcp payload'), payloadSecret: true, expect: 'never there' } },
   });
   await watch('Datagram', {
@@ -165,7 +168,7 @@ export async function liveThrough(
   });
   if (ownAgentId !== null)
     await watch('Intranet', {
-      target: world.site.url('/intranet'),
+      target: servers.site.url('/intranet'),
       agent_sources: [ownAgentId],
       check_spec: withHeader('header at an agent'),
     });
@@ -183,13 +186,13 @@ export async function liveThrough(
   await ask(life.answers, `/ping/${ping}`, { method: 'DELETE' });
 
   // Used, echoed, changed.
-  const isSent = (name: string) => world.arrived.some((text) => text.includes(life.secrets.get(name) ?? '?'));
+  const isSent = (name: string) => servers.arrived.some((text) => text.includes(life.secrets.get(name) ?? '?'));
   await until(() => isSent('secret header') && isSent('secret body'), PATIENCE);
   const received = (event: string, times = 1) =>
-    until(() => world.receiver.events.filter((name) => name === event).length >= times, PATIENCE);
+    until(() => servers.receiver.events.filter((name) => name === event).length >= times, PATIENCE);
   await received('monitor.down', 5);
-  world.receiver.status = 500;
-  world.site.status = 503;
+  servers.receiver.status = 500;
+  servers.site.status = 503;
   const changed = { request: { ...request(), secretHeaders: { 'X-Key': fresh('changed header') } } };
   for (const exchanges of [life.answers, life.toReader])
     await ask(exchanges, `/v1/monitors/${shop}`, { method: 'PATCH', body: { body_match: null, check_spec: changed } });
@@ -200,26 +203,26 @@ export async function liveThrough(
     },
   });
   await until(() => isSent('changed header'), PATIENCE);
-  world.site.status = 200;
+  servers.site.status = 200;
   await received('monitor.up');
-  world.receiver.isHeld = true;
-  world.site.status = 500;
+  servers.receiver.isHeld = true;
+  servers.site.status = 500;
   await until(async () => (await ask(life.answers, `/v1/monitors/${shop}`))['status'] === 'down', PATIENCE);
 
   await ask(life.answers, `/v1/channels/${webhookId}/test`, { method: 'POST' });
-  world.receiver.isHeld = false;
-  world.receiver.status = 404;
+  servers.receiver.isHeld = false;
+  servers.receiver.status = 404;
   for (const id of [webhookId, String(slackChannel['id']), String(telegramChannel['id'])])
     await ask(life.answers, `/v1/channels/${id}/test`, { method: 'POST' });
   await post(`/v1/channels/${webhookId}/replay`, { since: 1 });
 
-  await refuseEverything({ ask, life, world, fresh, shop, webhookId });
+  await refuseEverything({ ask, life, servers, fresh, shop, webhookId });
   for (const fault of faults) {
     await fault.begin();
     await patch(`/v1/monitors/${shop}`, { check_spec: withHeader('header in a fault') });
     await post(
       '/v1/channels',
-      { type: 'webhook', name: 'Hook', url: `${world.receiver.url}/${fresh('webhook path in a fault')}` },
+      { type: 'webhook', name: 'Hook', url: `${servers.receiver.url}/${fresh('webhook path in a fault')}` },
       life.once,
     );
     await ask(life.answers, '/readyz');
@@ -227,10 +230,10 @@ export async function liveThrough(
     await fault.end();
     await until(async () => (await ask(life.answers, '/readyz'))['status_code'] === 200, PATIENCE);
   }
-  world.receiver.status = 200;
-  world.slack.revoke();
-  world.telegram.refusals.push({ error_code: 403, description: 'Forbidden: bot was blocked by the user' });
-  world.site.status = 200;
+  servers.receiver.status = 200;
+  servers.slack.revoke();
+  servers.telegram.refusals.push({ error_code: 403, description: 'Forbidden: bot was blocked by the user' });
+  servers.site.status = 200;
   await until(async () => (await ask(life.answers, `/v1/monitors/${shop}`))['status'] === 'up', PATIENCE);
   await readEverything({ ask, life, readPaths });
   return life;
@@ -244,11 +247,16 @@ type Asking = { ask: (exchanges: Exchange[], path: string, request?: RequestOpti
 async function refuseEverything({
   ask,
   life,
-  world,
+  servers,
   fresh,
   shop,
   webhookId,
-}: Asking & { world: EchoingWorld; fresh: (name: string) => string; shop: string; webhookId: string }): Promise<void> {
+}: Asking & {
+  servers: EchoingServers;
+  fresh: (name: string) => string;
+  shop: string;
+  webhookId: string;
+}): Promise<void> {
   const secret = fresh('refused secret');
   const expectRefusal = async (path: string, request: RequestOptions = {}): Promise<void> => {
     const { status_code: status } = await ask(life.answers, path, request);
@@ -273,7 +281,7 @@ async function refuseEverything({
     { bodySecret: true, contentType: 'text/plain\n', body: secret },
   ];
   const bodies: unknown[] = [
-    ...requests.map((request) => ({ name: 'Refused', target: world.site.url('/'), check_spec: { request } })),
+    ...requests.map((request) => ({ name: 'Refused', target: servers.site.url('/'), check_spec: { request } })),
     { name: 'Refused', target: `http://user:${secret}@127.0.0.1/` },
     { name: 'Refused', type: 'vendor', target: `https://user:${secret}@127.0.0.1/` },
     {
@@ -306,7 +314,7 @@ async function refuseEverything({
     `http://127.0.0.1/${secret}`,
     `https://user:${secret}@127.0.0.1/`,
     `https://127.0.0.1:9/${secret}`,
-    `${world.receiver.url}/${secret}`,
+    `${servers.receiver.url}/${secret}`,
     `//${secret}`,
     `https://${secret}.invalid/`,
     { url: secret },
@@ -364,7 +372,7 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
   }
 }
 
-/** What Slack's app is known by, for the environment of a service in this world. */
+/** What Slack's app is known by, for the environment of a service beside these servers. */
 export const SLACK_APP = SLACK_CLIENT_ID;
 
 /** Adds what a stream tells until it ends, or the test does. */

@@ -41,7 +41,7 @@ export type Furnished = {
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
 const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
 
-/** Makes an account in which every text that can be anybody's has `mark` in it: letters, digits and hyphens. */
+/** Makes an account in which every text of a customer has `mark` in it: letters, digits and hyphens. */
 export async function furnishAccount(api: ApiServer, mark: string): Promise<Furnished> {
   const account = await api.account();
   const agent = await agentCaller(api, account, `agent ${mark}`);
@@ -80,7 +80,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   };
 }
 
-/** What somebody of an account sends with a request for an operation, to be let in. */
+/** The credentials that a member sends with a request for an operation. */
 export function headersOf(
   { account, agent, person }: Furnished,
   token: DescribedOperation['token'],

@@ -248,7 +248,7 @@ const JUDGED: Record<string, { body: string; checkSpec: CheckTarget['checkSpec']
 };
 
 for (const [what, { body, checkSpec }] of Object.entries(JUDGED)) {
-  test.serial(`a website of ${what} is no vote, and holds up nobody`, async (t) => {
+  test.serial(`a website of ${what} is no vote, and holds up no other check`, async (t) => {
     const target = httpTarget({ target: `http://127.0.0.1:${await startAttacker(t, page(body))}/`, checkSpec });
     const check = await withstand(t, probing, { target, bounds: { holdMs: 100, grownMb: 160 } });
     t.is(check.verdict, 'none');

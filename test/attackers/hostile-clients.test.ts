@@ -22,7 +22,9 @@ const post = (path: string, headers: string, body = '') =>
   `POST ${path} HTTP/1.1\r\n${caller()}Content-Type: application/json\r\n${headers}\r\n\r\n${body}`;
 const send = (path: string, body: string) => post(path, `Content-Length: ${Buffer.byteLength(body)}`, body);
 
-/** A body that no operation takes: whoever gets past the validator with it is answered otherwise than with 400. */
+/**
+ * A body that no operation takes: a request that gets past the validator with it is answered otherwise than with 400.
+ */
 const BAD_BODY = '{"no_such_field":1}';
 /** A whole request within a request: an answer to it is an answer too many. */
 const HIDDEN = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -351,7 +353,7 @@ test.serial('a byte-order mark, a key twice and the name of a prototype among he
 });
 
 /**
- * So many connect at a time: more than a busy service has accepted by then may be lost within the system, which tells
+ * How many connect at a time: more than a busy service has accepted by then may be lost within the system, which tells
  * neither side.
  */
 const AT_A_TIME = 200;

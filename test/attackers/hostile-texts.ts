@@ -1,5 +1,5 @@
 /**
- * Texts that mean something to somebody who reads them without care: a database, a log, a page, a chat, a spreadsheet,
+ * Texts that mean something to a careless reader: a database, a log, a page, a chat, a spreadsheet,
  * a terminal.
  */
 export const HOSTILE_TEXTS: readonly string[] = [

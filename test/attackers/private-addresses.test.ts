@@ -32,7 +32,7 @@ test.after.always(async () => {
   whois.close();
 });
 
-/** What the guard says, or whoever found before it that there is no such host. */
+/** The error of the guard, or the earlier one that there is no such host. */
 const REFUSED = new RegExp(
   'blocked|no public address|unsupported|no vendor|no URL|must be|must not carry|No registry is known|' +
     'no address in DNS|nxdomain',

@@ -53,7 +53,7 @@ async function hasIpv6(): Promise<boolean> {
  */
 export type Resolver = { lookedUp: string[]; answers: Map<string, string[][]>; restore: () => void };
 
-/** Numbers that the system's resolver reads as addresses, without asking anybody. */
+/** Numbers that the system's resolver reads as addresses, without a query. */
 const NUMERIC = /^[\da-fx.]+$/i;
 
 /**

@@ -50,8 +50,8 @@ function openProbes({ whois, rdapBase }: ProbingOrder) {
     claim: async () => true,
     write: async () => undefined,
     findRdapService: async () => rdapBase,
-    takeTurn: async () => null,
-    endTurn: async () => undefined,
+    acquireRegistry: async () => null,
+    releaseRegistry: async () => undefined,
   };
   const guard = { allowPrivateNetwork: true };
   const known = openKnownDomains({ ...guard, whoisServer: whois, domains, now: Date.now });

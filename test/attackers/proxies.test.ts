@@ -67,7 +67,7 @@ async function countedFor({ database }: ApiServer): Promise<Record<string, numbe
 }
 
 test.serial(
-  'a stranger who guesses behind the same proxy keeps nobody else from signing in, whatever addresses they make up',
+  'a stranger who guesses behind the same proxy keeps no other user from signing in, whatever addresses they make up',
   async (t) => {
     const { api } = t.context;
     const { email } = await newPerson(api);

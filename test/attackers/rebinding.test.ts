@@ -12,8 +12,8 @@ let whois: WhoisRoot;
 let ways: WaysIn;
 
 /**
- * Addresses that the guard lets through and that nobody has: of the part of IPv6 that is handed out, but not this piece
- * of it.
+ * Addresses that the guard lets through and that are unassigned: of the part of IPv6 that is handed out, but not this
+ * piece of it.
  */
 const NOWHERE = '2fff::1';
 const NOWHERE_ELSE = '2fff::2';
@@ -51,7 +51,7 @@ async function attempts(work: () => Promise<unknown>): Promise<string[]> {
 const ALL = ['http', 'https', 'tcp', 'udp', 'icmp', 'dns', 'vendor', 'webhook', 'whois', 'rdap'] as const;
 const OVER_TCP = ['http', 'https', 'tcp', 'vendor', 'webhook', 'whois', 'rdap'] as const;
 
-test('the addresses of these tests are public by the registries, and nobody has them', (t) => {
+test('the addresses of these tests are public by the registries, and unassigned', (t) => {
   t.true(isPublicAddress(NOWHERE) && isPublicAddress(NOWHERE_ELSE));
 });
 
@@ -98,7 +98,7 @@ for (const way of OVER_TCP) {
   });
 }
 
-// A page is read for whoever wants it, and goes on being read when one of them has waited long enough: no second lookup
+// A page is read for all its callers, and goes on being read when one of them has waited long enough: no second lookup
 // begins meanwhile.
 for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
   test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {

@@ -85,7 +85,7 @@ function setField(into: unknown, [step, ...rest]: readonly (string | number)[], 
   return { ...fields, [step]: setField(fields[step], rest, value) };
 }
 
-/** Results of an example are of now: old ones are dropped before anybody asks whose they are. */
+/** Results of an example are of now: old ones are dropped before their agent is looked up. */
 function freshen(example: unknown): unknown {
   if (typeof example !== 'object' || example === null) return example;
   if ('results' in example && Array.isArray(example.results))

@@ -90,7 +90,7 @@ test.serial(
   },
 );
 
-test.serial('whatever stands where an address should is an address that nobody has', async (t) => {
+test.serial('whatever stands where an address should is an unassigned address', async (t) => {
   const { api } = t.context;
   const { email } = await newPerson(api);
   for (const strange of ['\0', `${email}\0`, `\0${email}`, '\ud800@example.org', '\u2028', `${email}.`]) {
@@ -101,7 +101,7 @@ test.serial('whatever stands where an address should is an address that nobody h
 });
 
 test.serial(
-  'a session is never one that somebody else could have chosen: a sign-in makes a new one and ends the one it ' +
+  'a session is never one that an attacker could have chosen: a sign-in makes a new one and ends the one it ' +
     'came with',
   async (t) => {
     const { api } = t.context;
@@ -138,7 +138,7 @@ test.serial(
       t.is(
         (await signIn(api, { email: person.email, password: PASSWORD }, { 'Content-Type': type })).status,
         415,
-        `signing somebody in as somebody else by ${type}`,
+        `signing a visitor in to another account by ${type}`,
       );
     }
     const tokens = [
@@ -183,7 +183,7 @@ test.serial(
   async (t) => {
     const { api } = t.context;
     const { person, ids } = await furnishAccount(api, 'reading');
-    // Nobody else may see how the installation is doing.
+    // No one but operators may see how the installation is doing.
     await api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]);
     const { send: sendInProcess, close } = connectInProcess(api.server);
     t.teardown(close);
@@ -217,7 +217,7 @@ test.serial(
 const { redisUrl } = testServers();
 for (const backend of redisUrl === null ? ['postgres'] : ['postgres', 'redis']) {
   test.serial(
-    `${backend}: after ten failures an account waits, whoever asks and in whichever process; others do not, and ` +
+    `${backend}: after ten failures an account waits, for every client and in every process; others do not, and ` +
       'a success forgets them',
     async (t) => {
       const { api } = t.context;
@@ -281,7 +281,7 @@ test.serial(
 );
 
 test.serial(
-  'blanks and capitals around an address are the same account: they get nobody one password or code more',
+  'blanks and capitals around an address are the same account: they give no client one password or code more',
   async (t) => {
     const { api } = t.context;
     const [person, second] = [await newPerson(api), await newPerson(api)];
@@ -296,7 +296,11 @@ test.serial(
       return statuses.filter((status) => status === 401).length;
     };
     t.is(await count(person.email, { password: 'wrong' }), 10);
-    t.is(await count('nobody@example.org', { password: 'wrong' }), 10, 'of nobody likewise, or the count would tell');
+    t.is(
+      await count('nobody@example.org', { password: 'wrong' }),
+      10,
+      'of an unknown address likewise, or the count would tell',
+    );
     t.is(await count(second.email, { password: PASSWORD, code: '000000' }), 10);
   },
 );
@@ -323,7 +327,7 @@ async function openProxied(t: ExecutionContext<{ api: ApiServer }>) {
 }
 
 test.serial(
-  'strangers who guess lock nobody out who has signed in before: a browser, wherever it is, and a network, ' +
+  'strangers who guess lock out no user who has signed in before: a browser, wherever it is, and a network, ' +
     'whoever is in it',
   async (t) => {
     const { api } = t.context;
@@ -370,7 +374,7 @@ test.serial(
 );
 
 test.serial(
-  'a cookie that somebody planted is replaced at the sign-in, and who signs in all day has 25 browsers at most',
+  'a planted cookie is replaced at the sign-in, and who signs in all day has 25 browsers at most',
   async (t) => {
     const { api } = t.context;
     const person = await newPerson(api);
@@ -392,7 +396,7 @@ test.serial(
   },
 );
 
-test.serial('neither words nor time tell whether somebody has an account', async (t) => {
+test.serial('neither words nor time tell whether an address has an account', async (t) => {
   const { api } = t.context;
   const person = await newPerson(api);
   const timed = async (email: string) => {
@@ -412,7 +416,7 @@ test.serial('neither words nor time tell whether somebody has an account', async
     ['401 the e-mail address or the password is wrong'],
   );
   const median = (of: typeof known) => of.map(({ ms }) => ms).toSorted((a, b) => a - b)[3] ?? 0;
-  // Without the hash of nobody an unknown address takes a tenth of the time.
+  // Without the hash of an unknown user such an address takes a tenth of the time.
   t.true(median(unknown) > median(known) * 0.5, `${median(unknown)} ms of ${median(known)} ms`);
 });
 
@@ -585,7 +589,7 @@ test.serial(
 );
 
 test.serial(
-  'a secret that waits for its first code asks nobody for one, and a code of one that was replaced is none',
+  'a secret that waits for its first code asks for none, and a code of one that was replaced is none',
   async (t) => {
     const { api } = t.context;
     const person = await newPerson(api);

@@ -161,7 +161,7 @@ test.serial(
 
 let updates = 900_000_000;
 
-/** What Telegram hands over when somebody in a chat presses start. */
+/** What Telegram sends when a person in a chat presses start. */
 async function start({ database: { secrets }, url }: ApiServer, chat: number, code: string): Promise<Answer> {
   updates += 1;
   const body = {

@@ -40,8 +40,8 @@ export type WaysInOptions = {
 /** What is said of a domain whose lookup was still under way when patience ended. */
 export const NOTHING_YET = 'nothing learnt in time';
 
-/** Whom the root refers to where somebody else is to be contacted: an address that is refused. */
-const NOBODY = '192.0.2.1:9';
+/** Whom the root refers to where another server is to be contacted: an address that is refused. */
+const UNREACHABLE = '192.0.2.1:9';
 
 const A_EXISTS = { dns: { records: [{ type: 'A', mode: 'exists' }] } } satisfies CheckTarget['checkSpec'];
 
@@ -63,8 +63,8 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
         claim: async () => true,
         write: async () => undefined,
         findRdapService: async () => rdapBase,
-        takeTurn: async () => null,
-        endTurn: async () => undefined,
+        acquireRegistry: async () => null,
+        releaseRegistry: async () => undefined,
       },
     });
   const serviceProbe = openServiceProbe({
@@ -117,7 +117,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
         return await lookUp(null);
       },
       async rdap(host, port) {
-        refer(NOBODY);
+        refer(UNREACHABLE);
         return await lookUp(`http://${host}:${port}/rdap/`);
       },
     },
@@ -126,7 +126,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
       vendor: (url) => check({ type: 'vendor', target: url }),
       webhook: (url) => send(url.replace(/^(\s*)http/i, '$1https')),
       async rdap(url) {
-        refer(NOBODY);
+        refer(UNREACHABLE);
         return await lookUp(url);
       },
     },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 
-/** The WHOIS server of the operator's choice, which knows somebody who knows more: whom, `refer` says. */
+/** The WHOIS server of the operator's choice, which refers to another server: `refer` says to which. */
 export type WhoisRoot = { root: { host: string; port: number }; refer: (to: string) => void; close: () => void };
 
 /** Starts one on a port of its own. */

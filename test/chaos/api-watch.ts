@@ -18,7 +18,7 @@ export type ApiWatch = { answers: ApiAnswers; stop: () => Promise<void> };
 const PAUSE_MS = 1000;
 
 /**
- * Reads and writes all through a run, by whatever web processes there are in turn: drafts, which nobody checks. No
+ * Reads and writes all through a run, by whatever web processes there are in turn: drafts, which are not checked. No
  * answer is no fault where processes are killed.
  */
 export function watchApi(urls: () => string[], token: string): ApiWatch {

@@ -26,7 +26,7 @@ export type Facts = {
   pendingDeliveries: number;
   /** Processes that ended by themselves. */
   ended: readonly string[];
-  /** Answers of the API that nobody should get, and monitors whose creation was confirmed and that are not there. */
+  /** Answers of the API that no client should get, and monitors whose creation was confirmed and that are not there. */
   faultyAnswers: readonly string[];
   lostMonitors: readonly string[];
   /** How long the machine was too slow for any client, in milliseconds. */

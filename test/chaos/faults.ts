@@ -63,7 +63,7 @@ const PARTS = {
 const FIRST_AT_MS = 4000;
 const LAST_BEFORE_MS = 1000;
 
-/** A process that was killed takes so long to be at work again, at the most: nobody kills it before. */
+/** A process that was killed takes so long to be at work again, at the most: it is not killed before. */
 const STARTS_WITHIN_MS = 10_000;
 
 /** How a supervisor waits before it starts a process again. */

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { ownEnvironment, ROOT } from '../helpers/program.ts';
 import { REGIONS } from './script.ts';
 
 /** One process of the fleet: how it is started, and the environment of it alone. */
 export type Member = { name: string; args: readonly string[]; env: Record<string, string> };
 
-/** Processes that a supervisor keeps: whoever ends is started again. */
+/** Processes that a supervisor keeps: one that ends is started again. */
 export type Fleet = {
   names: readonly string[];
   /** Kills a process as kill -9 does, and starts it again after a while; resolves when it is at work again. */
@@ -52,20 +52,20 @@ export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
  * Starts all members, each with what it writes in a file of its own below the folder, and waits until they are at work.
  */
 export async function startFleet(
-  stand: Stand,
+  harness: Harness,
   { members, folder }: { members: readonly Member[]; folder: string },
 ): Promise<Fleet> {
   const ended: string[] = [];
   const processes = new Map(
     members.map((member) => [
       member.name,
-      superviseMember(stand, { member, folder, onEnd: (line) => ended.push(line) }),
+      superviseMember(harness, { member, folder, onEnd: (line) => ended.push(line) }),
     ]),
   );
-  // An interrupted run must leave nobody behind, not even who was being started.
+  // An interrupted run must leave no process behind, not even one that was being started.
   const leave = (): void => processes.forEach(({ end }) => end());
   process.once('exit', leave);
-  stand.defer(async () => void process.off('exit', leave));
+  harness.defer(async () => void process.off('exit', leave));
   // One after the other: a machine with two processors starts them no sooner at once, and each would seem slow.
   for (const { start } of processes.values()) await start();
   return {
@@ -85,9 +85,9 @@ type Supervised = {
   url: () => string | null;
 };
 
-/** Keeps one process running until the stand is taken down. */
+/** Keeps one process running until the harness is taken down. */
 function superviseMember(
-  stand: Stand,
+  harness: Harness,
   { member, folder, onEnd }: { member: Member; folder: string; onEnd: (line: string) => void },
 ): Supervised {
   const log = createWriteStream(join(folder, `${member.name}.log`), { flags: 'a' });
@@ -145,7 +145,7 @@ function superviseMember(
   return {
     start() {
       const running = restartUntilStopped();
-      stand.defer(async () => {
+      harness.defer(async () => {
         stopping.abort();
         child?.kill('SIGKILL');
         await running;

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ALL_CLOCKS, describeFault, type Fault, type FaultKind, type PlannedFault } from './faults.ts';
-import type { ChaosStand } from './stand.ts';
+import type { ChaosHarness } from './harness.ts';
 
 /** A fault as it was: from its beginning until what it took away was there again; Unix milliseconds. */
 export type SufferedFault = { fault: Fault; fromMs: number; toMs: number };
 
-type Injector<Kind extends FaultKind> = (stand: ChaosStand, fault: Extract<Fault, { kind: Kind }>) => Promise<void>;
+type Injector<Kind extends FaultKind> = (harness: ChaosHarness, fault: Extract<Fault, { kind: Kind }>) => Promise<void>;
 
 /** How each kind is brought about; resolves when it is over. */
 const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
@@ -67,7 +67,7 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
 
 /** Brings about all planned faults, each in its time; resolves when the last one is over. */
 export async function injectFaults(
-  stand: ChaosStand,
+  harness: ChaosHarness,
   planned: readonly PlannedFault[],
   { beganAtMs, log }: { beganAtMs: number; log: (line: string) => void },
 ): Promise<SufferedFault[]> {
@@ -75,14 +75,14 @@ export async function injectFaults(
     await delay(beganAtMs + atMs - Date.now());
     const fromMs = Date.now();
     log(`${((fromMs - beganAtMs) / 1000).toFixed(1).padStart(6)} s  ${describeFault(fault)}`);
-    await inject(stand, fault);
+    await inject(harness, fault);
     return { fault, fromMs, toMs: Date.now() };
   });
   return await Promise.all(suffered);
 }
 
 /** The one place where a fault meets the injector of its kind, which the type of the table guarantees. */
-function inject(stand: ChaosStand, fault: Fault): Promise<void> {
+function inject(harness: ChaosHarness, fault: Fault): Promise<void> {
   const injector = INJECTORS[fault.kind] as Injector<FaultKind>;
-  return injector(stand, fault);
+  return injector(harness, fault);
 }

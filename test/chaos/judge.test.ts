@@ -21,7 +21,7 @@ const SCRIPT: MonitorScript = {
   regions: ['hanoi', 'lima'],
   quorum: 2,
   failure: 'status',
-  turns: [
+  steps: [
     { fromMs: 0, condition: 'up' },
     { fromMs: 20_000, condition: 'down' },
     { fromMs: 40_000, condition: 'up' },
@@ -422,7 +422,7 @@ test('results in the hand of a killed check process may be lost, those of a minu
   );
 });
 
-test('what an emptied Redis held reaches back to where nobody could read it any more', (t) => {
+test('what an emptied Redis held reaches back to where it could not be read any more', (t) => {
   const faults = [
     ...suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 20, 40),
     ...suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45),
@@ -458,14 +458,14 @@ test('every planned fault is over with the script, and nothing is in the hand of
   }
 });
 
-test('a blip is so far from every turn that no two results in a row can be bad for it', (t) => {
+test('a blip is so far from every step that no two results in a row can be bad for it', (t) => {
   const scripts = writeScript(3, { monitors: 200, seconds: 90 });
   t.true(scripts.some(({ blipsMs }) => blipsMs.length > 0));
-  for (const { blipsMs, turns, intervalSeconds, downAfterFailures } of scripts) {
+  for (const { blipsMs, steps, intervalSeconds, downAfterFailures } of scripts) {
     t.true(blipsMs.length === 0 || downAfterFailures > 1);
     for (const blipMs of blipsMs)
       t.true(
-        turns.every(
+        steps.every(
           ({ fromMs, condition }) => condition === 'up' || Math.abs(fromMs - blipMs) > intervalSeconds * 1000,
         ),
       );

@@ -1,9 +1,9 @@
 import type { Facts } from './facts.ts';
 import { FINDINGS, OF_TIME, type Finding, type Found } from './findings.ts';
 import { judgeAlerts } from './judge-alerts.ts';
+import { judgeGroundTruth } from './judge-ground-truth.ts';
 import { judgeHistory } from './judge-history.ts';
 import { judgeResults } from './judge-results.ts';
-import { judgeTruth } from './judge-truth.ts';
 
 /**
  * A run's sheet: how often each thing was wrong, what it was, and how much was looked at. `isClean` = nothing was;
@@ -18,13 +18,13 @@ export type Sheet = {
   figures: Record<string, number>;
 };
 
-/** Holds a run against the truth. */
+/** Compares a run with the ground truth. */
 export function judgeRun(facts: Facts): Sheet {
-  const truth = judgeTruth(facts);
+  const groundTruth = judgeGroundTruth(facts);
   const results = judgeResults(facts);
   const toFound = (finding: Finding, texts: readonly string[]): Found[] => texts.map((text) => ({ finding, text }));
   const found = [
-    ...truth.found,
+    ...groundTruth.found,
     ...judgeAlerts(facts),
     ...judgeHistory(facts),
     ...results.found,
@@ -39,7 +39,7 @@ export function judgeRun(facts: Facts): Sheet {
   const figures = {
     transitions: facts.record.transitions.length,
     events: facts.received.length,
-    ...truth.figures,
+    ...groundTruth.figures,
     ...results.figures,
     'ms of a slow machine': facts.machineSlowMs,
   };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { SLOW_FROM_MS } from './targets.ts';
 
 /**
@@ -12,12 +12,12 @@ import { SLOW_FROM_MS } from './targets.ts';
 export type Machine = { slowMs: () => number };
 
 /** Watches the machine by a client that shares no code with the probes. */
-export async function watchMachine(stand: Stand, targetUrl: string): Promise<Machine> {
+export async function watchMachine(harness: Harness, targetUrl: string): Promise<Machine> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('canary.ts', import.meta.url)), targetUrl], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  stand.defer(async () => {
+  harness.defer(async () => {
     child.kill('SIGKILL');
     await exited;
   });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createStands } from '../../bench/stand/stand.ts';
+import { createHarnesses } from '../../bench/harness/harness.ts';
 import { findFaketime, NO_FAKETIME } from '../helpers/set-clock.ts';
 import { KINDS, type FaultKind, type RedisKind } from './faults.ts';
 import { FINDINGS } from './findings.ts';
@@ -46,7 +46,7 @@ if (redis !== 'server' && redis !== 'cluster') {
 const apartMs = [Number(from) * 1000, Number(to) * 1000] as const;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
-const { withStand, closeAll } = createStands();
+const { withHarness, closeAll } = createHarnesses();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     void closeAll().finally(() => process.exit(1));
@@ -65,8 +65,8 @@ async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
     lines.push(line);
     write(`  ${line}`);
   };
-  const sheet = await withStand((stand) =>
-    runChaos(stand, {
+  const sheet = await withHarness((harness) =>
+    runChaos(harness, {
       seed,
       seconds: seconds ?? 0,
       monitors: monitors ?? 0,

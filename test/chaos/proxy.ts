@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 
 /**
  * A way to a server that can be slow, or lose what is sent over it: to a TCP stream loss is a stall, and in the end a
@@ -17,7 +17,7 @@ export type Link = {
 };
 
 /** Lays a link to a port of 127.0.0.1. */
-export async function layLink(stand: Stand, serverPort: number): Promise<Link> {
+export async function layLink(harness: Harness, serverPort: number): Promise<Link> {
   const sockets = new Set<Socket>();
   const state = { delayMs: 0, isStalled: false };
 
@@ -63,7 +63,7 @@ export async function layLink(stand: Stand, serverPort: number): Promise<Link> {
   const drop = (): void => {
     for (const socket of sockets) socket.resetAndDestroy();
   };
-  stand.defer(async () => {
+  harness.defer(async () => {
     const closed = once(server, 'close');
     server.close();
     drop();

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
 
 /** One message as it arrived; accepted where it was answered with 2xx. */
@@ -17,7 +17,7 @@ export type Received = {
   isAccepted: boolean;
 };
 
-/** What the receiver does to whoever calls: it takes the message, answers 500, holds the request, or breaks it off. */
+/** What the receiver does with a request: it takes the message, answers 500, holds the request, or breaks it off. */
 export type Manner = 'good' | 'error' | 'hang' | 'reset';
 
 export type Receiver = {
@@ -36,7 +36,7 @@ type Message = {
 };
 
 /** Starts the receiver of all events; `caFile`, below the folder, is what a sender must trust. */
-export async function startReceiver(stand: Stand, folder: string): Promise<Receiver> {
+export async function startReceiver(harness: Harness, folder: string): Promise<Receiver> {
   const authority = await TestAuthority.create();
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, authority.pem);
@@ -74,7 +74,7 @@ export async function startReceiver(stand: Stand, folder: string): Promise<Recei
   server.on('tlsClientError', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  stand.defer(async () => {
+  harness.defer(async () => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { MAX_RETRIES } from '../../core/retry-timetable.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { mountBoundedDisk } from '../helpers/bounded-disk.ts';
@@ -9,12 +9,12 @@ import { listNames, watchApi } from './api-watch.ts';
 import type { Facts } from './facts.ts';
 import { KINDS, planFaults, type FaultKind, type RedisKind } from './faults.ts';
 import { listMembers, type FleetSize } from './fleet.ts';
+import { DATA, startChaosHarness, type ChaosHarness } from './harness.ts';
 import { injectFaults } from './inject.ts';
 import { judgeRun, type Sheet } from './judge.ts';
 import { watchMachine } from './machine.ts';
 import { readRecord, readServiceStatus } from './record.ts';
 import { conditionAt, writeScript, type MonitorScript } from './script.ts';
-import { DATA, startChaosStand, type ChaosStand } from './stand.ts';
 
 export type RunOptions = {
   seed: number;
@@ -49,7 +49,7 @@ const STORED_WITHIN_MS = 5000;
  * Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json.
  * The same seed with the same options means the same script and the same faults.
  */
-export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet> {
+export async function runChaos(harness: Harness, options: RunOptions): Promise<Sheet> {
   const {
     seed,
     seconds,
@@ -78,17 +78,17 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
   const disk = wanted.some(({ fault }) => isOfDisk(fault.kind))
     ? await mountBoundedDisk(join(folder, DATA), DISK_MIB)
     : null;
-  if (disk !== null) stand.defer(disk.unmount);
+  if (disk !== null) harness.defer(disk.unmount);
   const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
   if (isLeftOut) log('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
   const planned = isLeftOut ? plan(kinds.filter((kind) => !isOfDisk(kind))) : wanted;
-  const chaos = await startChaosStand(stand, { folder, size, redis, scripts, disk });
-  const machine = await watchMachine(stand, chaos.targets.urlOf(-1));
+  const chaos = await startChaosHarness(harness, { folder, size, redis, scripts, disk });
+  const machine = await watchMachine(harness, chaos.targets.urlOf(-1));
   const beganAtMs = Date.now();
   chaos.targets.begin(beganAtMs);
   log(`the script begins; ${monitors} monitors, ${planned.length} faults`);
   const api = watchApi(chaos.fleet.urls, chaos.token);
-  stand.defer(api.stop);
+  harness.defer(api.stop);
   const suffered = await injectFaults(chaos, planned, { beganAtMs, log });
   await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
   log(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);
@@ -124,7 +124,7 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
  * Sends again what four faults in a row kept from the receiver, as its owner would from the record; false where there
  * is nothing of that. What failed earlier than after its last attempt stays failed, and the judge will find it lost.
  */
-async function sendExhaustedAgain({ call }: ChaosStand): Promise<boolean> {
+async function sendExhaustedAgain({ call }: ChaosHarness): Promise<boolean> {
   const exhausted: string[] = [];
   for (const { id } of listOf(await call('GET', '/channels'))) {
     const failed = listOf(await call('GET', `/channels/${String(id)}/deliveries?outcome=failed&limit=1000`));
@@ -143,7 +143,7 @@ async function sendExhaustedAgain({ call }: ChaosStand): Promise<boolean> {
  * longer than the service has for that. What is not so by then the judge will find.
  */
 async function settle(
-  { servers, monitorIds }: ChaosStand,
+  { servers, monitorIds }: ChaosHarness,
   scripts: readonly MonitorScript[],
   beganAtMs: number,
 ): Promise<void> {

@@ -1,12 +1,12 @@
 import { drawsOf, type Draws } from './random.ts';
 
-/** What a target does to whoever asks it. */
+/** What a target does with a request. */
 export type Condition = 'up' | 'degraded' | 'down';
 
-/** A condition from one moment on, until the next turn; milliseconds since the script began. */
-export type Turn = { fromMs: number; condition: Condition };
+/** A condition from one moment on, until the next step; milliseconds since the script began. */
+export type ScriptStep = { fromMs: number; condition: Condition };
 
-/** One monitor, what it is set to, and what its target will do: the truth that the service is held against. */
+/** One monitor, what it is set to, and what its target will do: the ground truth that the service is compared with. */
 export type MonitorScript = {
   index: number;
   intervalSeconds: number;
@@ -16,14 +16,14 @@ export type MonitorScript = {
   quorum: number;
   /** How its target fails: with an answer, with a broken connection, or with silence. */
   failure: 'status' | 'reset' | 'hang';
-  turns: readonly Turn[];
+  steps: readonly ScriptStep[];
   /** Moments at which the target fails one single request: no reason to call it down, for that takes two in a row. */
   blipsMs: readonly number[];
 };
 
 export const REGIONS = ['hanoi', 'lima'] as const;
 
-/** From outages that nobody could miss to such as last through the longest fault, in milliseconds. */
+/** From outages that must be found to such as last through the longest fault, in milliseconds. */
 const STRETCH_MS = {
   up: [12_000, 40_000],
   degraded: [15_000, 30_000],
@@ -31,7 +31,7 @@ const STRETCH_MS = {
 } as const satisfies Record<Condition, readonly [number, number]>;
 
 /**
- * A blip keeps this far away from every turn, in milliseconds: longer than any interval, so that the result before and
+ * A blip keeps this far away from every step, in milliseconds: longer than any interval, so that the result before and
  * the one after it are good ones.
  */
 const BLIP_MARGIN_MS = 8000;
@@ -39,7 +39,7 @@ const BLIP_MARGIN_MS = 8000;
 /** What the targets end in. Most are well: that is what a false alarm is about. */
 const LAST: readonly Condition[] = ['up', 'up', 'up', 'up', 'up', 'up', 'up', 'down', 'down', 'degraded'];
 
-/** Writes the script of a seed: each target takes its turns for so many seconds and then stays as it is. */
+/** Writes the script of a seed: each target takes its steps until `untilMs` and then stays as it is. */
 export function writeScript(
   seed: number,
   { monitors, seconds }: { monitors: number; seconds: number },
@@ -55,35 +55,35 @@ function writeMonitor(draws: Draws, index: number, untilMs: number): MonitorScri
   const regions = draws.isHit(0.7) ? REGIONS : [draws.pick(REGIONS)];
   const quorum = draws.between(1, regions.length);
   const failure = draws.pick(['status', 'status', 'reset', 'hang'] as const);
-  const turns = takeTurns(draws, { untilMs, canDegrade: intervalSeconds > 3 });
-  const blipsMs = downAfterFailures === 1 ? [] : findBlips(draws, turns, untilMs);
-  return { index, intervalSeconds, downAfterFailures, regions, quorum, failure, turns, blipsMs };
+  const steps = drawSteps(draws, { untilMs, canDegrade: intervalSeconds > 3 });
+  const blipsMs = downAfterFailures === 1 ? [] : findBlips(draws, steps, untilMs);
+  return { index, intervalSeconds, downAfterFailures, regions, quorum, failure, steps, blipsMs };
 }
 
-function takeTurns(draws: Draws, { untilMs, canDegrade }: { untilMs: number; canDegrade: boolean }): Turn[] {
+function drawSteps(draws: Draws, { untilMs, canDegrade }: { untilMs: number; canDegrade: boolean }): ScriptStep[] {
   const bad = (): Condition => (canDegrade && draws.isHit(0.25) ? 'degraded' : 'down');
-  const turns: Turn[] = [{ fromMs: 0, condition: 'up' }];
+  const steps: ScriptStep[] = [{ fromMs: 0, condition: 'up' }];
   let atMs = draws.between(3000, 30_000);
   while (atMs < untilMs) {
-    const condition = turns.at(-1)?.condition === 'up' ? bad() : 'up';
-    turns.push({ fromMs: atMs, condition });
+    const condition = steps.at(-1)?.condition === 'up' ? bad() : 'up';
+    steps.push({ fromMs: atMs, condition });
     const [shortest, longest] = STRETCH_MS[condition];
     atMs += draws.between(shortest, longest);
   }
   const last = draws.pick(LAST);
   const condition = last === 'degraded' && !canDegrade ? 'up' : last;
-  if (turns.at(-1)?.condition !== condition) turns.push({ fromMs: untilMs, condition });
-  return turns;
+  if (steps.at(-1)?.condition !== condition) steps.push({ fromMs: untilMs, condition });
+  return steps;
 }
 
-function findBlips(draws: Draws, turns: readonly Turn[], untilMs: number): number[] {
-  return turns.flatMap(({ fromMs, condition }, index) => {
-    const room = [fromMs + BLIP_MARGIN_MS, (turns[index + 1]?.fromMs ?? untilMs) - BLIP_MARGIN_MS] as const;
+function findBlips(draws: Draws, steps: readonly ScriptStep[], untilMs: number): number[] {
+  return steps.flatMap(({ fromMs, condition }, index) => {
+    const room = [fromMs + BLIP_MARGIN_MS, (steps[index + 1]?.fromMs ?? untilMs) - BLIP_MARGIN_MS] as const;
     return condition === 'up' && room[0] < room[1] ? [draws.between(...room)] : [];
   });
 }
 
 /** What a target does at a moment of the script, blips left out. */
-export function conditionAt({ turns }: Pick<MonitorScript, 'turns'>, atMs: number): Condition {
-  return turns.findLast(({ fromMs }) => fromMs <= atMs)?.condition ?? 'up';
+export function conditionAt({ steps }: Pick<MonitorScript, 'steps'>, atMs: number): Condition {
+  return steps.findLast(({ fromMs }) => fromMs <= atMs)?.condition ?? 'up';
 }

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { startRedisCluster, type RedisCluster } from '../../tools/redis-cluster.ts';
@@ -22,7 +22,7 @@ export type Servers = {
   freezePostgres: () => Promise<void>;
   thawPostgres: () => Promise<void>;
   /**
-   * Leaves PostgreSQL no room on its disk for so many milliseconds; resolves when it stores again. Only where it was
+   * Leaves PostgreSQL no room on its disk for the given milliseconds; resolves when it stores again. Only where it was
    * given a disk that can be filled.
    */
   fillDisk: (forMs: number) => Promise<void>;
@@ -62,7 +62,7 @@ export type ServerOptions = {
  * Starts both; every commit of PostgreSQL goes to the disk, which is in memory where it can be filled. Throws where
  * redis-server is not installed.
  */
-export async function startServers(stand: Stand, { folder, clock, kind, disk }: ServerOptions): Promise<Servers> {
+export async function startServers(harness: Harness, { folder, clock, kind, disk }: ServerOptions): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
   const cluster =
     kind === 'cluster'
@@ -72,9 +72,9 @@ export async function startServers(stand: Stand, { folder, clock, kind, disk }: 
           nodeTimeoutMs: NODE_TIMEOUT_MS,
         })
       : null;
-  if (cluster !== null) stand.defer(cluster.stop);
+  if (cluster !== null) harness.defer(cluster.stop);
   let redis: RedisServer | null = kind === 'server' ? await startRedis() : null;
-  stand.defer(async () => {
+  harness.defer(async () => {
     await signalPostgres('SIGCONT');
     await postgres.stop();
   });
@@ -86,7 +86,7 @@ export async function startServers(stand: Stand, { folder, clock, kind, disk }: 
     await redis?.stop();
     redis = null;
   };
-  stand.defer(stopRedis);
+  harness.defer(stopRedis);
 
   const signalPostgres = async (signal: NodeJS.Signals): Promise<void> => {
     const pid = await postmasterPid(folder).catch(() => null);

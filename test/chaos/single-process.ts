@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { ownEnvironment, ROOT } from '../helpers/program.ts';
 import type { Member } from './fleet.ts';
 
@@ -16,13 +16,13 @@ export async function migrateDatabase(env: Record<string, string>): Promise<void
 }
 
 /** Runs one more process of a kind beside the fleet, unsupervised; what is returned ends it. */
-export async function runBeside(stand: Stand, { args, env }: Member): Promise<() => Promise<void>> {
+export async function runBeside(harness: Harness, { args, env }: Member): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...ownEnvironment(), ...env }, stdio: 'ignore' });
   const exited = once(child, 'exit');
   const end = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
   };
-  stand.defer(end);
+  harness.defer(end);
   return end;
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Stand } from '../../bench/stand/stand.ts';
+import type { Harness } from '../../bench/harness/harness.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
 
 /** One request that a target got, at which moment (Unix milliseconds), and how it was met. */
@@ -18,11 +18,11 @@ export type Targets = {
 export const DEGRADED_AFTER_MS = 2400;
 export const SLOW_FROM_MS = 2000;
 
-/** A blip that nobody asked into is over after this, in milliseconds. */
+/** A blip without a request is over after this, in milliseconds. */
 const BLIP_OVER_AFTER_MS = 3000;
 
 /** Serves all targets of a script; nothing else decides how a request is met than the script and the moment. */
-export async function serveTargets(stand: Stand, scripts: readonly MonitorScript[]): Promise<Targets> {
+export async function serveTargets(harness: Harness, scripts: readonly MonitorScript[]): Promise<Targets> {
   const requests: TargetRequest[] = [];
   const sockets = new Set<Socket>();
   const blips = scripts.map(({ blipsMs }) => [...blipsMs]);
@@ -56,7 +56,7 @@ export async function serveTargets(stand: Stand, scripts: readonly MonitorScript
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  stand.defer(async () => {
+  harness.defer(async () => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });

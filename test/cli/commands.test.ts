@@ -162,13 +162,13 @@ test('what cannot be done is exit 1 with one line, on a database of its own too'
   }
 });
 
-test('no account is made that nobody could sign in to, nor one whose name would not stand on one line', async (t) => {
+test('no account is made without a user who can sign in, nor one whose name would not stand on one line', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'a b', '--json'));
   await isRefused(
     t,
     run('tenant', 'create', '--name', 'a-b', '--json'),
-    /^admin@a-b has an account already: name somebody else with --email$/m,
+    /^admin@a-b has an account already: name another person with --email$/m,
   );
   await isRefused(
     t,

@@ -97,7 +97,7 @@ test('the server is reachable on 127.0.0.1 with its password only, and sorts ali
   await t.throwsAsync(query(stranger.href, 'SELECT 1'), { message: /password authentication failed/ });
 });
 
-test('nobody else may read the password', async (t) => {
+test('no other user may read the password', async (t) => {
   const dataDir = await newDataDir(t);
   await start(t, dataDir);
   for (const path of ['postgres/password', 'runtime.json'])

@@ -47,7 +47,7 @@ async function keysInUse(databaseUrl: string): Promise<Record<string, number>> {
   return used;
 }
 
-/** Monitors that nobody checks, so that a rotation takes several batches. */
+/** Drafts, which are not checked, so that a rotation takes several batches. */
 async function addCrowd(client: Client, tenantId: string, key: Key): Promise<void> {
   const ids = Array.from({ length: CROWD }, (_, index) => `mon_crowd${String(index).padStart(4, '0')}`);
   await client.query(

@@ -35,7 +35,7 @@ test('an empty environment is an embedded installation on port 3000', (t) => {
   t.deepEqual(environment.agentRegions, ['local']);
   t.deepEqual(environment.deliveryRetrySeconds, [5, 25, 125]);
   t.deepEqual(environment.dnsResolvers, ['1.1.1.1', '8.8.8.8', '9.9.9.9']);
-  t.deepEqual(environment.trustedProxies, [], 'nobody is believed unasked');
+  t.deepEqual(environment.trustedProxies, [], 'no proxy is trusted by default');
 });
 
 test('an external database turns private networks off and plan counts on, unless they are set', (t) => {
@@ -61,7 +61,7 @@ test('the public URL follows the port and loses its trailing slash', (t) => {
   t.is(readEnvironment({ PUBLIC_URL: 'https://status.example/app/' }).publicUrl, 'https://status.example/app');
 });
 
-test('the configuration cannot be changed by whoever it is given to', (t) => {
+test('the configuration cannot be changed by its readers', (t) => {
   const environment = readEnvironment({});
   for (const value of [
     environment,

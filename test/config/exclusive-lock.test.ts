@@ -49,7 +49,7 @@ test('a lock whose process number belongs to another process by now is taken ove
 });
 
 for (const text of ['', '{', '{"pid":"x"}', 'null']) {
-  test(`a lock file that says ${JSON.stringify(text)} locks nobody out`, async (t) => {
+  test(`a lock file that says ${JSON.stringify(text)} locks no process out`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'lock.json'), text);
     await (

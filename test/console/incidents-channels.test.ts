@@ -91,7 +91,7 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   await page.getByRole('button', { name: 'Python' }).click();
   t.regex((await page.getByLabel('Python code that verifies a delivery').textContent()) ?? '', /def is_from_spotcheck/);
   t.deepEqual(await findBarriers(page), []);
-  // Whoever goes without having kept it is asked.
+  // A person who leaves without having kept it is asked.
   await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
   await page.getByRole('dialog', { name: 'Have you kept the secret?' }).getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'I have kept it' }).click();

@@ -195,7 +195,7 @@ const common = {
   sla_target: fc.constantFrom(99.95, 100, null),
 };
 
-/** A heartbeat asks nobody: the service shortens its timeout as it sees fit. */
+/** A heartbeat asks no server: the service shortens its timeout as it sees fit. */
 const timeout = { timeout_ms: fc.constantFrom(1, 5000, 9999) };
 
 /** Any monitor that the API can hold. */

@@ -3,7 +3,7 @@ import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
 /**
- * What opens over a page: `by` is what somebody presses for it, `leads` from it to something that is shown once, which
+ * What opens over a page: `by` is what is pressed for it, `leads` from it to something that is shown once, which
  * `asks` before it closes.
  */
 export type WalkedDialog = {

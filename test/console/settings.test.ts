@@ -31,7 +31,7 @@ test.serial('a token is shown once, works, shows when it was used, and is refuse
     new RegExp(`^curl -H 'Authorization: Bearer ${token}' http.*/v1/monitors$`),
   );
   t.deepEqual(await findBarriers(page), []);
-  // Whoever closes it without having kept it is asked.
+  // A person who closes it without having kept it is asked.
   await page.keyboard.press('Escape');
   await page.getByRole('dialog', { name: 'Have you kept the token?' }).getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'I have kept it' }).click();
@@ -249,7 +249,7 @@ test.serial(
   },
 );
 
-test.serial('what operators and owners see fits a phone and keeps nobody out', async (t) => {
+test.serial('what operators and owners see fits a phone and is accessible', async (t) => {
   const { browser, service, person } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
   await page.goto('/fleet');

@@ -47,7 +47,7 @@ for (const [loss, title, words, labels] of [
   [
     'stopped',
     'Channel stopped: On call',
-    /^Somebody wrote \/stop in the chat of the channel On call\. It is disabled/,
+    /^A member wrote \/stop in the chat of the channel On call\. It is disabled/,
     ['At'],
   ],
   [

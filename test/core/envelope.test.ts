@@ -89,7 +89,7 @@ test('a worsening inside an incident has no duration yet', (t) => {
   t.false('duration_seconds' in detail);
 });
 
-test('unknown has no cause and no latency, for nobody measured anything', (t) => {
+test('unknown has no cause and no latency, for nothing was measured', (t) => {
   const change = changeOf({
     to: 'unknown',
     cause: null,

@@ -382,7 +382,7 @@ test('nothing gets better but by sources of which enough say so and none has beg
   t.pass();
 });
 
-test('a monitor that its sources cannot check says why once it becomes unknown, not that nobody reported', (t) => {
+test('a monitor that its sources cannot check says why once it becomes unknown, not that no place reported', (t) => {
   const reason = 'The target has no public address that may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));

@@ -13,11 +13,11 @@ const FRESH: WatchedService = {
   checkedAtMs: null,
   evaluatedAtMs: null,
   due: null,
-  openSinceMs: { checks: null, evaluation: null },
+  availableSinceMs: { checks: null, evaluation: null },
 };
 
 /** What happens second by second: whether the watch is awake, and what it would see. */
-type World = (second: number) => {
+type Scenario = (second: number) => {
   awake?: boolean;
   checks?: boolean;
   evaluates?: boolean;
@@ -27,18 +27,24 @@ type World = (second: number) => {
 
 /** Polls every ten seconds through a made-up time and keeps what follows, as the database would; gaps in seconds. */
 function live(
-  world: World,
+  scenario: Scenario,
   seconds: number,
 ): { gaps: { kind: string; from: number; to: number | null }[]; watched: WatchedService } {
   let watched = FRESH;
   const gaps: { kind: ServiceGap['kind']; startMs: number; endMs: number | null }[] = [];
   for (let second = 0; second <= seconds; second += 1) {
-    const { awake = true, checks = true, evaluates = true, interval = 10, waitingSince = null } = { ...world(second) };
+    const {
+      awake = true,
+      checks = true,
+      evaluates = true,
+      interval = 10,
+      waitingSince = null,
+    } = { ...scenario(second) };
     if (checks && interval !== null && second % interval === 0) watched = { ...watched, checkedAtMs: at(second) };
     if (evaluates && interval !== null && second % interval === 0) watched = { ...watched, evaluatedAtMs: at(second) };
     if (!awake || second % 10 !== 5) continue;
     const waits =
-      'waitingSince' in world(second) && world(second).waitingSince === undefined
+      'waitingSince' in scenario(second) && scenario(second).waitingSince === undefined
         ? undefined
         : waitingSince === null
           ? null
@@ -61,7 +67,7 @@ function live(
       sweptAtMs: at(second),
       resumedAtMs: watchingSinceMs,
       due,
-      openSinceMs: { checks: openOf('checks'), evaluation: openOf('evaluation') },
+      availableSinceMs: { checks: openOf('checks'), evaluation: openOf('evaluation') },
     };
   }
   const inSeconds = (ms: number | null) => (ms === null ? null : (ms - T0) / SECOND);
@@ -79,7 +85,7 @@ test('a service at work has no gaps, and neither has one with nothing to do', (t
 
 test('a restart of a minute is none; a longer one is a gap of the clock from the last poll to the first', (t) => {
   const restart =
-    (from: number, to: number): World =>
+    (from: number, to: number): Scenario =>
     (second) => ({ awake: second <= from || second > to, checks: second <= from || second > to });
   t.deepEqual(live(restart(95, 154), 400).gaps, []);
   t.deepEqual(live(restart(95, 164), 400).gaps, [{ kind: 'clock', from: 95, to: 165 }]);
@@ -94,7 +100,7 @@ test(
   'checks that stop are a gap from the last one completed, once a minute and two of the shortest intervals have ' +
     'passed, until the next one',
   (t) => {
-    const stops: World = (second) => ({ checks: second <= 100 || second >= 600 });
+    const stops: Scenario = (second) => ({ checks: second <= 100 || second >= 600 });
     t.deepEqual(live(stops, 175).gaps, []);
     t.deepEqual(live(stops, 185).gaps, [{ kind: 'checks', from: 100, to: null }]);
     t.deepEqual(live(stops, 1000).gaps, [{ kind: 'checks', from: 100, to: 600 }]);
@@ -103,11 +109,11 @@ test(
 
 test('what becomes due begins to be missed from then on, however long ago the last check was', (t) => {
   const resumed =
-    (interval: number | null): World =>
+    (interval: number | null): Scenario =>
     (second) => ({ interval: second < 1000 ? interval : 10, checks: second < 500 || second >= 1070 });
   t.deepEqual(live(resumed(null), 2000).gaps, [], 'everything was paused');
   t.deepEqual(live(resumed(3600), 2000).gaps, [], 'a faster monitor joined slow ones');
-  const never: World = (second) => ({ interval: second < 1000 ? null : 10, checks: second < 500 });
+  const never: Scenario = (second) => ({ interval: second < 1000 ? null : 10, checks: second < 500 });
   t.deepEqual(live(never, 1100).gaps, [{ kind: 'checks', from: 1005, to: null }]);
 });
 
@@ -118,7 +124,7 @@ test('a gap of the checks ends where nothing is due any more', (t) => {
 });
 
 test('results that wait while no batch is evaluated are a gap since the oldest was queued; slow is not still', (t) => {
-  const stops: World = (second) => ({
+  const stops: Scenario = (second) => ({
     evaluates: second <= 100 || second >= 600,
     waitingSince: second > 100 && second < 600 ? 103 : null,
   });
@@ -128,7 +134,7 @@ test('results that wait while no batch is evaluated are a gap since the oldest w
     [],
     'a quarter of an hour behind, and moving',
   );
-  const backlog: World = (second) => ({
+  const backlog: Scenario = (second) => ({
     evaluates: second <= 300 || second >= 600,
     waitingSince: second < 600 ? 20 : null,
   });
@@ -136,12 +142,12 @@ test('results that wait while no batch is evaluated are a gap since the oldest w
 });
 
 test('results that were lost wait no more, and a queue that cannot be asked begins and ends nothing', (t) => {
-  const lost: World = (second) => ({
+  const lost: Scenario = (second) => ({
     evaluates: second <= 100,
     waitingSince: second > 100 && second < 400 ? 103 : null,
   });
   t.deepEqual(live(lost, 1000).gaps, [{ kind: 'evaluation', from: 103, to: 405 }]);
-  const withoutEvidence: World = (second) => ({
+  const withoutEvidence: Scenario = (second) => ({
     evaluates: second <= 100,
     waitingSince: second > 300 ? undefined : second > 100 ? 103 : null,
   });
@@ -153,7 +159,10 @@ test('results that were lost wait no more, and a queue that cannot be asked begi
 });
 
 test('a gap of the clock ends the others, and they begin anew behind it where we still stand still', (t) => {
-  const both: World = (second) => ({ checks: second <= 100 || second >= 3000, awake: second <= 500 || second > 2000 });
+  const both: Scenario = (second) => ({
+    checks: second <= 100 || second >= 3000,
+    awake: second <= 500 || second > 2000,
+  });
   t.deepEqual(live(both, 4000).gaps, [
     { kind: 'checks', from: 100, to: 495 },
     { kind: 'clock', from: 495, to: 2005 },

@@ -130,7 +130,7 @@ export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
     buildLossMessage({
       channel: { ...TEAM, name: 'Phone', type: 'telegram' },
       loss: 'stopped',
-      lastError: 'Somebody wrote /stop in the chat',
+      lastError: 'A member wrote /stop in the chat',
       nowMs: AT_MS,
       publicUrl,
     }),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { ROOT } from '../helpers/program.ts';
 
-/** Promises that nobody takes back once they are kept. What is planned stands in issues, not in documents. */
+/** Promises that stay in documents once they are kept. What is planned stands in issues, not in documents. */
 const PROMISE = new RegExp(
   [
     'not (?:there|implemented|supported|available|done) yet',

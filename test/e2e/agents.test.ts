@@ -87,7 +87,7 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   const statusNow = async () => (await installation.service.call('GET', `/monitors/${id}`)).json['status'];
   await nextEvent(receiver, 'monitor.up');
 
-  cut.gate.state.isShut = true;
+  cut.proxy.state.isShut = true;
   const offline = await nextEvent(receiver, 'agent.offline', OFFLINE_AFTER_MS + OFFLINE_NOTIFIED_MS + BUSY_MACHINE_MS);
   t.like(offline.json, { monitor: null, state: 'offline', agent: { id: cut.id, name: 'cut off' } });
   const lastSeenMs = Number((offline.json['detail'] as { last_seen_at: number }).last_seen_at) * 1000;
@@ -106,10 +106,10 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   target.health.status = 200;
   t.like((await nextEvent(receiver, 'monitor.up')).json, { detail: { previous_state: 'down' } });
 
-  cut.gate.state.isShut = false;
+  cut.proxy.state.isShut = false;
   t.like((await nextEvent(receiver, 'agent.online', 70_000)).json, { state: 'online', agent: { id: cut.id } });
   await installation.service.call('DELETE', `/agents/${lying.id}`);
-  await until(() => lying.gate.passages.at(-1)?.status === 401, { timeoutMs: 30_000 });
+  await until(() => lying.proxy.passages.at(-1)?.status === 401, { timeoutMs: 30_000 });
   t.like((await installation.service.call('GET', `/monitors/${id}`)).json, {
     status: 'up',
     agent_sources: [honest.id, cut.id].toSorted(),
@@ -138,7 +138,7 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   agent.program = agent.start();
   await until(() => performance.now() - killedAtMs > AWAY_MS, { timeoutMs: AWAY_MS });
   await installation.restart();
-  await agent.gate.nextPull();
+  await agent.proxy.nextPull();
   await outputMatching(agent.program, /replayed/, 90_000);
   const measured = target.hits('/one');
   await until(async () => (await storedResults(installation, id)) >= measured - 1, { timeoutMs: 70_000 });
@@ -177,7 +177,7 @@ test(
     const probes = target.connections();
     await until(() => target.connections() > probes + 3, { timeoutMs: 30_000 });
     const exposed = {
-      wire: agent.gate.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
+      wire: agent.proxy.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
       disk: await contentsOf(agent.dataDir),
       logs: agent.program.output(),
     };

@@ -30,7 +30,7 @@ async function createHeartbeat(call: ApiClient, name: string): Promise<{ id: str
 }
 
 test(
-  'on a full disk nothing is accepted that is not stored, nobody is called missed for it, and room is all that it ' +
+  'on a full disk nothing is accepted that is not stored, no ping is called missed for it, and room is all that it ' +
     'takes to go on',
   async (t) => {
     const disk = await boundedDisk(t, DISK_MIB);

@@ -79,8 +79,8 @@ async function transitionsOf(
   );
 }
 
-/** How long nobody has held the door open, in milliseconds. */
-async function doorClosedMs(databaseUrl: string): Promise<number> {
+/** How long no process has recorded ping availability, in milliseconds. */
+async function pingsUnavailableMs(databaseUrl: string): Promise<number> {
   return await withClient(
     databaseUrl,
     async (client) =>
@@ -206,8 +206,8 @@ test.serial(
     await until(async () => (await before.call('GET', '/overview')).json['up'] === 21);
 
     await before.program.stop('SIGKILL');
-    await until(async () => (await doorClosedMs(databaseUrl)) > 5000);
-    // Minutes that nobody waits for here: all that we last did was five minutes before.
+    await until(async () => (await pingsUnavailableMs(databaseUrl)) > 5000);
+    // Minutes that this test does not wait for: all that we last did was five minutes before.
     await withClient(databaseUrl, (client) =>
       client.query('UPDATE service_marks SET at = at - 300000, resumed_at = resumed_at - 300000'),
     );

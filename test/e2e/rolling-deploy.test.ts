@@ -35,7 +35,7 @@ const SOURCES = [
 ];
 
 /** In the order in which they are replaced; each is told to stop once its successor runs beside it. */
-const TURNS = [['evaluate'], ['web'], ['check'], ['deliver'], ['maintain', 'clock']] as const;
+const RESTART_STAGES = [['evaluate'], ['web'], ['check'], ['deliver'], ['maintain', 'clock']] as const;
 
 /**
  * A release that comes after this one: the same sources under another version, and a change of the schema that this one
@@ -100,7 +100,7 @@ test(
 
     await migrate(ROOT);
     const running = new Map<string, Program>(
-      await Promise.all(TURNS.flat().map(async (name) => [name, await start(name, ROOT)] as const)),
+      await Promise.all(RESTART_STAGES.flat().map(async (name) => [name, await start(name, ROOT)] as const)),
     );
     const web = running.get('web');
     if (web === undefined) throw new Error('no web');
@@ -142,9 +142,9 @@ test(
     await balancer.add(urlOf(web));
 
     await migrate(next);
-    for (const [turn, names] of TURNS.entries()) {
+    for (const [stage, names] of RESTART_STAGES.entries()) {
       const successors = await Promise.all(names.map(async (name) => ({ name, successor: await start(name, next) })));
-      const isUp = turn % 2 === 1;
+      const isUp = stage % 2 === 1;
       target.health.status = isUp ? 200 : 503;
       await target.nextHit('/0', 10_000);
       for (const { name, successor } of successors) {
@@ -180,7 +180,7 @@ test(
     await until(async () => String(await stored()) === String(hits), { timeoutMs: 60_000 }).catch(() => undefined);
     t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
-    t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (TURNS.length + 1));
+    t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (RESTART_STAGES.length + 1));
     const arrived = eventsAt(receiver).map(({ json }) => String(json['delivery_id']));
     t.is(new Set(arrived).size, arrived.length, 'each event arrived once');
   },

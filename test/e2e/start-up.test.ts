@@ -23,7 +23,7 @@ import { startTarget } from '../helpers/target.ts';
 import { testDataDirectory } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 
-const NOBODY = { uid: 65_534, gid: 65_534 };
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
 
 async function takePort(t: ExecutionContext): Promise<number> {
   const server = createServer().listen(0);
@@ -45,7 +45,7 @@ async function accepts(host: string, port: string): Promise<boolean> {
 
 /** A checkout that `nobody` can read: ours, or a copy of it where a directory above it is closed. */
 async function readableCheckout(t: ExecutionContext): Promise<string> {
-  if (spawnSync(process.execPath, ['--version'], { ...NOBODY, cwd: ROOT }).status === 0) return ROOT;
+  if (spawnSync(process.execPath, ['--version'], { ...UNPRIVILEGED, cwd: ROOT }).status === 0) return ROOT;
   const copy = await mkdtemp('/tmp/spotcheck-copy-');
   t.teardown(() => rm(copy, { recursive: true, force: true }));
   await cp(ROOT, copy, {
@@ -225,11 +225,11 @@ test.serial(
 
 test.serial('it runs as a user without privileges', async (t) => {
   const isRoot = process.getuid?.() === 0;
-  const account = isRoot ? NOBODY : {};
+  const account = isRoot ? UNPRIVILEGED : {};
   // Beside the run's own directory and not in it, which is closed to others.
   const directory = await mkdtemp(join(dirname(testDataDirectory()), 'spotcheck-unprivileged-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
-  if (isRoot) await chown(directory, NOBODY.uid, NOBODY.gid);
+  if (isRoot) await chown(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
   const cwd = isRoot ? await readableCheckout(t) : ROOT;
   const service = await readyService(
     startProgramAs(t, {
@@ -240,7 +240,7 @@ test.serial('it runs as a user without privileges', async (t) => {
     }),
   );
   t.is((await service.call('GET', '/monitors')).status, 200);
-  t.is((await stat(join(directory, 'data', 'secret-keys'))).uid, isRoot ? NOBODY.uid : (process.getuid?.() ?? 0));
+  t.is((await stat(join(directory, 'data', 'secret-keys'))).uid, isRoot ? UNPRIVILEGED.uid : (process.getuid?.() ?? 0));
   t.is(await service.program.stop(), 0, service.program.output());
 });
 

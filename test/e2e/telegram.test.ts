@@ -27,7 +27,7 @@ test(
     t.is((await call('GET', `/channels/${id}`)).json['status'], 'pending');
     t.is((await call('POST', `/channels/${id}/test`)).status, 409);
 
-    // What Telegram's app sends when somebody presses Start behind such a link.
+    // What Telegram's app sends when a person presses Start behind such a link.
     telegram.write(ADA, `/start ${link.searchParams.get('start')}`);
     const messages = () => telegram.messagesTo(ADA);
     await until(() => messages().some((message) => message.includes('Connected to Spotcheck')), TIMEOUT);

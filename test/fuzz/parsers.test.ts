@@ -29,7 +29,7 @@ const MOST_MS = 3000;
 
 const RUNS = { numRuns: 1500 };
 
-/** Text of the pieces that a parser knows, put together as nobody would, and of any characters between. */
+/** Text of the pieces that a parser knows, put together at random, and of any characters between. */
 const textOf = (...pieces: readonly string[]) =>
   fc
     .array(
@@ -470,7 +470,7 @@ test("a state of Slack's way is read back whole, and nothing else is one", (t) =
         t.like(good, expiresAtSeconds > 0 ? { outcome: 'good', code } : { outcome: 'expired' });
         const position = at % state.length;
         const changed = `${state.slice(0, position)}${state[position] === 'A' ? 'B' : 'A'}${state.slice(position + 1)}`;
-        // The last character of base64 may have bits that nobody reads.
+        // The last character of base64 may have unread bits.
         if (position < state.length - 1) t.is(openState(changed, { open: box.open, nowMs: 0 }).outcome, 'foreign');
       },
     ),

@@ -109,7 +109,7 @@ for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
 }
 
 test.serial(
-  'every operation was asked for well at least once: requests that never get past the door would prove little',
+  'every operation was asked for well at least once: requests that never get past the route guard would prove little',
   (t) => {
     const { operations = [], answered = new Map<string, number>() } = fuzz ?? {};
     const good = new Set([...answered.keys()].filter((key) => / 2\d\d$/.test(key)).map((key) => key.split(' ')[0]));

@@ -6,7 +6,7 @@ import { outputMatching, startProgram, type Program } from './program.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** The agent program beside a server of the test's own. */
-export type AgentStand = {
+export type AgentFixture = {
   server: AgentServer;
   /** The agent's own folder. */
   folder: string;
@@ -24,8 +24,8 @@ const START_WITHIN_MS = 60_000;
 
 const TOKEN = 'spa_of-this-test';
 
-/** Starts the server; the agents of one stand have one token and one folder. */
-export async function agentStand(t: ExecutionContext): Promise<AgentStand> {
+/** Starts the server; the agents of one fixture have one token and one folder. */
+export async function startAgentFixture(t: ExecutionContext): Promise<AgentFixture> {
   const server = await startAgentServer(t);
   const dataDir = await temporaryFolder(t);
   const settings = {

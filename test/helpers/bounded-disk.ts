@@ -21,8 +21,8 @@ const MIB = 1024 * 1024;
 const BLOCK = 4096;
 
 /**
- * Mounts a disk of so many MiB on a folder, which is made; null where this machine does not let us, as where we are not
- * root.
+ * Mounts a disk of the given MiB on a folder, which is made; null where this machine does not let us, as where we are
+ * not root.
  */
 export async function mountBoundedDisk(path: string, mebibytes: number): Promise<BoundedDisk | null> {
   await mkdir(path, { recursive: true });
@@ -43,7 +43,7 @@ export async function mountBoundedDisk(path: string, mebibytes: number): Promise
       }
     },
     free: () => rm(ballast, { force: true }),
-    // Lazily: whoever still has a file open there keeps it until he is gone.
+    // Lazily: a process with an open file there keeps it until it ends.
     unmount: async () => void (await run('umount', ['-l', path])),
   };
 }

@@ -57,7 +57,7 @@ export async function startBrowser(t: Ending): Promise<Browser> {
   return browser;
 }
 
-/** Opens an empty page as somebody who was never there; paths then lead to the console. */
+/** Opens an empty page in a new browser profile; paths then lead to the console. */
 export async function openPage(
   t: Ending,
   browser: Browser,

@@ -23,7 +23,7 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws
- * out whoever is still connected.
+ * out sessions that are still connected.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const maintenance = urlOf('postgres');

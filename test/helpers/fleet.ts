@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
-import { inTurn } from './in-turn.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
+import { runInSequence } from './run-in-sequence.ts';
 
 /** The Procfile's processes of one installation, each by its name. */
 export type Fleet = {
@@ -49,7 +49,7 @@ export async function startFleet(
     if (name === 'web') url = `http://127.0.0.1:${/"port":(\d+)/.exec(program.output())?.[1]}`;
     return program;
   };
-  await inTurn(async () => {
+  await runInSequence(async () => {
     const migrated = startProgram(t, ['cli/spotcheck.ts', 'migrate'], env);
     if ((await migrated.exited) !== 0) throw new Error(migrated.output());
     await Promise.all((['web', ...WORKERS] as const).map(start));

@@ -12,7 +12,7 @@ export type Listener = {
   connections: () => number;
 };
 
-/** Starts a listener on 127.0.0.1 that hangs up on whoever connects. */
+/** Starts a listener on 127.0.0.1 that closes every connection. */
 export async function startListener(t: ExecutionContext): Promise<Listener> {
   let connections = 0;
   let port = 0;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { openGate, type AgentGate, type GateOptions } from './agent-gate.ts';
+import { startAgentProxy, type AgentProxy, type AgentProxyOptions } from './agent-proxy.ts';
 import { runSpotcheck } from './command.ts';
 import { createTestDatabase } from './database.ts';
 import { startProgram, type Program } from './program.ts';
@@ -18,7 +18,7 @@ export type Installation = {
   /** Makes an agent of the first tenant and starts the program with its token. */
   startAgent: (
     name: string,
-    options?: { distort?: GateOptions['distort']; env?: Record<string, string> },
+    options?: { distort?: AgentProxyOptions['distort']; env?: Record<string, string> },
   ) => Promise<OwnAgent>;
 };
 
@@ -28,7 +28,7 @@ export type OwnAgent = {
   name: string;
   token: string;
   dataDir: string;
-  gate: AgentGate;
+  proxy: AgentProxy;
   program: Program;
   start: () => Program;
 };
@@ -60,21 +60,21 @@ export async function startInstallation(t: ExecutionContext, env: Record<string,
     async startAgent(name, { distort, env: agentEnv = {} } = {}) {
       const [tenant] = await administer('tenant', 'list');
       const made = await administer('agent', 'create', '--tenant', tenant.id, '--name', name);
-      const gate = await openGate(t, {
+      const proxy = await startAgentProxy(t, {
         serviceUrl: () => installation.service.url,
         ...(distort !== undefined && { distort }),
       });
       const dataDir = await newDataDir(t);
       const start = () =>
         startProgram(t, ['agent/main.ts'], {
-          SPOTCHECK_URL: gate.url,
+          SPOTCHECK_URL: proxy.url,
           SPOTCHECK_AGENT_TOKEN: made.token,
           DATA_DIR: dataDir,
           AGENT_PULL_SECONDS: '1',
           ...agentEnv,
         });
-      const agent = { id: String(made.id), name, token: String(made.token), dataDir, gate, program: start(), start };
-      await gate.nextPull();
+      const agent = { id: String(made.id), name, token: String(made.token), dataDir, proxy, program: start(), start };
+      await proxy.nextPull();
       return agent;
     },
   };

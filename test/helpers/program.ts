@@ -19,7 +19,9 @@ export type Program = {
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 };
 
-/** Where nobody answers: at its start the service asks for IANA's registry, and no test may leave the machine. */
+/**
+ * An address without a server: at its start the service asks for IANA's registry, and no test may leave the machine.
+ */
 const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 
 /** How long a program may take to stop, in milliseconds. */

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
-import { inTurn } from './in-turn.ts';
 import { prepareDataDir } from './prepared-data-dir.ts';
 import { outputMatching, startProgram, type Ending, type Program } from './program.ts';
+import { runInSequence } from './run-in-sequence.ts';
 import { testDataDirectory } from './test-servers.ts';
 
 /** `npm start` while it runs; `token` is empty after a start that made none. */
@@ -28,7 +28,7 @@ export async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
 
 /** Starts the whole service and waits until it says that it is ready. */
 export async function startService(t: Ending, env: Record<string, string>, token = ''): Promise<Service> {
-  return await inTurn(() => readyService(startProgram(t, START, { PORT: '0', ...env }), token));
+  return await runInSequence(() => readyService(startProgram(t, START, { PORT: '0', ...env }), token));
 }
 
 /** Waits until a started service is ready; its token is the given one, or the one that it shows. */

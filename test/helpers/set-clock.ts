@@ -31,13 +31,13 @@ export function findFaketime(): string | null {
 export async function makeSettableClock(): Promise<SettableClock | null> {
   const library = findFaketime();
   if (library === null) return null;
-  // PostgreSQL may run as somebody else, who must be able to read it.
+  // PostgreSQL may run as another account, which must be able to read it.
   const folder = await mkdtemp('/tmp/spotcheck-clock-');
   await chmod(folder, 0o755);
   const path = join(folder, 'ahead');
   const set = async (aheadSeconds: number) => {
     await writeFile(`${path}.new`, `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}\n`, { mode: 0o644 });
-    // At once: nobody finds half of it.
+    // At once: no process finds half of it.
     await rename(`${path}.new`, path);
   };
   await set(0);

@@ -36,7 +36,7 @@ export type TelegramServer = {
   webhook: { url: string; secret_token?: string; allowed_updates?: string[] } | null;
   /** A chat that the bot may write to: a person's has a positive id, a group's a negative one. */
   open(chatId: number): void;
-  /** Somebody writes in a chat, which opens it. */
+  /** A person writes in a chat, which opens it. */
   write(chatId: number, message: string): void;
   /** A person blocks the bot, or a group puts it out. */
   block(chatId: number): void;

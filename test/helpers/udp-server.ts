@@ -2,7 +2,7 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 
-/** Sends one datagram to whoever has just sent one. */
+/** Sends one datagram to the last sender. */
 export type Reply = (datagram: string | Uint8Array) => void;
 
 /**

@@ -27,7 +27,7 @@ test('what comes while a statement is under way goes out together as soon as it 
   t.deepEqual(await Promise.all(calls), [10, 20, 30]);
 });
 
-test('nobody waits for long for a statement that hangs', async (t) => {
+test('no caller waits for long for a statement that hangs', async (t) => {
   const { batched, batches, answers } = prepare();
   const calls = [1, 2].map((item) => batched(item));
   await until(() => batches.length === 2);

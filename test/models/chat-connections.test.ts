@@ -109,7 +109,7 @@ test(
       return (await findChannel(database, key))?.lastError?.text;
     };
     await apply({ kind: 'stop', chatId: '250' });
-    t.is(await reasonAfterToggling(), 'Somebody wrote /stop in the chat');
+    t.is(await reasonAfterToggling(), 'A member wrote /stop in the chat');
     await apply({ kind: 'removed', chatId: '250' });
     t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
     await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked' }, TOOLS);
@@ -159,7 +159,7 @@ test(
     'attempt that fails afterwards says nothing more',
   async (t) => {
     for (const [kind, state, words] of [
-      ['stop', 'stopped', /^Somebody wrote \/stop in the chat of the channel (first|twin)\. It is disabled/],
+      ['stop', 'stopped', /^A member wrote \/stop in the chat of the channel (first|twin)\. It is disabled/],
       ['removed', 'removed', /^The bot was blocked in the chat of the channel (first|twin), or removed/],
     ] as const) {
       const { first, twin, others } = await addChats(`ten_${kind}`, kind === 'stop' ? '500' : '600');

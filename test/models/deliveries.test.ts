@@ -126,7 +126,7 @@ test('of many that claim at once each gets another delivery, and the rest get no
   for (const id of ids) t.is((await attemptsOf(id)).length, 1);
 });
 
-test('a claim says whether the channel has more that is due and held by nobody', async (t) => {
+test('a claim says whether the channel has more that is due and unclaimed', async (t) => {
   const first = await addDelivery();
   await addDeliveryTo(first);
   await addDeliveryTo(first, { createdAtMs: NOW_MS + 1 });
@@ -173,7 +173,7 @@ test('a delivery waits until the first attempt at an earlier one of its monitor 
     ])[0];
   t.deepEqual(await claim(), [first.id, true]);
   t.deepEqual(await claim(), [other, true]);
-  // Not before the first one's end, though it is due; whoever asks hears that there is something to wait for.
+  // Not before the first one's end, though it is due; the claim says that there is something to wait for.
   t.deepEqual(await claim(), [undefined, true]);
   await recordAttempt(database, attemptOf(first.id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 }));
   t.deepEqual(await claim(), [second, false]);
@@ -323,7 +323,7 @@ test('a delivery is claimed neither before it is due nor after it is finished', 
   t.is(await claimNextDelivery(database, 'nch_none', CLAIM), null);
 });
 
-test('a claim that nobody answered for expires, and its attempt stays counted', async (t) => {
+test('a claim without an outcome expires, and its attempt stays counted', async (t) => {
   const { id, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
   t.is(await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 14_999 }), null);
@@ -455,14 +455,14 @@ test('retention takes what was finished long ago with its attempts, and nothing 
   t.is((await deliveryOf(pending.id)).outcome, 'pending');
 });
 
-test('channels with deliveries that are long due and held by nobody are listed, the longest due first', async (t) => {
+test('channels with deliveries that are long due and unclaimed are listed, the longest due first', async (t) => {
   const nowMs = NOW_MS + 1_000_000_000;
   const add = (sinceMs: number) => addDelivery({ createdAtMs: nowMs - sinceMs });
   const [young, old, oldest] = [await add(9999), await add(10_000), await add(90_000)];
   const [held, abandoned, finished] = [await add(70_000), await add(80_000), await add(60_000)];
   const recent = await addDeliveryTo(oldest, { createdAtMs: nowMs - 5000 });
   await addDeliveryTo(oldest, { createdAtMs: nowMs - 20_000 });
-  // Where somebody is at work on one, nothing is lost yet, however long the others have been due.
+  // Where one is claimed, nothing is lost yet, however long the others have been due.
   await addDeliveryTo(held, { createdAtMs: nowMs - 75_000 });
   await claimNextDelivery(database, held.channelId, { nowMs: nowMs - 1000, claimMs: 1001 });
   await claimNextDelivery(database, abandoned.channelId, { nowMs: nowMs - 1000, claimMs: 1000 });

@@ -2,7 +2,7 @@ import test from 'ava';
 import { learnDomain, unknownDomain } from '../../core/domain/facts.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { claimDomain, deleteOldDomains, findDomain, listDomains, storeDomain } from '../../models/domains.ts';
-import { deleteOldTurns, endTurn, takeTurn } from '../../models/registries.ts';
+import { deleteIdleRegistries, releaseRegistry, acquireRegistry } from '../../models/registries.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
 const NOW_MS = 1_795_000_000_000;
@@ -56,36 +56,36 @@ test('of many that want to look a domain up one may, until it has answered or it
   t.true(await claim(NOW_MS + 12_000 + HOUR_MS));
 });
 
-test('of many that want to ask a server one may, and after it nobody before the server is free', async (t) => {
-  const take = (nowMs: number) => takeTurn(database, 'whois:a:43', { nowMs, untilMs: nowMs + 5000 });
+test('of many that want to ask a server one may, and after it none before the server is free', async (t) => {
+  const take = (nowMs: number) => acquireRegistry(database, 'whois:a:43', { nowMs, untilMs: nowMs + 5000 });
   const turns = await Promise.all(Array.from({ length: 20 }, () => take(NOW_MS)));
   t.is(turns.filter((turn) => turn === null).length, 1);
-  await endTurn(database, 'whois:a:43', { untilMs: NOW_MS + 5000, freeAtMs: NOW_MS + HOUR_MS });
+  await releaseRegistry(database, 'whois:a:43', { untilMs: NOW_MS + 5000, freeAtMs: NOW_MS + HOUR_MS });
   t.is(await take(NOW_MS + HOUR_MS - 1), NOW_MS + HOUR_MS);
   t.is(await take(NOW_MS + HOUR_MS), null);
 });
 
-test('a turn that lasted too long does not end the next one, and shortens no pause', async (t) => {
+test('a claim of a registry that lasted too long does not end the next one, and shortens no pause', async (t) => {
   const server = 'whois:b:43';
-  t.is(await takeTurn(database, server, { nowMs: NOW_MS, untilMs: NOW_MS + 5000 }), null);
-  t.is(await takeTurn(database, server, { nowMs: NOW_MS + 6000, untilMs: NOW_MS + 11_000 }), null);
-  await endTurn(database, server, { untilMs: NOW_MS + 5000, freeAtMs: NOW_MS + 8000 });
+  t.is(await acquireRegistry(database, server, { nowMs: NOW_MS, untilMs: NOW_MS + 5000 }), null);
+  t.is(await acquireRegistry(database, server, { nowMs: NOW_MS + 6000, untilMs: NOW_MS + 11_000 }), null);
+  await releaseRegistry(database, server, { untilMs: NOW_MS + 5000, freeAtMs: NOW_MS + 8000 });
   t.not(
-    await takeTurn(database, server, { nowMs: NOW_MS + 9000, untilMs: NOW_MS + 14_000 }),
+    await acquireRegistry(database, server, { nowMs: NOW_MS + 9000, untilMs: NOW_MS + 14_000 }),
     null,
     'the second one still holds it',
   );
-  await endTurn(database, server, { untilMs: NOW_MS + 11_000, freeAtMs: NOW_MS + 7000 });
-  t.is(await takeTurn(database, server, { nowMs: NOW_MS + 7999, untilMs: NOW_MS + 14_000 }), NOW_MS + 8000);
+  await releaseRegistry(database, server, { untilMs: NOW_MS + 11_000, freeAtMs: NOW_MS + 7000 });
+  t.is(await acquireRegistry(database, server, { nowMs: NOW_MS + 7999, untilMs: NOW_MS + 14_000 }), NOW_MS + 8000);
 });
 
-test('what nobody has wanted to know for long is forgotten', async (t) => {
+test('what was not used for long is deleted', async (t) => {
   const old = learnDomain(unknownDomain('old.example'), { outcome: 'not_found' }, NOW_MS - 1000 * HOUR_MS);
   await storeDomain(database, old);
   await storeDomain(database, learnDomain(unknownDomain('new.example'), { outcome: 'not_found' }, NOW_MS));
-  await takeTurn(database, 'whois:old:43', { nowMs: 1, untilMs: 2 });
+  await acquireRegistry(database, 'whois:old:43', { nowMs: 1, untilMs: 2 });
   t.is(await deleteOldDomains(database, NOW_MS - 900 * HOUR_MS), 1);
-  t.is(await deleteOldTurns(database, NOW_MS - 900 * HOUR_MS), 1);
+  t.is(await deleteIdleRegistries(database, NOW_MS - 900 * HOUR_MS), 1);
   t.deepEqual(
     [await findDomain(database, 'old.example'), (await findDomain(database, 'new.example'))?.name],
     [null, 'new.example'],

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { fillWithResults } from '../../bench/stand/results.ts';
-import { fillWithRollups } from '../../bench/stand/rollups.ts';
+import { fillWithResults } from '../../bench/harness/results.ts';
+import { fillWithRollups } from '../../bench/harness/rollups.ts';
 import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
 import { readStatistics } from '../../models/monitor-statistics.ts';

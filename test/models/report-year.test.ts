@@ -281,7 +281,7 @@ async function live(
   let atMs = createdSecond * 1000 + 2345;
   const later = (mostSeconds: number) => (atMs += 1 + Math.floor(random() ** 3 * mostSeconds * 1000));
   const turn = (at: number, to: MonitorState) => void life.transitions.push({ atMs: at, to });
-  /** Each step: at most so many seconds after the one before it, that state. */
+  /** Each step: at most this many seconds after the one before it, that state. */
   const run = (...steps: readonly (readonly [number, MonitorState])[]) => {
     for (const [mostSeconds, to] of steps) turn(mostSeconds === 0 ? atMs : later(mostSeconds), to);
   };

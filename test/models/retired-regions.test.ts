@@ -78,7 +78,7 @@ test('a plan tells what giving a region up would do, and does nothing', async (t
 });
 
 test(
-  'a region that is given up frees its monitors, gives another to those that had no other, and is chosen by nobody ' +
+  'a region that is given up frees its monitors, gives another to those that had no other, and cannot be chosen ' +
     'again',
   async (t) => {
     const runtime = await openTestRuntime(t);

@@ -271,7 +271,7 @@ test('who records an hour that is being made again waits for it, and has it made
   await isAsFromScratch(t, database, [first, second]);
 });
 
-test('while hours of a day are made again nobody else makes others of it, and the day lacks none', async (t) => {
+test('while hours of a day are made again no other process makes others of it, and the day lacks none', async (t) => {
   const database = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const first: ArbitraryCheck = {

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { BELIEVED_AFTER_MS } from '../../core/service-clock.ts';
 import { takeMissed } from '../../models/heartbeat-watch.ts';
 import { takePings } from '../../models/heartbeats.ts';
-import { holdDoorOpen } from '../../models/ping-door.ts';
+import { recordPingAvailability } from '../../models/ping-availability.ts';
 import {
   correctTime,
   isTimeUncertain,
@@ -92,7 +92,7 @@ for (const backMs of [7000, 300_000, 86_400_000]) {
 test('set back, a heartbeat that is pinged is not missed, and one that is not is missed in its own time', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;
-  await holdDoorOpen(database, () => serviceMs);
+  await recordPingAvailability(database, () => serviceMs);
   const [pinged, silent] = [await addHeartbeat(runtime, serviceMs), await addHeartbeat(runtime, serviceMs)];
   for (const { token } of [pinged, silent]) await takePings(database, [{ token, ping: SUCCESS }], serviceMs);
   await settle();
@@ -100,10 +100,10 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   const ends = realMs + 10_000 + 90_000;
   for (let nowMs = realMs + 1000; nowMs < ends; nowMs += 2000) {
     t.deepEqual(await takePings(database, [{ token: pinged.token, ping: SUCCESS }], nowMs), ['taken']);
-    await holdDoorOpen(database, () => nowMs);
+    await recordPingAvailability(database, () => nowMs);
     if (nowMs < realMs + 80_000) t.is(await takeMissed(runOn(database.pool), 10), 0);
   }
-  await holdDoorOpen(database, () => ends + 1000);
+  await recordPingAvailability(database, () => ends + 1000);
   t.is(await takeMissed(runOn(database.pool), 10), 1);
 });
 
@@ -119,7 +119,7 @@ test('set back, what was received of a heartbeat and not decided yet is decided'
       evaluate: evaluatorAt(runtime, nowMs),
       announce: () => undefined,
     });
-  await holdDoorOpen(database, () => serviceMs);
+  await recordPingAvailability(database, () => serviceMs);
   await takePings(database, [{ token, ping: SUCCESS }], serviceMs);
   await round(serviceMs);
   await takePings(database, [{ token, ping: FAIL }], serviceMs + 500);
@@ -131,7 +131,7 @@ test('set back, what was received of a heartbeat and not decided yet is decided'
   t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'up' }]);
 });
 
-test('set back, no column that nobody has filled is filled, and what is planned comes as much nearer', async (t) => {
+test('set back, no empty column is filled, and what is planned comes as much nearer', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const agent = await runtime.addAgent('local');
   await rowsOf(runtime, 'UPDATE agents SET last_seen_at = $1', [Math.floor(serviceMs / 1000)]);

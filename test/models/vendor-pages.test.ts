@@ -86,7 +86,7 @@ test('two processes that share the store make one request', async (t) => {
   return t.is(server.requests.length, 1);
 });
 
-test('pages that nobody asks for any more are forgotten', async (t) => {
+test('unused pages are deleted', async (t) => {
   const { database, store } = await openStore(t);
   for (const url of [ADDRESS, 'https://other.example/'])
     await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, requestedBeforeMs: NOW });
@@ -132,7 +132,7 @@ test(
     for (let no = 2; no < 30; no += 1) await readPage('ten_a', no);
     t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
     t.deepEqual(await stored('ten_b'), [0]);
-    // From now on it is watched, whoever looks at it besides.
+    // From now on it is watched, whatever else reads it.
     t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, requestedBeforeMs: NOW + 50 }));
     t.true(
       await store.claim(urlOf('ten_a', 20), {

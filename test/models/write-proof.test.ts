@@ -48,7 +48,8 @@ test('what PostgreSQL stores is proven by one statement a second, however often 
 });
 
 test(
-  'a server that answers and takes no writes, or has no room for them, stores nothing; and nobody asks more often ' +
+  'a server that answers and takes no writes, or has no room for them, stores nothing; and no process asks more ' +
+    'often ' +
     'for that',
   async (t) => {
     for (const refusal of ['default_transaction_read_only = on', 'temp_file_limit = 0']) {

@@ -66,7 +66,7 @@ test('an account with several bodies has a quarter of what others leave, one bod
   t.is(budget.heldBytes(), 80);
 });
 
-/** Answers with so many bytes, and then nothing more where it is asked to hang. */
+/** Answers with the given bytes, and then nothing more where it is asked to hang. */
 async function startBodies(t: Parameters<typeof startHttpServer>[0]) {
   return await startHttpServer(t, (request, response) => {
     const [, kind, bytes] = (request.url ?? '').split('/');
@@ -96,7 +96,7 @@ test.serial(
         (error: unknown) => error,
       ),
     );
-    // Whoever of the first is given up by then: all of them cannot be held.
+    // Some of the first are given up by then: all of them cannot be held.
     t.true((await Promise.race(drips)) instanceof OutOfBodyMemory);
     t.true(bodyBudget.heldBytes() <= MOST && bodyBudget.heldBytes() > MOST / 2);
     const honest = await ask(`whole/${MIB / 2}`, 5000);

@@ -11,7 +11,7 @@ const GUARD = { allowPrivateNetwork: true };
 const DEADLINE_MS = 2000;
 
 /**
- * Answers over http, tcp and udp, in a thread of its own, once it was told to; `marks`: 0 = nobody has asked yet, 1 =
+ * Answers over http, tcp and udp, in a thread of its own, once it was told to; `marks`: 0 = no request yet, 1 =
  * answer now, 2 = answered.
  */
 const ANSWERER = `

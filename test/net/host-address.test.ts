@@ -51,7 +51,7 @@ test('a name without addresses is a failure of the lookup', async (t) => {
 });
 
 test('a lookup that takes longer than the deadline is a timeout', async (t) => {
-  // Whoever opens a pipe to read waits for somebody to write, in a thread that lookups need as well.
+  // Opening a pipe to read waits for a writer, in a thread that lookups need as well.
   const pipe = join(await temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const opened = Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) }, () => open(pipe));

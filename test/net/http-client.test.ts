@@ -154,7 +154,7 @@ test('a change of protocol is an answer with status 101', async (t) => {
   t.like(await send(requestTo(port, { headers })), { outcome: 'answered', status: 101, truncated: false });
 });
 
-test('nothing of the body is waited for when nobody wants it, and the connection is closed', async (t) => {
+test('nothing of the body is waited for when it is not needed, and the connection is closed', async (t) => {
   let closed: Promise<unknown> | undefined;
   const { port } = await startHttpServer(t, (_, response) => {
     closed = once(response, 'close');
@@ -164,7 +164,7 @@ test('nothing of the body is waited for when nobody wants it, and the connection
   await closed;
 });
 
-test('a connection that a request asks to keep is closed all the same, since nobody would use it again', async (t) => {
+test('a connection that a request asks to keep is closed all the same, since no request would use it again', async (t) => {
   let closed: Promise<unknown> | undefined;
   const { port } = await startCannedServer(t, 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbye', (socket) => {
     closed = once(socket.resume(), 'close');

@@ -79,7 +79,7 @@ test('a body that is not what its Content-Encoding says is a connection error', 
   expectFailure(t, await send(requestTo(port)), { cause: 'conn_error', reason: /Content-Encoding/ });
 });
 
-test('a coding that nobody knows is left as it is', async (t) => {
+test('an unknown coding is left as it is', async (t) => {
   const { port } = await startHttpServer(t, (_, response) =>
     response.setHeader('Content-Encoding', 'constructor').end('as it came'),
   );

@@ -221,7 +221,7 @@ test('a server that always was quick is waited for no less when it is slow for o
   t.true(slow.latencyMs >= 1_495 && slow.latencyMs < 2_400, String(slow.latencyMs));
 });
 
-test('a server that nobody runs is down', async (t) => {
+test('a server that does not run is down', async (t) => {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const { port } = socket.address();

@@ -24,10 +24,10 @@ const EXPIRY_SECONDS = Date.parse(EXPIRY) / 1000;
 const PATIENCE_MS = 10_000;
 
 /**
- * `com` and `io` are the top-level domains of this world alone: the first has RDAP, the second only the WHOIS server
+ * `com` and `io` are the top-level domains of this fixture alone: the first has RDAP, the second only the WHOIS server
  * that the root is.
  */
-type World = {
+type Fixture = {
   com: string;
   io: string;
   rdap: RdapTestServer;
@@ -37,7 +37,7 @@ type World = {
 
 let testDatabase: TestDatabase;
 let database: Database;
-let worlds = 0;
+let fixtures = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
@@ -50,12 +50,12 @@ test.after.always(async () => {
   await testDatabase.drop();
 });
 
-async function openWorld(
+async function openFixture(
   t: ExecutionContext,
   given: { rdap?: RequestListener; whois?: (query: string) => string | Buffer | null } = {},
-): Promise<World> {
-  worlds += 1;
-  const [com, io] = [`com${worlds}`, `io${worlds}`];
+): Promise<Fixture> {
+  fixtures += 1;
+  const [com, io] = [`com${fixtures}`, `io${fixtures}`];
   const rdap = await startRdapServer(t, given.rdap ?? answerAll);
   const whois = await startWhoisServer(t, given.whois ?? (() => ''));
   await database.pool.query('UPDATE rdap_bootstrap SET services = services || $1', [{ [com]: rdap.base }]);
@@ -83,8 +83,8 @@ const judge = (facts: Awaited<ReturnType<KnowDomain>>['facts'], aheadMs = 0) =>
     observation: { type: 'domain', startedAt: Date.now() + aheadMs, latencyMs: null, facts },
   });
 
-test('a domain is looked up by RDAP once a day, whoever asks and however often it starts', async (t) => {
-  const { com, rdap, open } = await openWorld(t);
+test('a domain is looked up by RDAP once a day, by whichever process and however often it starts', async (t) => {
+  const { com, rdap, open } = await openFixture(t);
   const probe = createDomainProbe(open());
   const target = httpTarget({ type: 'domain', target: `www.Example.${com}.` });
   const first = await probe(target);
@@ -102,7 +102,7 @@ test('a domain is looked up by RDAP once a day, whoever asks and however often i
 });
 
 test('a hundred who ask at once, in two processes, cause one request', async (t) => {
-  const { com, rdap, open } = await openWorld(t);
+  const { com, rdap, open } = await openFixture(t);
   const processes = [open(), open()];
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) => processes[index % 2]?.(`example.${com}`, PATIENCE_MS)),
@@ -115,7 +115,7 @@ test('a registry is asked one question at a time, with a pause after each', asyn
   const began: number[] = [];
   let underWay = 0;
   let most = 0;
-  const { com, open } = await openWorld(t, {
+  const { com, open } = await openFixture(t, {
     rdap(request, response) {
       began.push(performance.now());
       underWay += 1;
@@ -137,7 +137,7 @@ test('a registry is asked one question at a time, with a pause after each', asyn
 
 test('a lookup outlasts the patience of a check, and the next check has its outcome', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { com, rdap, whois } = await openWorld(t, {
+  const { com, rdap, whois } = await openFixture(t, {
     rdap: (request, response) => void released.then(() => response.end(rdapDomain(nameIn(request.url), EXPIRY))),
   });
   const domains = openKnownDomains({
@@ -162,8 +162,8 @@ test('a lookup outlasts the patience of a check, and the next check has its outc
   t.is(rdap.requests.length, 1);
 });
 
-test('whoever gets no turn at a registry that is busy with another domain comes back soon', async (t) => {
-  const { com, rdap, open } = await openWorld(t, {
+test('a look-up that finds its registry busy with another domain comes back soon', async (t) => {
+  const { com, rdap, open } = await openFixture(t, {
     rdap: (request, response) =>
       void (nameIn(request.url).startsWith('stuck') || response.end(rdapDomain(nameIn(request.url), EXPIRY))),
   });
@@ -181,7 +181,7 @@ test('whoever gets no turn at a registry that is busy with another domain comes 
 });
 
 test('a registry that asks for a pause gets it, for all of its domains and after a restart', async (t) => {
-  const { com, rdap, whois, open } = await openWorld(t, {
+  const { com, rdap, whois, open } = await openFixture(t, {
     rdap: (_, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end(),
   });
   const { facts } = await open()(`one.${com}`, PATIENCE_MS);
@@ -199,7 +199,7 @@ test('a registry that asks for a pause gets it, for all of its domains and after
 });
 
 test('a domain that is not found is down only after a second lookup an hour later', async (t) => {
-  const { com, rdap, open } = await openWorld(t, {
+  const { com, rdap, open } = await openFixture(t, {
     rdap: (_, response) =>
       void response.writeHead(404, { 'Content-Type': 'application/rdap+json' }).end('{"errorCode":404}'),
   });
@@ -218,7 +218,7 @@ test('a domain that is not found is down only after a second lookup an hour late
 
 test('a registered domain that is once not found keeps its verdict', async (t) => {
   let isThere = true;
-  const { com, open } = await openWorld(t, {
+  const { com, open } = await openFixture(t, {
     rdap: (_, response) =>
       void (isThere ? response.end(rdapDomain(`here.${com}`, EXPIRY)) : response.writeHead(404).end()),
   });
@@ -234,7 +234,7 @@ test('a registered domain that is once not found keeps its verdict', async (t) =
 
 test('a lookup that fails keeps what was known, and is tried again ever later', async (t) => {
   let isWell = true;
-  const { com, rdap, open } = await openWorld(t, {
+  const { com, rdap, open } = await openFixture(t, {
     rdap: (_, response) =>
       void (isWell ? response.end(rdapDomain(`example.${com}`, EXPIRY)) : response.writeHead(500).end()),
   });
@@ -254,7 +254,7 @@ test('a lookup that fails keeps what was known, and is tried again ever later', 
 });
 
 test('a redirect leads to the registry', async (t) => {
-  const { com, open, rdap } = await openWorld(t, {
+  const { com, open, rdap } = await openFixture(t, {
     rdap(request, response) {
       if (request.url?.startsWith('/rdap/')) response.writeHead(301, { Location: `/v2${request.url}` }).end();
       else answerAll(request, response);
@@ -265,7 +265,7 @@ test('a redirect leads to the registry', async (t) => {
 });
 
 test('more than a few redirects lead nowhere', async (t) => {
-  const { com, open, rdap } = await openWorld(t, {
+  const { com, open, rdap } = await openFixture(t, {
     rdap: (request, response) => void response.writeHead(302, { Location: request.url }).end(),
   });
   t.is(
@@ -289,7 +289,7 @@ const BAD_RDAP: readonly [what: string, RequestListener][] = [
 ];
 for (const [what, rdap] of BAD_RDAP) {
   test(`WHOIS answers where RDAP ${what}`, async (t) => {
-    const { com, open, whois } = await openWorld(t, {
+    const { com, open, whois } = await openFixture(t, {
       rdap,
       whois: (query) => `Domain Name: ${query}\r\nRegistry Expiry Date: ${EXPIRY}\r\n`,
     });
@@ -299,7 +299,7 @@ for (const [what, rdap] of BAD_RDAP) {
 }
 
 test('WHOIS adds the expiry to an RDAP answer without one, and where it has none it stays unknown', async (t) => {
-  const { com, open } = await openWorld(t, {
+  const { com, open } = await openFixture(t, {
     rdap: (request, response) => void response.end(rdapDomain(nameIn(request.url), null)),
     whois: (query) =>
       query === `told.${com}` ? `domain: ${query}\r\nexpires: ${EXPIRY}\r\n` : `domain: ${query}\r\nstatus: active\r\n`,
@@ -329,7 +329,7 @@ test(
         ? `domain: ${query}\nexpires: 2031-01-02\n`
         : `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
     );
-    const { io, open, whois } = await openWorld(t, {
+    const { io, open, whois } = await openFixture(t, {
       whois: () => `% IANA WHOIS server\nrefer: 127.0.0.1:${registry.port}\n`,
     });
     const know = open();
@@ -354,7 +354,7 @@ test('a registrar that does not answer costs only the expiry', async (t) => {
     t,
     (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
   );
-  const { io, open } = await openWorld(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
+  const { io, open } = await openFixture(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
   t.deepEqual((await open()(`example.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: null, registrar: null });
   t.deepEqual(registrar.queries, [`example.${io}`]);
 });
@@ -372,7 +372,7 @@ const BAD_WHOIS: readonly [what: string, answer: string | Buffer | null, reason:
 ];
 for (const [what, answer, reason] of BAD_WHOIS) {
   test(`a WHOIS server that ${what} is no vote`, async (t) => {
-    const { io, open } = await openWorld(t, { whois: () => answer });
+    const { io, open } = await openFixture(t, { whois: () => answer });
     const { facts } = await open()(`example.${io}`, PATIENCE_MS);
     t.regex(facts.failure ?? '', reason);
     t.like(judge(facts), { verdict: 'none', cause: 'domain_unknown' });
@@ -380,7 +380,7 @@ for (const [what, answer, reason] of BAD_WHOIS) {
 }
 
 test('an answer in Latin-1, in any script or of any length is read', async (t) => {
-  const { io, open, whois } = await openWorld(t, {
+  const { io, open, whois } = await openFixture(t, {
     whois: (query) =>
       Buffer.concat([
         Buffer.from(`domain: ${query}\r\nregistrar: Société\r\nexpires: 2031-08-13\r\n`, 'latin1'),
@@ -400,7 +400,7 @@ test(
   'the guard keeps lookups from private RDAP services, and lets them ask the WHOIS server that the operator has ' +
     'chosen',
   async (t) => {
-    const { com, open, rdap, whois } = await openWorld(t, {
+    const { com, open, rdap, whois } = await openFixture(t, {
       whois: (query) => `domain: ${query}\r\nexpires: ${EXPIRY}\r\n`,
     });
     const { facts } = await open({ allowPrivateNetwork: false })(`example.${com}`, PATIENCE_MS);
@@ -411,7 +411,7 @@ test(
 
 test('the guard keeps lookups from private servers that the chosen WHOIS server refers to', async (t) => {
   const registry = await startWhoisServer(t, (query) => `domain: ${query}\nexpires: ${EXPIRY}\n`);
-  const { io, open, whois } = await openWorld(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
+  const { io, open, whois } = await openFixture(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
   const { facts } = await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS);
   t.regex(facts.failure ?? '', /no public address/);
   t.deepEqual([whois.queries, registry.queries], [[`example.${io}`], []]);
@@ -422,7 +422,7 @@ test(
     'expiry',
   async (t) => {
     const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);
-    const { io, open } = await openWorld(t, {
+    const { io, open } = await openFixture(t, {
       whois: (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n`,
     });
     t.deepEqual((await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS)).facts.registration, {
@@ -433,8 +433,8 @@ test(
   },
 );
 
-test('a target without a registrable domain is no vote and asks nobody', async (t) => {
-  const { open, whois } = await openWorld(t);
+test('a target without a registrable domain is no vote and asks no registry', async (t) => {
+  const { open, whois } = await openFixture(t);
   const observation = await createDomainProbe(open())(httpTarget({ type: 'domain', target: 'co.uk' }));
   t.like(observation, { latencyMs: null, facts: null });
   t.like(judgeDomain({ target: { checkSpec: {} }, observation }), { verdict: 'none', cause: 'domain_unknown' });

@@ -60,7 +60,7 @@ test('an answer from before the network was lost does not confirm what was seen 
   t.is((await see(2, DOWN)).verdict, 'none');
 });
 
-test('nobody is asked while results are good, nor for one bad among them, nor for what is known as down', async (t) => {
+test('no host is asked while results are good, nor for one bad among them, nor for what is known as down', async (t) => {
   const reference = await startListener(t);
   const { see, pass } = openChecked([reference]);
   for (const monitor of [1, 2, 3, 4]) await see(monitor, UP);

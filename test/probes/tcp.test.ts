@@ -187,7 +187,7 @@ test('a payload without an expected answer still arrives whole', async (t) => {
   t.is(await arrived.promise, 'x'.repeat(60_000));
 });
 
-test('a payload that nobody reads keeps an open port up, at the latest with the deadline', async (t) => {
+test('an unread payload keeps an open port up, at the latest with the deadline', async (t) => {
   const { judgement } = await checkServer(t, (socket) => void socket.pause(), {
     payload: 'x'.repeat(60_000),
     timeoutMs: 500,

@@ -22,7 +22,7 @@ async function check(target: CheckTarget): Promise<Check> {
 
 const echo = (datagram: Buffer, reply: Reply): void => reply(datagram);
 
-/** A port of 127.0.0.1 on which nobody listens any more. */
+/** A port of 127.0.0.1 without a listener any more. */
 async function closedPort(): Promise<number> {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -119,7 +119,11 @@ test('a server that keeps silent has not replied when the deadline passes', asyn
 test('a closed port is no reply, and known at once', async (t) => {
   const before = performance.now();
   const { judgement } = await check(transportTarget('udp', { port: await closedPort(), timeoutMs: 10_000 }));
-  t.deepEqual(judgement, { verdict: 'down', cause: 'udp_no_reply', reason: 'Port unreachable: nobody listens there' });
+  t.deepEqual(judgement, {
+    verdict: 'down',
+    cause: 'udp_no_reply',
+    reason: 'Port unreachable: no service listens there',
+  });
   t.true(performance.now() - before < 5000);
 });
 
@@ -155,7 +159,7 @@ test('a reply from another address with the same port does not count', async (t)
   t.is(judgement.cause, 'udp_no_reply');
 });
 
-test('a name is looked up, and the address of it that has somebody listening replies', async (t) => {
+test('a name is looked up, and the address of it with a listener replies', async (t) => {
   const { port } = await startUdpServer(t, echo);
   const { observation, judgement } = await check(transportTarget('udp', { target: `localhost:${port}` }));
   t.is(judgement.verdict, 'up');

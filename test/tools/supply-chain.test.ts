@@ -47,7 +47,7 @@ test('every dependency is one version, which the lock file holds and knows by it
     // What another package brings along in its own file is known by that one's contents.
     if (integrity !== undefined || !(inBundle || WITHOUT_CONTENTS.test(path)))
       t.regex(integrity ?? '', /^sha(1|512)-/, path);
-    // From the registry of whoever installs it, and from no address of its own.
+    // From the registry of the installing machine, and from no address of its own.
     t.is(resolved, undefined, path);
   }
 });

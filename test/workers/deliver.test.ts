@@ -183,7 +183,7 @@ test('an attempt that its worker did not survive is made again when its claim ex
   t.is(receiver.requests(), 1);
 });
 
-test('an answer that comes after the claim was outlived leaves the delivery to whoever holds it now', async (t) => {
+test('an answer that comes after the claim was outlived leaves the delivery to its present holder', async (t) => {
   const held: (() => void)[] = [];
   const { deliver, receiver, clock, retries } = await prepare(
     t,

@@ -87,7 +87,7 @@ test(
   },
 );
 
-test('a monitor that nobody watches any more is unknown, once', async (t) => {
+test('a monitor without a source becomes unknown, once', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('DELETE FROM monitor_sources WHERE agent_no = $1', [agents[0]?.no]);
 
@@ -96,7 +96,7 @@ test('a monitor that nobody watches any more is unknown, once', async (t) => {
 });
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: while results wait for an evaluator that is away nobody is called silent`, async (t) => {
+  test(`${backend.name}: while results wait for an evaluator that is away no source is called silent`, async (t) => {
     const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'], backend });
     await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
     await runtime.queues.enqueueResults([]);
@@ -165,7 +165,7 @@ async function sweepOverloaded(
 }
 
 test(
-  'a source that has more checks than it can run makes its monitors unknown, which nobody is alerted of, and once ' +
+  'a source that has more checks than it can run makes its monitors unknown, without an alert, and once ' +
     'the silence is its own it is reported',
   async (t) => {
     const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
@@ -231,7 +231,7 @@ for (const [before, after, alerts] of [
 ] as const) {
   test(
     `a monitor that was ${before} and is ${after} after our overload ` +
-      `${alerts.length === 0 ? 'alerts nobody' : 'says so'}`,
+      `${alerts.length === 0 ? 'causes no alert' : 'says so'}`,
     async (t) => {
       const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: [] });
       const [agent] = agents as [Agent];
@@ -316,7 +316,7 @@ test('a monitor that is paused or deleted while it is not checked in time ends i
   t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 260 * SECOND]]);
 });
 
-/** The gaps of our overload. Of checks that nobody notes in a time that the test makes up there are others. */
+/** The gaps of our overload. Of checks that are not recorded in a time that the test makes up there are others. */
 async function gapsOf({ database }: TestRuntime) {
   const gaps = await pageServiceGaps(runOn(database.pool), { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 100 });
   return gaps.filter(({ kind }) => kind === 'overload').map(({ kind, startMs, endMs }) => [kind, startMs, endMs]);

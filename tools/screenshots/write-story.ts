@@ -1,4 +1,4 @@
-import type { Installation } from '../../bench/stand/installation.ts';
+import type { Installation } from '../../bench/harness/installation.ts';
 import { endedPeriods } from '../../core/report/periods.ts';
 import { DAY_MS } from '../../core/rollup-spans.ts';
 import { registerSharedAgent, updateLastSeenAt } from '../../models/agents.ts';

@@ -18,7 +18,7 @@ import type { Runtime } from '../runtime.ts';
 
 export type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' | 'publicUrl' | 'log'> & {
   metrics: Pick<WorkerMetrics, 'agentsChanged'>;
-  /** Hands on what is to be delivered; nobody waits for it. */
+  /** Hands on what is to be delivered; the round does not wait for it. */
   announce: (deliveries: readonly DueAttempt[]) => void;
 };
 
@@ -30,15 +30,15 @@ const CHUNK = 500;
 
 /**
  * Polls once for agents that fell silent or are back (D-56) and notifies their owners, straight on PostgreSQL: it works
- * while the queues are away. A round that another process makes at the same time changes nothing, for whoever changes
- * an agent's row reports it.
+ * while the queues are away. A round that another process makes at the same time changes nothing, for the round that
+ * changes an agent's row reports it.
  */
 export async function watchAgents(dependencies: AgentWatchDependencies): Promise<AgentRound> {
   const { database } = dependencies;
   const poll = await pollAgents(database, dependencies.now());
   if (poll === null || !poll.isDue) return { offline: 0, online: 0, held: 0, hasOwn: poll?.hasOwn ?? false };
   const run = runOn(database.pool);
-  const decision = decideSilence(await listWatchedAgents(run, poll.door.atMs), poll.door);
+  const decision = decideSilence(await listWatchedAgents(run, poll.availability.atMs), poll.availability);
   const online = await inChunks(decision.online, (nos) =>
     change(dependencies, 'online', (within) => updateToOnline(within, nos)),
   );
@@ -80,7 +80,7 @@ async function change(
   return changed.length;
 }
 
-/** One for each webhook of the agent's owner; shared agents are nobody's. */
+/** One for each webhook of the agent's owner; shared agents have no owner. */
 async function makeDeliveries(
   run: Run,
   changed: readonly (ChangedAgent & { to: AgentState })[],

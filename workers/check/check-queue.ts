@@ -16,7 +16,7 @@ import { slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';
 import { createThrottledRecorder } from '../throttled-recorder.ts';
 import { createCertificateRecorder } from './certificate-recorder.ts';
-import { createGate } from './gate.ts';
+import { createConcurrencyLimiter } from './concurrency-limiter.ts';
 import { createPreviewRunner } from './previews.ts';
 import { createResultBatcher } from './result-batcher.ts';
 import { createChecker, createRechecker, type CompletedCheck } from './run-checks.ts';
@@ -92,7 +92,7 @@ export function workOnChecks(
     judge,
     watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
-    gate: createGate({ width: probesAtOnce, perTurn: PROBES_PER_TURN }),
+    limiter: createConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN }),
     batcher: createResultBatcher({
       ...BATCH,
       submit: (results) => queues.enqueueResults(sealAnswers(database, results)),

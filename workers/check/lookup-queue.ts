@@ -4,14 +4,14 @@ import { QUEUES } from '../../queues/names.ts';
 import type { LookupJob } from '../../queues/payloads.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Lookups under way at a time: each waits for somebody's server. */
+/** Lookups under way at a time: each waits for a vendor's server. */
 const LOOKUPS_AT_ONCE = 10;
 
-/** A request waits a few seconds for its lookup: what a killed worker leaves behind is of no use to anybody. */
+/** A request waits a few seconds for its lookup: what a killed worker leaves behind is of no use. */
 const LOCK_MS = 15_000;
 
 /**
- * Works on the pages that somebody who writes a monitor wants to know of; what a page says is found in the shared store
+ * Works on the pages that the form of a monitor needs; what a page says is found in the shared store
  * afterwards.
  */
 export function workOnLookups(

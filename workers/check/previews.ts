@@ -9,7 +9,7 @@ import { holdingBodies } from '../../net/body-budget.ts';
 import type { PreviewJob, PreviewReturn } from '../../queues/payloads.ts';
 import type { CheckerDependencies } from './run-checks.ts';
 
-export type PreviewDependencies = Pick<CheckerDependencies, 'probe' | 'judge' | 'watchStalls' | 'gate' | 'now'> & {
+export type PreviewDependencies = Pick<CheckerDependencies, 'probe' | 'judge' | 'watchStalls' | 'limiter' | 'now'> & {
   database: Pick<Database, 'secrets'>;
   /** Called when a probe crashed: our bug. */
   onCrash: (error: unknown) => void;
@@ -27,12 +27,12 @@ const UNNAMED_ACCOUNT = 'previews';
 export function createPreviewRunner(
   dependencies: PreviewDependencies,
 ): (job: PreviewJob) => Promise<PreviewReturn | null> {
-  const { database, gate, now } = dependencies;
+  const { database, limiter, now } = dependencies;
   return async ({ trialId: previewId, tenantId, sealedTarget, untilMs }) => {
     if (now() >= untilMs) return null;
     const target = openPreviewTarget(database, previewId, sealedTarget);
     const account = tenantId ?? UNNAMED_ACCOUNT;
-    const outcome = await gate.pass(account, () =>
+    const outcome = await limiter.pass(account, () =>
       holdingBodies(account, () => probeOnce({ target, account }, dependencies)),
     );
     return { sealedOutcome: sealPreviewOutcome(database, previewId, outcome) };

@@ -14,9 +14,9 @@ import type { Judge } from '../../probes/judging/judge.ts';
 import type { SelfCheck } from '../../probes/self-check.ts';
 import type { StallWatch } from '../../probes/stall-watch.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
-import type { Gate } from './gate.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { ResultBatcher } from './result-batcher.ts';
-import { createTickLine, type Tick } from './tick-line.ts';
+import { createTickQueue, type Tick } from './tick-queue.ts';
 
 /**
  * A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness
@@ -36,7 +36,7 @@ export type CheckerDependencies = {
   watchStalls: StallWatch;
   /** Null = bad results are never suspect. */
   selfCheck: SelfCheck | null;
-  gate: Gate;
+  limiter: ConcurrencyLimiter;
   batcher: ResultBatcher;
   now: () => number;
   /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
@@ -68,15 +68,15 @@ const UNREADABLE: Judgement = {
 export function createChecker(
   dependencies: CheckerDependencies,
 ): (entry: ScheduleSlot, slotBeginsAtMs: number) => Promise<CheckOutcome> {
-  const { gate, listDueChecks, now, onBehind } = dependencies;
-  const line = createTickLine(gate);
+  const { limiter, listDueChecks, now, onBehind } = dependencies;
+  const tickQueue = createTickQueue(limiter);
   const waiting: WaitingChecks = new Map();
   return async (entry, slotBeginsAtMs) => {
     const reportLateness = (beganAtMs: number) => {
       if (now() - beganAtMs >= entry.intervalSeconds * 1000) onBehind?.(entry.agentNo);
     };
     reportLateness(slotBeginsAtMs);
-    const begun = await line(slotKey(entry), slotBeginsAtMs, async (tick) => {
+    const begun = await tickQueue(slotKey(entry), slotBeginsAtMs, async (tick) => {
       reportLateness(tick.slotBeginsAtMs);
       const due = await listDueChecks(entry);
       return {
@@ -129,7 +129,7 @@ type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
 /**
  * Null when the tick came so late that the next one is nearer, or the check before still waits at the gate: that one is
- * then made for this tick. One that waited in the line is run at once: those who come after it wait there too.
+ * then made for this tick. One that waited in the queue is run at once: those that come after it wait there too.
  */
 async function runOnTime(
   check: DueCheck,
@@ -164,7 +164,7 @@ async function runCheck(
     startedAtMs,
     observation,
     judgement: measured,
-  } = await dependencies.gate.pass(due.check.tenantId, () => {
+  } = await dependencies.limiter.pass(due.check.tenantId, () => {
     onBegin?.();
     return holdingBodies(due.check.tenantId, () => measure(due.check, dependencies));
   });

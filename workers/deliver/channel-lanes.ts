@@ -26,7 +26,7 @@ export type ChannelLanes = {
 };
 
 /**
- * What a claim found; `hasMore`: it saw something else that was due and that nobody had claimed, though it may have to
+ * What a claim found; `hasMore`: it saw another due delivery that was unclaimed, though it may have to
  * wait for its turn.
  */
 export type Claim<Claimed> = { claimed: Claimed | null; hasMore: boolean };
@@ -55,7 +55,7 @@ type Channel = {
 
 /**
  * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing
- * is left, so that a receiver that hangs holds its lanes and nobody else's. Where all that is left has to wait for its
+ * is left, so that a receiver that hangs holds only its own lanes. Where all that is left has to wait for its
  * turn, one lane stays and polls again. The first caller of a channel waits for all its lanes; memory follows the
  * channels at work. What a caller comes for must be visible to a claim before it calls.
  */

@@ -15,7 +15,7 @@ import type { Runtime } from '../runtime.ts';
 export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
   metrics: Pick<WorkerMetrics, 'heartbeatsMissed' | 'resultsStored'>;
   evaluate: (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome>;
-  /** Hands on what was decided; nobody waits for it. */
+  /** Hands on what was decided; the round does not wait for it. */
   announce: (outcome: EvaluationOutcome) => void;
 };
 

@@ -77,7 +77,7 @@ async function isWatched({ database, now }: Runtime): Promise<boolean> {
 
 /**
  * Makes one report with the deliveries of its summary, in one transaction; false where there is nothing to report on,
- * or somebody else made it first. The deliveries' jobs are for the caller to add.
+ * or another process made it first. The deliveries' jobs are for the caller to add.
  */
 export async function makeReport(
   { database, newId, publicUrl }: ReportTools,

@@ -4,7 +4,7 @@ import { deletePastRates } from '../../models/delivery-rates.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
 import { deletePastInvitations } from '../../models/invitations.ts';
 import { deleteOrphanedPings } from '../../models/ping-record.ts';
-import { deleteOldTurns } from '../../models/registries.ts';
+import { deleteIdleRegistries } from '../../models/registries.ts';
 import { isTimeUncertain } from '../../models/service-time.ts';
 import { deleteOverSessions } from '../../models/sessions.ts';
 import { deleteOldSignInClients } from '../../models/sign-in-clients.ts';
@@ -19,12 +19,11 @@ export const KEEP_DELIVERIES_DAYS = 30;
 const KEEP_AUDIT_DAYS = 400;
 
 /**
- * What is known of a domain, and of the servers that were asked, goes this long after nobody wanted to know it any
- * more, in days.
+ * What is known of a domain, and of the servers that were asked, goes this long after its last use, in days.
  */
 const KEEP_DOMAINS_DAYS = 30;
 
-/** A vendor's page that nobody has asked for so long is forgotten, in days. */
+/** An unused vendor's page is deleted after this long, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
 /** One that no monitor watches, read for a request of the API alone, goes sooner, in milliseconds. */
@@ -43,7 +42,7 @@ export const JUMP_WINDOW_MS = 86_400_000;
 type Deleted = {
   deliveries: number;
   domains: number;
-  registryTurns: number;
+  idleRegistries: number;
   telegramUpdates: number;
   vendorPages: number;
   sessions: number;
@@ -60,7 +59,7 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
   return {
     deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
-    registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
+    idleRegistries: await deleteIdleRegistries(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     telegramUpdates: await deleteOldUpdates(database, now()),
     vendorPages: await deleteUnusedVendorPages(
       database,

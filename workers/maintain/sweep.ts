@@ -18,7 +18,7 @@ import { announce } from '../announce.ts';
 import { recordChanges, type RecordedChanges } from '../record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Monitors edited within the last so many milliseconds are decided anew. */
+/** Monitors edited within this time are decided anew, in milliseconds. */
 const EDITED_MS = 60_000;
 
 /**
@@ -68,8 +68,8 @@ export async function sweep(runtime: Runtime): Promise<{ stale: number; transiti
 }
 
 /**
- * Rests after each statement for as long as it took: nobody waits for a sweep, and of very many monitors it would have
- * a processor to itself for seconds.
+ * Rests after each statement for as long as it took: no caller waits for a sweep, and of very many monitors it would
+ * have a processor to itself for seconds.
  */
 async function listStale({ database }: Runtime, nowMs: number): Promise<number[]> {
   const all: number[] = [];
@@ -108,7 +108,7 @@ async function watchOurselves(
     log.error({ kind, started_at: startMs }, 'service.gap_began');
   }
   for (const { kind, startMs, endMs } of ended) {
-    // Of the clock's gaps nobody was there to see the beginning.
+    // Of the clock's gaps no process saw the beginning.
     if (kind === 'clock') metrics.serviceGapBegan(kind);
     metrics.serviceGapEnded(kind, endMs - startMs);
     log.warn({ kind, started_at: startMs, ended_at: endMs, duration_ms: endMs - startMs }, 'service.gap_ended');

@@ -3,7 +3,7 @@ import { createPartitions } from '../../models/partitions.ts';
 import { openAnswers } from '../../models/sealed-answers.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { EvaluateJob } from '../../queues/payloads.ts';
-import { createRegionBook } from '../../queues/region-book.ts';
+import { createRegionCache } from '../../queues/region-cache.ts';
 import { announce, announceRechecks } from '../announce.ts';
 import { createEvaluator } from '../evaluate.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
@@ -19,7 +19,7 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
   const { database, backend, queues, log, metrics, now, recordActivity } = runtime;
   await createPartitions(database, now());
   const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
-  const findRegions = createRegionBook(() => listCheckRegions(database));
+  const findRegions = createRegionCache(() => listCheckRegions(database));
   const worker = backend.createWorker<EvaluateJob>(
     QUEUES.evaluate,
     async (job) => {

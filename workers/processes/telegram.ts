@@ -10,7 +10,8 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
 import { failureFields, pollUpdates, type Listening } from '../telegram/updates.ts';
 
 /**
- * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case somebody else has taken it away.
+ * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case another program has taken it
+ * away.
  */
 const PAUSES = { webhookSet: 3_600_000, othersPoll: 5000, failed: 10_000, tooEasy: 1000, none: 0 } as const;
 
@@ -100,7 +101,7 @@ function pollRound(listening: Listening): Round {
   return async () => (await withAdvisoryLock(database, 'telegram', ask)) ?? PAUSES.othersPoll;
 }
 
-/** An installation that was public before has left one behind: while it is there nobody may ask. */
+/** A formerly public installation has left a webhook behind: while it exists, Telegram refuses `getUpdates`. */
 function isRefusedForWebhook(answer: BotAnswer): boolean {
   return answer.outcome === 'refused' && answer.statusCode === CONFLICT && /webhook/i.test(answer.description);
 }

@@ -13,7 +13,7 @@ import type { Runtime } from '../runtime.ts';
 export type Listening = {
   runtime: Pick<Runtime, 'database' | 'log' | 'newId' | 'now' | 'publicUrl' | 'queues'>;
   bot: TelegramBot;
-  /** Null = commands are taken whoever they are addressed to. */
+  /** Null = commands are taken to whichever bot they are addressed. */
   botName: string | null;
   /** Destroyed when the process stops, which ends a poll that waits for updates. */
   agent: Agent;

@@ -3,8 +3,8 @@ import { Failure } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { PageProps } from '../../page-props.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { EmptyPage } from '../../parts/empty-page.tsx';
 import { Fact } from '../../parts/fact.tsx';
@@ -85,7 +85,7 @@ function Facts({ agent }: { agent: Agent }) {
 }
 
 function DeleteAgent({ agent }: { agent: Agent }) {
-  const deed = useDeed();
+  const action = useAction();
   const remove = async () => {
     if (
       !(await confirm({
@@ -95,14 +95,14 @@ function DeleteAgent({ agent }: { agent: Agent }) {
       }))
     )
       return;
-    await deed.run(async () => {
+    await action.run(async () => {
       await api.delete('/agents/{id}', { path: { id: agent.id } });
       toast(`${agent.name} is deleted`);
       navigate(PATHS.agents, { replace: true });
     });
   };
   return (
-    <Button tone="danger" icon="trash" busy={deed.isBusy.value} onClick={() => void remove()}>
+    <Button tone="danger" icon="trash" busy={action.isBusy.value} onClick={() => void remove()}>
       Delete agent
     </Button>
   );

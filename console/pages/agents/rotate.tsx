@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
 import type { Agent } from './state.tsx';
@@ -10,7 +10,7 @@ import { AgentCommand } from './token.tsx';
 /** Gives an agent a new token, and shows it once. */
 export function RotateToken({ agent }: { agent: Agent }) {
   const made = useSignal<Schemas['AgentToken'] | null>(null);
-  const deed = useDeed();
+  const action = useAction();
   const rotate = async () => {
     if (
       !(await confirm({
@@ -20,11 +20,11 @@ export function RotateToken({ agent }: { agent: Agent }) {
       }))
     )
       return;
-    await deed.run(async () => void (made.value = await api.post('/agents/{id}/rotate', { path: { id: agent.id } })));
+    await action.run(async () => void (made.value = await api.post('/agents/{id}/rotate', { path: { id: agent.id } })));
   };
   return (
     <>
-      <Button icon="key" busy={deed.isBusy.value} onClick={() => void rotate()}>
+      <Button icon="key" busy={action.isBusy.value} onClick={() => void rotate()}>
         New token
       </Button>
       {made.value !== null && (

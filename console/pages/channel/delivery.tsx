@@ -6,8 +6,8 @@ import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/field.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { useTask } from '../../parts/task.ts';
 import { formatDateTime, formatLatency, Moment } from '../../parts/time.tsx';
 import { EVENTS, OutcomeBadge } from '../channels/delivery-words.tsx';
 import type { Channel } from '../channels/types.tsx';
@@ -28,12 +28,12 @@ type DialogProps = { id: string; channel: Channel; onClose: () => void; onChange
 /** One delivery: every attempt with what was answered, the message itself, and a way to send it again. */
 export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps) {
   const load = useLoad((signal) => api.get('/deliveries/{id}', { path: { id }, signal }), [id]);
-  const task = useTask();
+  const formAction = useFormAction();
   const { value: delivery } = load.value;
   const isPending = delivery?.outcome === 'pending';
   usePoll(load, isPending, POLL_MS);
   const redeliver = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       await api.post('/deliveries/{id}/redeliver', { path: { id } });
       await Promise.all([load.reload(), onChanged()]);
     });
@@ -46,7 +46,7 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
       actions={
         <>
           {canSend && (
-            <Button icon="retry" busy={task.isBusy.value} disabled={isPending} onClick={() => void redeliver()}>
+            <Button icon="retry" busy={formAction.isBusy.value} disabled={isPending} onClick={() => void redeliver()}>
               Send again
             </Button>
           )}
@@ -58,9 +58,9 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
         {(loaded) => <Shown delivery={loaded} />}
       </Loaded>
       {/* A dialog covers what is reported at the edge of the page. */}
-      {task.error.value !== null && (
+      {formAction.error.value !== null && (
         <div class="mt-4">
-          <FormError text={sentenceOf(task.error.value)} />
+          <FormError text={sentenceOf(formAction.error.value)} />
         </div>
       )}
     </Dialog>

@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
@@ -129,14 +129,14 @@ function Facts({ channel }: { channel: Channel }) {
 
 function RotateSecret({ channel }: { channel: Channel }) {
   const secret = useSignal<string | null>(null);
-  const deed = useDeed();
+  const action = useAction();
   const rotate = async () => {
     const text =
       'The new secret signs at once. The present one signs as well for 24 hours, so that your receiver has time ' +
       'to learn the new one.';
     if (!(await confirm({ title: 'Change the signing secret?', text, action: 'Change secret', tone: 'primary' })))
       return;
-    await deed.run(
+    await action.run(
       async () =>
         void (secret.value = (
           await api.post('/channels/{id}/rotate-secret', { path: { id: channel.id } })
@@ -145,7 +145,7 @@ function RotateSecret({ channel }: { channel: Channel }) {
   };
   return (
     <>
-      <Button size="small" icon="key" busy={deed.isBusy.value} onClick={() => void rotate()}>
+      <Button size="small" icon="key" busy={action.isBusy.value} onClick={() => void rotate()}>
         Change secret
       </Button>
       {secret.value !== null && (
@@ -163,7 +163,7 @@ function RotateSecret({ channel }: { channel: Channel }) {
 }
 
 function DeleteChannel({ channel }: { channel: Channel }) {
-  const deed = useDeed();
+  const action = useAction();
   const remove = async () => {
     if (
       !(await confirm({
@@ -173,14 +173,14 @@ function DeleteChannel({ channel }: { channel: Channel }) {
       }))
     )
       return;
-    await deed.run(async () => {
+    await action.run(async () => {
       await api.delete('/channels/{id}', { path: { id: channel.id } });
       toast(`${channel.name} is deleted`);
       navigate(PATHS.channels, { replace: true });
     });
   };
   return (
-    <Button tone="danger" icon="trash" busy={deed.isBusy.value} onClick={() => void remove()}>
+    <Button tone="danger" icon="trash" busy={action.isBusy.value} onClick={() => void remove()}>
       Delete channel
     </Button>
   );

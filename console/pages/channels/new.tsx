@@ -56,7 +56,7 @@ function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
       title={`${TYPES[type].label} is not set up here`}
       action={<ButtonLink href={`${PATHS.channelNew}?type=webhook`}>Use a webhook</ButtonLink>}
     >
-      Whoever runs this installation has to make {what} for it first, and set {variables}.
+      The operator of this installation has to make {what} for it first, and set {variables}.
     </Empty>
   );
 }

@@ -117,7 +117,7 @@ export function follow<T extends { $ref?: string }>(description: Description, th
   return follow(description, { ...(description.components[group]?.[name] as T), ...own });
 }
 
-/** Whether what somebody looks for stands in an operation. */
+/** Whether an operation contains the searched text. */
 export function isFound(
   { path, summary, operationId, description = '', parameters }: Operation,
   words: readonly string[],

@@ -71,7 +71,7 @@ export function FieldLine({
   );
 }
 
-/** Something that is made when somebody wants to see it. */
+/** Content that is rendered when it is opened. */
 export function Unfold({
   label,
   children,

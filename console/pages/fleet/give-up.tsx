@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { SelectField } from '../../parts/field.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { useTask } from '../../parts/task.ts';
 import { toast } from '../../parts/toast.tsx';
 
 type Plan = Schemas['Retirement'];
@@ -22,9 +22,9 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
     (signal) => api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: false }, signal }),
     [region, moveTo],
   );
-  const task = useTask();
+  const formAction = useFormAction();
   const giveUp = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       // A thousand monitors per request, until none are left or their number no longer falls.
       let left = Number.POSITIVE_INFINITY;
       for (let before = left; left > 0; before = left) {
@@ -37,13 +37,13 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
       onDone();
       onClose();
     });
-  const { rest } = problemsByField(task.error.value, []);
+  const { rest } = problemsByField(formAction.error.value, []);
   return (
     <FormDialog
       title={`Give up ${region}?`}
       action="Give up"
       tone="danger"
-      isBusy={task.isBusy.value}
+      isBusy={formAction.isBusy.value}
       canSubmit={plan.value.value !== null}
       error={rest}
       onSubmit={() => void giveUp()}

@@ -18,7 +18,7 @@ const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
 };
 
 /**
- * How it stands, in one look: the worst state and how long, why, seen from where, and whether somebody looks after it.
+ * How it stands, in one look: the worst state and how long, why, seen from where, and whether it is acknowledged.
  */
 export function IncidentStatus({ incident }: { incident: Incident }) {
   const { state, status } = incident;
@@ -62,13 +62,13 @@ export function IncidentStatus({ incident }: { incident: Incident }) {
         <Fact name="Looked after">
           {incident.acknowledged_at === null ? (
             isOpen ? (
-              'By nobody yet'
+              'Not yet'
             ) : (
-              'By nobody'
+              'No'
             )
           ) : (
             <>
-              {incident.acknowledged_by ?? 'Somebody'}
+              {incident.acknowledged_by ?? 'A member'}
               <Small>
                 <Moment at={incident.acknowledged_at} />
               </Small>

@@ -43,7 +43,7 @@ export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) 
       key: 'acknowledged',
       at: incident.acknowledged_at,
       mark: <Icon name="person" class="size-4 text-accent" />,
-      body: <p class="text-sm font-medium">{incident.acknowledged_by ?? 'Somebody'} looks after it</p>,
+      body: <p class="text-sm font-medium">{incident.acknowledged_by ?? 'A member'} looks after it</p>,
     });
   }
   if (steps.length === 0) return <p class="text-sm text-soft">No timeline was stored.</p>;

@@ -22,7 +22,7 @@ const STATES = {
   major: { status: 'down', label: 'Major outage' },
 } as const satisfies Record<Component['state'], { status: Status; label: string }>;
 
-/** From so many on there is a field to search in. */
+/** From this many on there is a field to search in. */
 const SEARCHED_FROM = 10;
 
 /** What of a vendor is watched: ticked in its page's list, or written where there is none. */

@@ -10,7 +10,7 @@ export function PingAddress({ token }: { token: string }) {
         <p class="mb-1 font-medium">Ping address</p>
         <CopyText label="Ping address" text={url} />
         <p class="mt-1 text-[0.8125rem] text-soft">
-          Whoever has it can ping: treat it as a password. GET, HEAD and POST all count.
+          It is enough to ping: treat it as a password. GET, HEAD and POST all count.
         </p>
       </div>
       <div>

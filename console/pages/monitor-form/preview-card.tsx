@@ -52,7 +52,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
         <div class="min-w-0 flex-1 basis-52">
           <h2 class="heading text-sm">Preview</h2>
           <p class="text-[0.8125rem] text-soft">
-            One check of what is filled in here; nobody is alerted, nothing is stored.
+            One check of what is filled in here; no alert is sent, nothing is stored.
           </p>
         </div>
         {isChoosable && (

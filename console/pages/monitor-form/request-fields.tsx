@@ -50,7 +50,7 @@ export function RequestFields({ form }: { form: FormState }) {
         onValue={(body) => set({ body })}
         placeholder={'{"ping": true}'}
         hint="Sent with every check."
-        secretHint="Stored encrypted: nobody can read it again, only replace it."
+        secretHint="Stored encrypted: it cannot be read again, only replaced."
         error={problem('check_spec.request.body')}
       />
       <TextField
@@ -95,7 +95,7 @@ function Headers({ form: { draft, problem }, set }: PartProps) {
     <fieldset class="min-w-0">
       <legend class="text-sm font-medium">Headers</legend>
       <p class="text-[0.8125rem] leading-5 text-soft">
-        Values of secret ones are stored encrypted: nobody can read them again, only replace them.
+        Values of secret ones are stored encrypted: they cannot be read again, only replaced.
       </p>
       <FieldProblem text={problem('check_spec.request.headers')} />
       <ul ref={list} class="mt-1.5 flex flex-col gap-3 empty:hidden md:gap-2">

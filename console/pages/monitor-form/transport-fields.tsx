@@ -43,7 +43,7 @@ export function TransportFields({ form: { draft, change, problem, monitor } }: {
             ? 'Sent after connecting. Empty: nothing is sent.'
             : 'The datagram that is sent. Empty: one without content.'
         }
-        secretHint="Stored encrypted: nobody can read it again, only replace it."
+        secretHint="Stored encrypted: it cannot be read again, only replaced."
         error={problem('check_spec.transport.payload')}
       />
       <SelectField

@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
@@ -23,14 +23,14 @@ export function Actions(props: ActionsProps) {
 }
 
 function Buttons({ monitor, onRequested }: ActionsProps) {
-  const deed = useDeed();
+  const buttonAction = useAction();
   const action = useSignal<Action | null>(null);
-  const busy = deed.isBusy.value ? action.value : null;
+  const busy = buttonAction.isBusy.value ? action.value : null;
   const { id, name } = monitor;
   const isPaused = monitor.enabled === 0;
   const act = async (what: Action, work: () => Promise<void>) => {
-    if (!deed.isBusy.peek()) action.value = what;
-    await deed.run(work);
+    if (!buttonAction.isBusy.peek()) action.value = what;
+    await buttonAction.run(work);
   };
   const isCheckable = !isPaused && monitor.type !== 'heartbeat' && monitor.target !== '';
   const check = () =>
@@ -50,7 +50,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
         ? await api.post('/monitors/{id}/resume', { path: { id } })
         : await api.post('/monitors/{id}/pause', { path: { id } });
       putMonitors([row]);
-      toast(isPaused ? `${name} is checked again` : `${name} is paused: nothing is checked, and nobody is alerted`);
+      toast(isPaused ? `${name} is checked again` : `${name} is paused: nothing is checked, and no alerts are sent`);
     });
   const remove = async () => {
     const text =

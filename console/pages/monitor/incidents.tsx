@@ -10,7 +10,7 @@ import { withoutCount } from './status-words.ts';
 
 type Incident = Schemas['Incident'];
 
-/** So many are shown; the others are on a page of their own. */
+/** This many are shown; the others are on a page of their own. */
 const SHOWN = 8;
 
 /** The newest incidents of the monitor. */
@@ -82,7 +82,7 @@ function Why({ reason, sources_down: locations, acknowledged_at: acknowledged, s
     <>
       {locations.length > 0 ? withoutCount(reason) : reason}
       {locations.length > 0 && <span class="block text-xs text-soft">{joinWords(locations)}</span>}
-      {status === 'open' && acknowledged !== null && <Badge tone="good">Somebody is on it</Badge>}
+      {status === 'open' && acknowledged !== null && <Badge tone="good">Acknowledged</Badge>}
     </>
   );
 }

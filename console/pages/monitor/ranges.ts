@@ -23,7 +23,7 @@ export const DEFAULT_RANGE: RangeName = '24h';
 export const SHORTEST_SECONDS = 600;
 const LONGEST_SECONDS = 400 * DAY;
 
-/** The stretch that the page shows: a range up to now, or a part that somebody zoomed to (`zoom`). */
+/** The stretch that the page shows: a range up to now, or a zoomed part of it (`zoom`). */
 export type Shown = { range: RangeName; zoom: Span | null };
 
 /** Reads the address; what is wrong in it is as if it were not there. */
@@ -45,7 +45,7 @@ export function spanOf({ range, zoom }: Shown, now: number): Span {
   return zoom ?? { from: now - RANGES[range].seconds, to: now };
 }
 
-/** A stretch that somebody drew, in whole minutes and long enough to be looked into. */
+/** A stretch that was drawn on a plot, in whole minutes and long enough to be looked into. */
 export function fitZoom({ from, to }: Span, now: number): Span {
   const middle = (from + to) / 2;
   const half = Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, to - from)) / 2;

@@ -33,7 +33,7 @@ type ResponseProps = {
 };
 
 const HEIGHTS = { wide: 260, narrow: 200 } as const;
-/** One slow check of hundreds makes all others flat: whoever wants it asks for it. */
+/** One slow check of hundreds makes all others flat: it is shown on request. */
 const HIDDEN: ReadonlySet<string> = new Set(['p99']);
 
 const TITLES: Partial<Record<Schemas['MonitorType'], string>> = {

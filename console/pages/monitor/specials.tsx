@@ -30,7 +30,7 @@ function PingAddress({ detail }: SpecialProps) {
   return (
     <Section
       title="Address to ping"
-      lead={token === undefined ? undefined : 'Whoever knows it can report in: keep it to the job.'}
+      lead={token === undefined ? undefined : 'Knowing it is enough to report in: keep it to the job.'}
     >
       <Card>
         {token === undefined ? (

@@ -29,8 +29,8 @@ export function explain(
 ): string | null {
   if (status === 'paused')
     return type === 'heartbeat'
-      ? 'No ping is waited for, and nobody is alerted.'
-      : 'Nothing is checked, and nobody is alerted.';
+      ? 'No ping is expected, and no alerts are sent.'
+      : 'Nothing is checked, and no alerts are sent.';
   if (status !== 'pending') return null;
   if (target === '' && type !== 'heartbeat') return 'It has no target yet: edit it and say what to watch.';
   if (newest !== undefined)

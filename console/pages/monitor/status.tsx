@@ -1,7 +1,7 @@
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
@@ -126,9 +126,9 @@ function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Che
 
 /** Who looks after it, and the way to what is known of it. */
 function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowledged: () => void }) {
-  const deed = useDeed();
+  const action = useAction();
   const acknowledge = () =>
-    deed.run(async () => {
+    action.run(async () => {
       await api.post('/incidents/{id}/acknowledge', { path: { id: incident.id } });
       onAcknowledged();
     });
@@ -136,13 +136,13 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
     <div class="mt-2.5 flex flex-wrap items-center gap-x-3 gap-y-2 text-sm">
       {incident.acknowledged_at === null ? (
         canWrite() && (
-          <Button size="small" busy={deed.isBusy.value} icon="check" onClick={() => void acknowledge()}>
+          <Button size="small" busy={action.isBusy.value} icon="check" onClick={() => void acknowledge()}>
             I am on it
           </Button>
         )
       ) : (
         <span>
-          {incident.acknowledged_by ?? 'Somebody'} is on it since <Moment at={incident.acknowledged_at} />.
+          {incident.acknowledged_by ?? 'A member'} is on it since <Moment at={incident.acknowledged_at} />.
         </span>
       )}
       <a

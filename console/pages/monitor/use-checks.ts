@@ -19,7 +19,7 @@ export type CheckList = {
   loadOlder: () => Promise<void>;
 };
 
-/** So many are asked for at a time, and kept in the page at most. */
+/** How many are requested at a time, and kept in the page at most. */
 const PAGE = 20;
 const MOST = 1000;
 
@@ -51,12 +51,12 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     isBusy.value = true;
     try {
       const { answer, next } = await ask(cursor);
-      // What was asked for before another choice was made is nobody's any more.
+      // The answer to an earlier choice is dropped.
       if (current.current !== choice) return;
       const merged = merge(checks.peek() ?? [], answer.checks);
       if (cursor !== null) wentBack.current = true;
       else if (!isJoined(checks.peek() ?? [], answer.checks) || merged.length > MOST) wentBack.current = false;
-      // Whoever goes back sees all in between; whoever leaves the page open all night is shown the newest, not all of
+      // A page that comes back shows all in between; a page that was open all night shows the newest, not all of
       // the night.
       checks.value = wentBack.current || merged.length <= PAGE ? merged : merged.slice(0, PAGE);
       if (cursor !== null || !wentBack.current) {

@@ -4,7 +4,7 @@ import { monitors, onChange, type Monitor } from '../../client/live.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, type Shown } from './ranges.ts';
 
-/** So many incidents are asked for; more than this in a year has other pages. */
+/** How many incidents are requested; more than this in a year has other pages. */
 export const MOST_INCIDENTS = 200;
 
 /** Statistics, and the stretch that they were asked for: while others are on their way the old ones are still shown. */

@@ -74,7 +74,7 @@ export function summarise(counts: Readonly<Record<Status, number>>): string {
 }
 
 /**
- * What monitors are ordered by, and what they are found by once somebody looks for one: comparing by the rules of a
+ * What monitors are ordered by, and what they are found by in a search: comparing by the rules of a
  * language would take ten times as long.
  */
 const orders = new WeakMap<Monitor, string>();

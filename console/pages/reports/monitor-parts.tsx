@@ -14,9 +14,9 @@ import { formatPercent } from './percent.ts';
 type Monitor = Schemas['ReportMonitor'];
 type Incident = Schemas['ReportIncident'];
 
-/** So many more with each press: a page of five thousand plots helps nobody. */
+/** How many more each press shows: a page of five thousand plots is of no use. */
 const STEP = 25;
-/** So many incidents of a monitor; the rest stands in its own list. */
+/** How many incidents of a monitor are shown; the rest is in its own list. */
 const INCIDENTS = 8;
 
 /** Each monitor with its days, what it took to answer, and its incidents; those that were worst come first. */

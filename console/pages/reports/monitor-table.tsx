@@ -8,7 +8,7 @@ import { formatPercent } from './percent.ts';
 
 type Monitor = Schemas['ReportMonitor'];
 
-/** More than this are shown when somebody asks. */
+/** More than this are shown on request. */
 const SHOWN = 100;
 
 const COLUMNS: readonly Column<Monitor>[] = [

@@ -6,8 +6,8 @@ import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { Fact } from '../../parts/fact.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
 import { Card, Section } from '../../parts/page.tsx';
-import { useTask } from '../../parts/task.ts';
 import { toast } from '../../parts/toast.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
 import { PasswordForm } from './password.tsx';
@@ -49,15 +49,15 @@ export function AccountSettings() {
 function Profile() {
   const { user } = signedIn();
   const name = useSignal(user.name);
-  const task = useTask();
+  const formAction = useFormAction();
   const save = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       const changed = await api.patch('/user', { body: { name: name.value.trim() } });
       session.value = { ...signedIn(), user: changed };
       name.value = changed.name;
       toast('Your name is saved');
     });
-  const { byField, rest } = problemsByField(task.error.value, ['name']);
+  const { byField, rest } = problemsByField(formAction.error.value, ['name']);
   return (
     <div class="grid max-w-md gap-5">
       <form
@@ -77,7 +77,12 @@ function Profile() {
           onValue={(value) => (name.value = value)}
         />
         <FormError text={rest} />
-        <Button type="submit" class="self-start" busy={task.isBusy.value} disabled={name.value.trim() === user.name}>
+        <Button
+          type="submit"
+          class="self-start"
+          busy={formAction.isBusy.value}
+          disabled={name.value.trim() === user.name}
+        >
           Save name
         </Button>
       </form>

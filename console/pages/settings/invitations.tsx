@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
+import { useAction } from '../../parts/action.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -22,7 +22,7 @@ export function Invitations() {
   return (
     <Section
       title="Invitations"
-      lead="A link with which somebody joins, once, within seven days."
+      lead="A link with which one person joins, once, within seven days."
       actions={
         <Button tone="primary" size="small" icon="plus" onClick={() => (isInviting.value = true)}>
           Invite
@@ -32,7 +32,7 @@ export function Invitations() {
       <Loaded load={load} height="h-24">
         {({ invitations }) =>
           invitations.length === 0 ? (
-            <p class="text-sm text-soft">Nobody is invited at the moment.</p>
+            <p class="text-sm text-soft">There are no open invitations.</p>
           ) : (
             <Table caption="Invitations" columns={columnsOf(reload)} rows={invitations} keyOf={({ id }) => id} />
           )
@@ -47,7 +47,7 @@ function columnsOf(reload: () => void): Column<Invitation>[] {
   return [
     { head: 'E-mail', cell: ({ email }) => <span class="break-all">{email}</span> },
     { head: 'Role', cell: ({ role }) => ROLES[role].label },
-    { head: 'By', cell: ({ invited_by: name }) => name ?? 'somebody who has gone', wideOnly: true, class: 'text-soft' },
+    { head: 'By', cell: ({ invited_by: name }) => name ?? 'a former member', wideOnly: true, class: 'text-soft' },
     {
       head: 'Expires',
       cell: ({ expires_at: at }) => (at <= clock.value ? <Badge>Expired</Badge> : <Moment at={at} />),
@@ -59,7 +59,7 @@ function columnsOf(reload: () => void): Column<Invitation>[] {
 }
 
 function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitation; reload: () => void }) {
-  const deed = useDeed();
+  const action = useAction();
   const takeBack = async () => {
     if (
       !(await confirm({
@@ -69,7 +69,7 @@ function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitatio
       }))
     )
       return;
-    await deed.run(async () => {
+    await action.run(async () => {
       await api.delete('/invitations/{id}', { path: { id } });
       toast('The invitation is taken back');
       reload();
@@ -79,7 +79,7 @@ function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitatio
     <Button
       size="small"
       tone="danger"
-      busy={deed.isBusy.value}
+      busy={action.isBusy.value}
       aria-label={`Take back the invitation of ${email}`}
       onClick={() => void takeBack()}
       class="-my-1.5"

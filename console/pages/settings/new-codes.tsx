@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { loadSession } from '../../client/session.ts';
-import { useTask } from '../../parts/task.ts';
+import { useFormAction } from '../../parts/form-action.ts';
 import { ProofDialog } from './proof-dialog.tsx';
 import { RecoveryCodes } from './recovery-codes.tsx';
 
@@ -11,9 +11,9 @@ const TITLE = 'New recovery codes';
 export function NewCodes({ onClose }: { onClose: () => void }) {
   const proof = { password: useSignal(''), code: useSignal('') };
   const made = useSignal<readonly string[] | null>(null);
-  const task = useTask();
+  const formAction = useFormAction();
   const renew = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       const { recovery_codes: codes } = await api.post('/user/recovery-codes', {
         body: { password: proof.password.value, code: proof.code.value.trim() },
       });
@@ -26,7 +26,7 @@ export function NewCodes({ onClose }: { onClose: () => void }) {
       title={TITLE}
       action="Make new codes"
       proof={proof}
-      task={task}
+      formAction={formAction}
       onSubmit={() => void renew()}
       onClose={onClose}
     />

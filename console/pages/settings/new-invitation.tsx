@@ -3,23 +3,23 @@ import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
-import { useTask } from '../../parts/task.ts';
 import { isRole, ROLES, type Role } from './roles.ts';
 
-/** Makes an invitation and shows its link, which whoever invites hands over. */
+/** Makes an invitation and shows its link, to be handed over by the member who invites. */
 export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const email = useSignal('');
   const role = useSignal<Role>('editor');
   const made = useSignal<{ email: string; url: string } | null>(null);
-  const task = useTask();
+  const formAction = useFormAction();
   const invite = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       made.value = await api.post('/invitations', { body: { email: email.value.trim(), role: role.value } });
       onMade();
     });
-  const { byField, rest } = problemsByField(task.error.value, ['email', 'role']);
+  const { byField, rest } = problemsByField(formAction.error.value, ['email', 'role']);
   if (made.value !== null) {
     return (
       <KeptDialog
@@ -31,7 +31,7 @@ export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose
       >
         <div class="grid grid-cols-1 gap-3 text-sm">
           <p>
-            Send this link to <strong class="break-all font-medium">{made.value.email}</strong>; nobody else should have
+            Send this link to <strong class="break-all font-medium">{made.value.email}</strong>; no one else should have
             it. It is shown this once and works once, within seven days.
           </p>
           <CopyText text={made.value.url} label="Link of the invitation" />
@@ -44,7 +44,7 @@ export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose
       key="form"
       title="Invite a member"
       action="Make link"
-      isBusy={task.isBusy.value}
+      isBusy={formAction.isBusy.value}
       error={rest}
       onSubmit={() => void invite()}
       onClose={onClose}

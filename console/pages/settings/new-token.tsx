@@ -3,9 +3,9 @@ import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
-import { useTask } from '../../parts/task.ts';
 
 const DAY_SECONDS = 86_400;
 
@@ -28,9 +28,9 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
   const scope = useSignal('read');
   const expiry = useSignal('');
   const made = useSignal<string | null>(null);
-  const task = useTask();
+  const formAction = useFormAction();
   const make = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       const days = Number(expiry.value);
       const { token } = await api.post('/tokens', {
         body: {
@@ -42,7 +42,7 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
       made.value = token;
       onMade();
     });
-  const { byField, rest } = problemsByField(task.error.value, ['name', 'scopes', 'expires_at']);
+  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'scopes', 'expires_at']);
   if (made.value !== null) {
     return (
       <KeptDialog
@@ -61,7 +61,7 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
       key="form"
       title="New API token"
       action="Make token"
-      isBusy={task.isBusy.value}
+      isBusy={formAction.isBusy.value}
       error={rest}
       onSubmit={() => void make()}
       onClose={onClose}

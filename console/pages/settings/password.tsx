@@ -5,7 +5,7 @@ import { signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
-import { useTask } from '../../parts/task.ts';
+import { useFormAction } from '../../parts/form-action.ts';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -17,9 +17,9 @@ export function PasswordForm() {
   const { user } = signedIn();
   const current = useSignal('');
   const next = useSignal('');
-  const task = useTask();
+  const formAction = useFormAction();
   const change = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       const { ended_sessions: ended } = await api.post('/user/password', {
         body: { current: current.value, new: next.value },
       });
@@ -29,7 +29,7 @@ export function PasswordForm() {
       toast(`Your password is changed${ended === 0 ? '' : `, and ${others} signed out`}`);
       await loadSession();
     });
-  const { byField, rest } = problemsByField(task.error.value, ['current', 'new']);
+  const { byField, rest } = problemsByField(formAction.error.value, ['current', 'new']);
   return (
     <form
       class="flex max-w-md flex-col gap-4"
@@ -78,7 +78,7 @@ export function PasswordForm() {
         onValue={(value) => (next.value = value)}
       />
       <FormError text={rest} />
-      <Button type="submit" class="self-start" busy={task.isBusy.value}>
+      <Button type="submit" class="self-start" busy={formAction.isBusy.value}>
         Change password
       </Button>
     </form>

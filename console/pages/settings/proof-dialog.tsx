@@ -2,8 +2,8 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { problemsByField } from '../../client/failure.ts';
 import { TextField } from '../../parts/field.tsx';
+import type { FormAction } from '../../parts/form-action.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import type { Task } from '../../parts/task.ts';
 
 /** What proves that it is oneself: both fields. */
 export type Proof = { password: Signal<string>; code: Signal<string> };
@@ -13,17 +13,17 @@ type ProofDialogProps = {
   action: string;
   tone?: 'primary' | 'danger';
   proof: Proof;
-  task: Task;
+  formAction: FormAction;
   onSubmit: () => void;
   onClose: () => void;
   children?: ComponentChildren;
 };
 
 /** Password and code once more, before something that matters. */
-export function ProofDialog({ proof, task, children, ...dialog }: ProofDialogProps) {
-  const { byField, rest } = problemsByField(task.error.value, ['password', 'code']);
+export function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProps) {
+  const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
   return (
-    <FormDialog {...dialog} isBusy={task.isBusy.value} error={rest}>
+    <FormDialog {...dialog} isBusy={formAction.isBusy.value} error={rest}>
       {children}
       <TextField
         label="Your password"

@@ -1,7 +1,7 @@
 import { api, type Schemas } from '../../client/api.ts';
+import { useAction } from '../../parts/action.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -69,9 +69,9 @@ function Browser({ session: { user_agent: agent, address } }: { session: Session
 }
 
 function EndSession({ session: { id, user_agent: agent }, load }: { session: Session; load: Load<Answer> }) {
-  const deed = useDeed();
+  const action = useAction();
   const end = () =>
-    deed.run(async () => {
+    action.run(async () => {
       await api.delete('/sessions/{id}', { path: { id } });
       await load.reload();
     });
@@ -79,7 +79,7 @@ function EndSession({ session: { id, user_agent: agent }, load }: { session: Ses
     <Button
       size="small"
       aria-label={`Sign out ${nameBrowser(agent)}`}
-      busy={deed.isBusy.value}
+      busy={action.isBusy.value}
       onClick={() => void end()}
       class="-my-1.5"
     >
@@ -89,7 +89,7 @@ function EndSession({ session: { id, user_agent: agent }, load }: { session: Ses
 }
 
 function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
-  const deed = useDeed();
+  const action = useAction();
   const end = async () => {
     if (
       !(await confirm({
@@ -99,14 +99,14 @@ function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
       }))
     )
       return;
-    await deed.run(async () => {
+    await action.run(async () => {
       await api.post('/sessions/end-others');
       await load.reload();
       toast('You are signed in here only');
     });
   };
   return (
-    <Button size="small" busy={deed.isBusy.value} onClick={() => void end()}>
+    <Button size="small" busy={action.isBusy.value} onClick={() => void end()}>
       Sign out everywhere else
     </Button>
   );

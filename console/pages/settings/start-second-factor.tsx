@@ -4,8 +4,8 @@ import { problemsByField } from '../../client/failure.ts';
 import { loadSession } from '../../client/session.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { useTask } from '../../parts/task.ts';
 import { toast } from '../../parts/toast.tsx';
 import { RecoveryCodes } from './recovery-codes.tsx';
 
@@ -18,18 +18,20 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const password = useSignal('');
   const started = useSignal<Started | null>(null);
   const code = useSignal('');
-  const task = useTask();
+  const formAction = useFormAction();
   const made = useSignal<readonly string[] | null>(null);
   const start = () =>
-    task.run(async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })));
+    formAction.run(
+      async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })),
+    );
   const finish = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
       made.value = codes;
       await loadSession();
       toast('The second factor is on');
     });
-  const { byField, rest } = problemsByField(task.error.value, ['password', 'code']);
+  const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
   const isFirst = started.value === null;
   return (
@@ -38,7 +40,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
       key={isFirst ? 'password' : 'code'}
       title={TITLE}
       action={isFirst ? 'Continue' : 'Turn on'}
-      isBusy={task.isBusy.value}
+      isBusy={formAction.isBusy.value}
       error={rest}
       onSubmit={() => void (isFirst ? start() : finish())}
       onClose={onClose}

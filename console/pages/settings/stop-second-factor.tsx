@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { loadSession } from '../../client/session.ts';
-import { useTask } from '../../parts/task.ts';
+import { useFormAction } from '../../parts/form-action.ts';
 import { toast } from '../../parts/toast.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
 
 /** The password alone is to do again. */
 export function StopSecondFactor({ onClose }: { onClose: () => void }) {
   const proof = { password: useSignal(''), code: useSignal('') };
-  const task = useTask();
+  const formAction = useFormAction();
   const stop = () =>
-    task.run(async () => {
+    formAction.run(async () => {
       await api.delete('/user/totp', { body: { password: proof.password.value, code: proof.code.value.trim() } });
       await loadSession();
       toast('The second factor is off');
@@ -22,7 +22,7 @@ export function StopSecondFactor({ onClose }: { onClose: () => void }) {
       action="Turn off"
       tone="danger"
       proof={proof}
-      task={task}
+      formAction={formAction}
       onSubmit={() => void stop()}
       onClose={onClose}
     >

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
+import { useAction } from '../../parts/action.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
@@ -99,7 +99,7 @@ function State({ token, reload }: { token: Token; reload: () => void }) {
 }
 
 function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => void }) {
-  const deed = useDeed();
+  const action = useAction();
   const revoke = async () => {
     if (
       !(await confirm({
@@ -109,7 +109,7 @@ function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => v
       }))
     )
       return;
-    await deed.run(async () => {
+    await action.run(async () => {
       await api.delete('/tokens/{id}', { path: { id } });
       toast(`${name} is revoked`);
       reload();
@@ -120,7 +120,7 @@ function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => v
       size="small"
       tone="danger"
       aria-label={`Revoke ${name}`}
-      busy={deed.isBusy.value}
+      busy={action.isBusy.value}
       onClick={() => void revoke()}
       class="-my-1.5"
     >

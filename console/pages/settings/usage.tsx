@@ -23,7 +23,10 @@ export function UsageSettings() {
   return (
     <Loaded load={load}>
       {(usage) => (
-        <Section title={`${PLANS[usage.plan]} plan`} lead="Whoever runs this service changes the plan of an account.">
+        <Section
+          title={`${PLANS[usage.plan]} plan`}
+          lead="The operator of this service changes the plan of an account."
+        >
           <div class="grid gap-4 md:grid-cols-2">
             <Card>
               <h3 class="mb-3 text-sm font-medium">In use</h3>

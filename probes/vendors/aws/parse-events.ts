@@ -51,7 +51,7 @@ export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Pars
 }
 
 function isOpen(one: AwsEvent, nowMs: number): boolean {
-  // An end that nobody entered yet may be left out, null, empty or 0.
+  // An end that the vendor has not entered yet may be left out, null, empty or 0.
   const endMs = (one.end_time ?? 0) * 1000;
   const hasEnded = endMs > 0 && endMs <= nowMs;
   return !hasEnded && !isResolved(one.summary) && !isResolved(newestEntry(one)?.summary ?? '');

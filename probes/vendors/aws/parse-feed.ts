@@ -5,8 +5,8 @@ import { plainTitle } from '../plain-text.ts';
 import { isResolved, stateOfText } from './event-text.ts';
 
 /**
- * A feed keeps old entries, also of events whose end nobody entered: after a week without a word an event is over. In
- * milliseconds.
+ * A feed keeps old entries, also of events whose end the vendor never entered: after a week without a word an event is
+ * over. In milliseconds.
  */
 const FORGOTTEN_MS = 7 * 86_400_000;
 

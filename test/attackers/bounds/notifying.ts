@@ -204,5 +204,5 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   'previews and own status pages': previews,
   'live streams': liveStreams,
   'tries to connect': triesToConnect,
-  'what nobody outside can cause': ours,
+  'what no client can cause': ours,
 };

@@ -17,7 +17,7 @@ export async function statusesOf(times: number, ask: (no: number) => ReturnType<
   return statuses;
 }
 
-/** So many answers of one status, and then one of another. */
+/** A number of answers of one status, and then one of another. */
 export function thenRefused(times: number, good: number, refusal: number): number[] {
   return [...Array.from({ length: times }, () => good), refusal];
 }

@@ -15,7 +15,7 @@ function scoreOf(notified: readonly Notified[], outages: readonly [startSecond: 
     {
       startMs: 0,
       endMs: HOUR_MS,
-      happenings: outages.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000, kind: 'outage' })),
+      faults: outages.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000, kind: 'outage' })),
     },
     notified,
   );

@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { simulateCell } from '../../../bench/truth/cell.ts';
 import { createRandom } from '../../../bench/truth/random.ts';
-import { layOver, sound, type Behaviour, type Spell } from '../../../bench/truth/script.ts';
+import { layOver, sound, type Behaviour, type Period } from '../../../bench/truth/script.ts';
 import { DEFAULT_SETTING, SLOT_CHOICES, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
 import { simulateMonitor, type Notified } from '../../../bench/truth/simulation.ts';
 
@@ -14,7 +14,7 @@ type Play = {
   hours: number;
   seed?: number;
   behaviourAt?: (location: number) => Behaviour;
-  spellsAt?: (location: number) => Spell[];
+  periodsAt?: (location: number) => Period[];
   everyStep?: boolean;
 };
 
@@ -24,12 +24,12 @@ function play({
   hours,
   seed = 1,
   behaviourAt = () => sound(0),
-  spellsAt = () => [],
+  periodsAt = () => [],
   everyStep = false,
 }: Play): Notified[] {
   const span = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
   const scripts = Array.from({ length: setting.sources }, (_, location) =>
-    layOver(behaviourAt(location), spellsAt(location), span),
+    layOver(behaviourAt(location), periodsAt(location), span),
   );
   return simulateMonitor({ ...span, scripts }, { setting, random: createRandom([seed]), everyStep });
 }
@@ -37,9 +37,9 @@ function play({
 const count = (notified: readonly Notified[], state: Notified['to']): number =>
   notified.filter(({ to }) => to === state).length;
 
-/** Outages by their length in seconds, of the world of that name. */
-function outagesOf(world: 'refused' | 'hanging', setting: Setting) {
-  const { kinds } = simulateCell({ seed: 3, world, setting, stream: 0, scale: 0.4 });
+/** Outages by their length in seconds, of the scenario of that name. */
+function outagesOf(scenario: 'refused' | 'hanging', setting: Setting) {
+  const { kinds } = simulateCell({ seed: 3, scenario, setting, stream: 0, scale: 0.4 });
   const of = (kind: string) => kinds[kind] ?? { count: 0, found: 0, alerts: 0, delaysMs: null };
   return { of, longest: of('10 min and more') };
 }
@@ -50,7 +50,7 @@ const HISTORY = fc.record({
     .tuple(fc.constantFrom(...SETTINGS), fc.integer({ min: 1, max: 3 }), fc.constantFrom(...SLOT_CHOICES))
     .map(([setting, upAfterSuccesses, slotChoice]) => ({ ...setting, upAfterSuccesses, slotChoice })),
   strays: fc.array(fc.constantFrom(0, 0.01, 0.3), { minLength: 5, maxLength: 5 }),
-  spells: fc.array(
+  periods: fc.array(
     fc.record({
       location: fc.integer({ min: -1, max: 4 }),
       startMs: fc.integer({ min: 0, max: 5 * HOUR_MS }),
@@ -67,18 +67,18 @@ const HISTORY = fc.record({
 test('passing over what core says changes nothing tells the same as taking every step, whatever locations see', (t) => {
   let changes = 0;
   fc.assert(
-    fc.property(HISTORY, ({ seed, setting, strays, spells }) => {
+    fc.property(HISTORY, ({ seed, setting, strays, periods }) => {
       const history: Play = {
         setting,
         seed,
         hours: 6,
         behaviourAt: (location) => sound(strays[location] ?? 0),
         // Location -1 is all of them: an outage.
-        spellsAt: (location) =>
-          spells
-            .filter((spell) => spell.location === -1 || spell.location === location)
-            .map(({ startMs, lastingMs, ...spell }) => ({
-              ...spell,
+        periodsAt: (location) =>
+          periods
+            .filter((period) => period.location === -1 || period.location === location)
+            .map(({ startMs, lastingMs, ...period }) => ({
+              ...period,
               startMs: START_MS + startMs,
               endMs: START_MS + startMs + lastingMs,
             })),
@@ -158,7 +158,7 @@ for (const { name, behaviour } of [
 }
 
 test('of three locations one may go unnoticed; without two the monitor is unknown within 100 s, and never down', (t) => {
-  const away = (endMs: number): Spell => ({
+  const away = (endMs: number): Period => ({
     ...sound(0),
     silent: true,
     startMs: START_MS + HOUR_MS,
@@ -167,7 +167,7 @@ test('of three locations one may go unnoticed; without two the monitor is unknow
   const one = play({
     setting: DEFAULT_SETTING,
     hours: 6,
-    spellsAt: (location) => (location === 0 ? [away(3 * HOUR_MS)] : []),
+    periodsAt: (location) => (location === 0 ? [away(3 * HOUR_MS)] : []),
   });
   t.deepEqual(
     one.map(({ to }) => to),
@@ -176,7 +176,7 @@ test('of three locations one may go unnoticed; without two the monitor is unknow
   const two = play({
     setting: DEFAULT_SETTING,
     hours: 6,
-    spellsAt: (location) => (location < 2 ? [away(3 * HOUR_MS)] : []),
+    periodsAt: (location) => (location < 2 ? [away(3 * HOUR_MS)] : []),
   });
   t.deepEqual(
     two.map(({ to }) => to),
@@ -187,13 +187,13 @@ test('of three locations one may go unnoticed; without two the monitor is unknow
 });
 
 test('an outage that only one location of three sees is not reported, one that two see is', (t) => {
-  const down: Spell = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
+  const down: Period = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
   for (const [observers, notified] of [
     [1, ['up']],
     [2, ['up', 'down', 'up']],
   ] as const) {
     t.deepEqual(
-      play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (location) => (location < observers ? [down] : []) }).map(
+      play({ setting: DEFAULT_SETTING, hours: 3, periodsAt: (location) => (location < observers ? [down] : []) }).map(
         ({ to }) => to,
       ),
       [...notified],
@@ -202,7 +202,7 @@ test('an outage that only one location of three sees is not reported, one that t
 });
 
 test('the same seed gives the same figures, another one others', (t) => {
-  const cell = { world: 'flapping', setting: DEFAULT_SETTING, stream: 0, scale: 0.4 } as const;
+  const cell = { scenario: 'flapping', setting: DEFAULT_SETTING, stream: 0, scale: 0.4 } as const;
   t.deepEqual(simulateCell({ seed: 1, ...cell }), simulateCell({ seed: 1, ...cell }));
   t.notDeepEqual(simulateCell({ seed: 1, ...cell }), simulateCell({ seed: 2, ...cell }));
 });

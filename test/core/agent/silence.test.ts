@@ -4,19 +4,19 @@ import {
   decideSilence,
   HOLD_MS,
   OFFLINE_AFTER_MS,
-  type AgentDoor,
+  type CheckInAvailability,
   type WatchedAgent,
 } from '../../../core/agent/silence.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const SECOND = 1000;
 
-/** The door has been open since long before the agents of these cases came. */
-const DOOR: AgentDoor = { atMs: NOW_MS, openSinceMs: 0 };
+/** The API has been available since long before the agents of these cases came. */
+const AVAILABLE: CheckInAvailability = { atMs: NOW_MS, availableSinceMs: 0 };
 
 type Silence = { offline: number[]; held: number[]; online: number[] };
 
-/** Agents numbered from 1, last seen so many seconds ago. */
+/** Agents numbered from 1, last seen the given seconds ago. */
 function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
   return secondsAgo.map((seconds, index) => ({
     no: index + 1,
@@ -35,15 +35,20 @@ function numbered(agents: readonly WatchedAgent[]): WatchedAgent[] {
   return agents.map((agent, index) => ({ ...agent, no: index + 1 }));
 }
 
-function decide(agents: readonly WatchedAgent[], door: AgentDoor = DOOR): Silence {
-  const { offline, held, online } = decideSilence(agents, door);
+function decide(agents: readonly WatchedAgent[], availability: CheckInAvailability = AVAILABLE): Silence {
+  const { offline, held, online } = decideSilence(agents, availability);
   return { offline: offline.map(({ no }) => no), held: held.map(({ no }) => no), online };
 }
 
-const NOBODY: Silence = { offline: [], held: [], online: [] };
+const NO_CHANGE: Silence = { offline: [], held: [], online: [] };
 
-const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; expected: Partial<Silence> }[] = [
-  { name: 'nobody goes offline a moment before the 90 s are over', agents: agentsLastSeen(89.999), expected: {} },
+const CASES: readonly {
+  name: string;
+  agents: WatchedAgent[];
+  availability?: CheckInAvailability;
+  expected: Partial<Silence>;
+}[] = [
+  { name: 'no agent goes offline a moment before the 90 s are over', agents: agentsLastSeen(89.999), expected: {} },
   { name: 'an agent goes offline when the 90 s are over', agents: agentsLastSeen(90), expected: { offline: [1] } },
   {
     name: 'an agent that is offline already is not reported again',
@@ -66,21 +71,21 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
     expected: { online: [1], offline: [1] },
   },
   {
-    name: 'time before the door opened does not count',
+    name: 'time before the API became available does not count',
     agents: agentsLastSeen(3600),
-    door: { atMs: NOW_MS, openSinceMs: NOW_MS - 89_999 },
+    availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - 89_999 },
     expected: {},
   },
   {
-    name: 'after 90 s with an open door it does',
+    name: 'after 90 s of availability it does',
     agents: agentsLastSeen(3600),
-    door: { atMs: NOW_MS, openSinceMs: NOW_MS - 90_000 },
+    availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - 90_000 },
     expected: { offline: [1] },
   },
   {
-    name: 'a door that opened anew brings nobody back who did not check in',
+    name: 'restored availability brings no agent back that did not check in',
     agents: notified(agentsLastSeen(600)),
-    door: { atMs: NOW_MS, openSinceMs: NOW_MS - SECOND },
+    availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - SECOND },
     expected: {},
   },
   {
@@ -130,7 +135,7 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
     expected: { offline: [2, 3] },
   },
   {
-    name: 'nobody is held back longer than 60 s',
+    name: 'no agent is held back longer than 60 s',
     agents: agentsLastSeen(150, 149.999, 90),
     expected: { offline: [1], held: [2, 3] },
   },
@@ -152,16 +157,19 @@ const CASES: readonly { name: string; agents: WatchedAgent[]; door?: AgentDoor; 
   { name: 'no agents, no change', agents: [], expected: {} },
 ];
 
-for (const { name, agents, door, expected } of CASES) {
+for (const { name, agents, availability, expected } of CASES) {
   test(name, (t) => {
-    t.deepEqual(decide(agents, door), { ...NOBODY, ...expected });
+    t.deepEqual(decide(agents, availability), { ...NO_CHANGE, ...expected });
   });
 }
 
 test('offline is since the 90 s were over, however late it is decided, and a hold ends 60 s after that', (t) => {
-  t.deepEqual(decideSilence(agentsLastSeen(1000), DOOR).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
-  t.deepEqual(decideSilence(agentsLastSeen(100, 95, 91), DOOR).held[0], { no: 1, heldUntilMs: NOW_MS + 50 * SECOND });
-  t.deepEqual(decideSilence(agentsLastSeen(3600), { atMs: NOW_MS, openSinceMs: NOW_MS - 100 * SECOND }).offline, [
+  t.deepEqual(decideSilence(agentsLastSeen(1000), AVAILABLE).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
+  t.deepEqual(decideSilence(agentsLastSeen(100, 95, 91), AVAILABLE).held[0], {
+    no: 1,
+    heldUntilMs: NOW_MS + 50 * SECOND,
+  });
+  t.deepEqual(decideSilence(agentsLastSeen(3600), { atMs: NOW_MS, availableSinceMs: NOW_MS - 100 * SECOND }).offline, [
     { no: 1, offlineAtMs: NOW_MS - 10 * SECOND },
   ]);
 });
@@ -174,7 +182,7 @@ test('ten thousand agents that fall silent at once are decided in a moment', (t)
     heldUntilMs: null,
   }));
   const startedAt = performance.now();
-  t.is(decideSilence(agents, DOOR).held.length, 10_000);
+  t.is(decideSilence(agents, AVAILABLE).held.length, 10_000);
   t.true(performance.now() - startedAt < 500);
 });
 
@@ -184,7 +192,7 @@ const histories = fc.record({
     minLength: 1,
     maxLength: 7,
   }),
-  /** Stretches in which nobody can. */
+  /** Stretches in which no agent can. */
   closed: fc.array(fc.record({ from: fc.integer({ min: 0, max: 900 }), seconds: fc.integer({ min: 4, max: 120 }) }), {
     maxLength: 2,
   }),
@@ -215,7 +223,7 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
         });
     }
     if (second % roundEvery !== 0) continue;
-    const decision = decideSilence([...rows.values()], { atMs: second * SECOND, openSinceMs: openSince * SECOND });
+    const decision = decideSilence([...rows.values()], { atMs: second * SECOND, availableSinceMs: openSince * SECOND });
     const change = (no: number, to: Partial<WatchedAgent>) => rows.set(no, { ...rows.get(no)!, ...to });
     const silentFor = (no: number) => second - Math.max(openSince, rows.get(no)!.lastSeenAtMs / SECOND);
     for (const no of decision.online) {
@@ -256,7 +264,7 @@ test(
   },
 );
 
-test('in an installation of one or two agents nobody is ever held back', (t) => {
+test('in an installation of one or two agents none is ever held back', (t) => {
   const few = histories.filter(({ checkIns }) => checkIns.length <= 2);
   fc.assert(
     fc.property(few, (history) =>

@@ -5,7 +5,7 @@ import { isCurrent, isGone, learnDomain, unknownDomain, type DomainLookup } from
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const NOBODY = unknownDomain('example.com');
+const UNKNOWN_DOMAIN = unknownDomain('example.com');
 const registered = (expiresAt: number | null): DomainLookup => ({
   outcome: 'registered',
   expiresAt,
@@ -16,7 +16,7 @@ const FAILED: DomainLookup = { outcome: 'failed', reason: 'Timed out', retryAtMs
 
 test('an answer holds a day, at the longest until the domain expires, and past its expiry an hour', (t) => {
   const nextLookup = (expiresInMs: number | null) =>
-    learnDomain(NOBODY, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS)
+    learnDomain(UNKNOWN_DOMAIN, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS)
       .nextLookupAtMs - NOW_MS;
   t.is(nextLookup(null), DAY_MS);
   t.is(nextLookup(300 * DAY_MS), DAY_MS);
@@ -26,7 +26,7 @@ test('an answer holds a day, at the longest until the domain expires, and past i
 });
 
 test('not found counts from the first answer, whatever fails between, and any registration ends it', (t) => {
-  const once = learnDomain(NOBODY, NOT_FOUND, NOW_MS);
+  const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
   t.false(isGone(once));
   const failed = learnDomain(once, FAILED, NOW_MS + 2 * HOUR_MS);
   t.false(isGone(failed), 'a failure is no second lookup');
@@ -36,7 +36,7 @@ test('not found counts from the first answer, whatever fails between, and any re
 });
 
 test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forgives them', (t) => {
-  let facts = NOBODY;
+  let facts = UNKNOWN_DOMAIN;
   const waits: number[] = [];
   for (let failures = 0; failures < 9; failures += 1) {
     facts = learnDomain(facts, FAILED, NOW_MS);
@@ -48,7 +48,7 @@ test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forg
 
 test('a registry that says when to come back is taken at its word, and the wait after a failure does not grow', (t) => {
   const facts = learnDomain(
-    NOBODY,
+    UNKNOWN_DOMAIN,
     { outcome: 'failed', reason: 'Asks for a pause', retryAtMs: NOW_MS + 1234 },
     NOW_MS,
   );
@@ -56,10 +56,10 @@ test('a registry that says when to come back is taken at its word, and the wait 
 });
 
 test('answers speak for seven days', (t) => {
-  const facts = learnDomain(NOBODY, registered(null), NOW_MS);
+  const facts = learnDomain(UNKNOWN_DOMAIN, registered(null), NOW_MS);
   t.true(isCurrent(facts, NOW_MS + 7 * DAY_MS));
   t.false(isCurrent(facts, NOW_MS + 7 * DAY_MS + 1));
-  t.false(isCurrent(NOBODY, NOW_MS));
+  t.false(isCurrent(UNKNOWN_DOMAIN, NOW_MS));
 });
 
 test('whatever lookups come, a failed one changes nothing that is known, and the next lookup lies ahead', (t) => {
@@ -76,7 +76,7 @@ test('whatever lookups come, a failed one changes nothing that is known, and the
     fc.property(
       fc.array(fc.tuple(anyLookup, fc.integer({ min: 1, max: 3 * DAY_MS })), { minLength: 1, maxLength: 30 }),
       (steps) => {
-        let facts = NOBODY;
+        let facts = UNKNOWN_DOMAIN;
         let nowMs = NOW_MS;
         for (const [lookUp, laterMs] of steps) {
           nowMs += laterMs;

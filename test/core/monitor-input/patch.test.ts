@@ -188,7 +188,7 @@ test('another Host header is another server, plain or secret', (t) => {
   ]);
 });
 
-test('what a draft was given is not kept for a target that somebody names later', (t) => {
+test('what a draft was given is not kept for a target that is named later', (t) => {
   const draft = created({ check_spec: { request: { auth: { type: 'bearer', token: 'k' } } } });
   t.deepEqual(
     messages(draft, { target: 'https://evil.example', check_spec: { request: { auth: { type: 'bearer' } } } }),

@@ -51,7 +51,7 @@ test('no reply is down whether anything was expected or not, and a closed port i
   t.deepEqual(judge(silent(true), { expect: 'x' }), {
     verdict: 'down',
     cause: 'udp_no_reply',
-    reason: 'Port unreachable: nobody listens there',
+    reason: 'Port unreachable: no service listens there',
   });
 });
 

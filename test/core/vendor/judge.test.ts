@@ -45,7 +45,7 @@ for (const [overall, verdict, cause, reason] of WHOLE) {
     t.deepEqual(judge({ overall }), { verdict: verdict as 'down', cause: cause as 'vendor_down', reason }));
 }
 
-test('the outage of one part is a partial one of the whole, and takes down whoever watches that part', (t) => {
+test('the outage of one part is a partial one of the whole, and takes down monitors of that part', (t) => {
   const components = withState('a', 'major');
   t.like(judge({ components }), {
     verdict: 'degraded',

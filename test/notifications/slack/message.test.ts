@@ -71,7 +71,7 @@ const INJECTIONS = [
   '>',
 ];
 
-test('no name, reason, fact or label mentions anybody, makes a link or becomes markup: each appears as it is', (t) => {
+test('no name, reason, fact or label mentions a member, makes a link or becomes markup: each appears as it is', (t) => {
   for (const text of INJECTIONS) {
     const message = renderSlackMessage({
       ...MESSAGE,

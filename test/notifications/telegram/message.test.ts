@@ -42,7 +42,7 @@ test('markup in names and reasons is shown, not obeyed', (t) => {
   t.true(stripHtml(text)?.includes('Down: <b>R&D</b>'));
 });
 
-test('foreign text can mention nobody and offer no command', (t) => {
+test('foreign text can mention no member and offer no command', (t) => {
   const { text } = renderTelegramMessage('1', {
     ...PLAIN,
     title: '@channel (/stop) a@b.example https://x.example/a',

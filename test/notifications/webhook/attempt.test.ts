@@ -231,7 +231,7 @@ test('a receiver that hangs up without an answer is retried later, not at once',
   t.is(connections(), 1);
 });
 
-test('a receiver that nobody runs is retried', async (t) => {
+test('a receiver that does not run is retried', async (t) => {
   t.like(await attempt(t, 1), { outcome: 'retry', statusCode: null, error: 'Connection refused' });
 });
 
@@ -301,7 +301,7 @@ test('first attempts share a connection, a retry has one of its own', async (t) 
   t.is(connections(), 2);
 });
 
-test('a request that breaks on a kept connection goes out once: whether it was taken nobody can say', async (t) => {
+test('a request that breaks on a kept connection goes out once: whether it was taken is unknown', async (t) => {
   const sockets = new WeakSet<object>();
   const { port, connections } = await receive(t, (request, response) => {
     if (sockets.has(request.socket)) request.socket.destroy();

@@ -48,7 +48,7 @@ test('silence fails at the deadline and says so', async (t) => {
   t.regex((await tryReceiver(t, () => undefined, { deadlineMs: 300 })) ?? '', /^test delivery failed: .*[Tt]imed out/);
 });
 
-test('a certificate that nobody trusts fails and says so', async (t) => {
+test('an untrusted certificate fails and says so', async (t) => {
   const untrusted = await (await TestAuthority.create()).issue({ hosts: ['127.0.0.1'] });
   t.regex(
     (await tryReceiver(t, (_request, response) => void response.end(), { keyPair: untrusted })) ?? '',

@@ -32,7 +32,7 @@ test(
   },
 );
 
-test('a document that is stored again counts once, and there are only so many', (t) => {
+test('a document that is stored again counts once, and their number is bounded', (t) => {
   const memory = createDocumentMemory({ most: 3, mostBytes: 100_000 });
   for (let turn = 0; turn < 10; turn += 1) memory.set(recordOf(1, 1000 + turn));
   const once = memory.bytes();

@@ -187,7 +187,7 @@ test('the guard keeps pages off private networks', async (t) => {
   t.is(server.requests.length, 0);
 });
 
-test('nobody listening is unreachable', async (t) => {
+test('a port without a listener is unreachable', async (t) => {
   const reading = await readerOf().read(pageAt('http://127.0.0.1:9'), []);
   t.like(reading, {
     outcome: 'failed',

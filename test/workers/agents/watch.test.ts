@@ -4,7 +4,7 @@ import type { AgentMessage } from '../../../core/agent/message.ts';
 import type { ChannelType } from '../../../core/channel.ts';
 import { createAgent, deleteAgent, updateLastSeenAt, type Agent } from '../../../models/agents.ts';
 import { createChannel } from '../../../models/channels.ts';
-import { holdDoorOpen } from '../../../models/ping-door.ts';
+import { recordPingAvailability } from '../../../models/ping-availability.ts';
 import { createTenant } from '../../../models/tenants.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { watchAgents } from '../../../workers/agents/watch.ts';
@@ -14,7 +14,7 @@ import { until } from '../../helpers/until.ts';
 
 const SECOND = 1000;
 
-/** The door is held at least this often while it counts as open, in seconds. */
+/** Availability is recorded at least this often while pings count as available, in seconds. */
 const HELD_EVERY = 2;
 
 /** How often agents are polled where customers have some, in seconds. */
@@ -23,8 +23,8 @@ const ROUND = 3;
 type NotifiedEvent = { event: string; name: string; at: number; eventAt: number };
 
 /**
- * Agents at second 0 of a time that the test makes up; check-ins, the door and the rounds of the watch come when the
- * test says so.
+ * Agents at second 0 of a time that the test makes up; check-ins, availability and the rounds of the watch come when
+ * the test says so.
  */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
@@ -35,7 +35,7 @@ async function stage(t: ExecutionContext) {
   let heldAt = 0;
   const reopen = async (second: number) => {
     heldAt = second;
-    await holdDoorOpen(runtime.database, () => at(second));
+    await recordPingAvailability(runtime.database, () => at(second));
   };
   const watch = (second: number) =>
     watchAgents({ ...runtime, now: () => at(second), announce: (deliveries) => void enqueued.push(...deliveries) });
@@ -195,7 +195,7 @@ test.serial(
 );
 
 test.serial(
-  'all enabled webhooks of the owner are notified of it whatever monitors they are for, and nobody else',
+  'all enabled webhooks of the owner are notified of it whatever monitors they are for, and no others',
   async (t) => {
     const { runtime, checkIn, live } = await stage(t);
     const other = runtime.newId('ten');
@@ -236,7 +236,7 @@ test.serial('a shared agent goes offline and comes back like any other, and nobo
   t.deepEqual(await listNotified(), []);
 });
 
-test.serial('while no web process listens nobody goes offline, and afterwards everybody has 90 s', async (t) => {
+test.serial('while no web process listens no agent goes offline, and afterwards every agent has 90 s', async (t) => {
   const { runtime, checkIn, live, reopen, watch, listNotified } = await stage(t);
   const [quick, gone] = [await addOwn(runtime, 'quick'), await addOwn(runtime, 'gone')];
   await addChannel(runtime);
@@ -383,12 +383,12 @@ test.serial(
   },
 );
 
-test.serial('a web process whose clock is ahead makes nobody offline who checks in with another', async (t) => {
+test.serial('a web process whose clock is ahead makes no agent offline that checks in with another', async (t) => {
   const { runtime, at, checkIn, watch } = await stage(t);
   const agent = await addOwn(runtime, 'home-lab');
   for (let second = 0; second <= 120; second += 2) {
-    await holdDoorOpen(runtime.database, () => at(second));
-    await holdDoorOpen(runtime.database, () => at(second + 300));
+    await recordPingAvailability(runtime.database, () => at(second));
+    await recordPingAvailability(runtime.database, () => at(second + 300));
     if (second % 30 === 0) await checkIn(second, agent);
     t.like(await watch(second), { offline: 0 });
   }
@@ -398,6 +398,6 @@ test.serial('before any web process has listened, and without agents, a round do
   const runtime = await openTestRuntime(t);
   const round = () => watchAgents({ ...runtime, announce: () => t.fail() });
   t.deepEqual(await round(), { offline: 0, online: 0, held: 0, hasOwn: false });
-  await holdDoorOpen(runtime.database, runtime.now);
+  await recordPingAvailability(runtime.database, runtime.now);
   t.deepEqual(await round(), { offline: 0, online: 0, held: 0, hasOwn: false });
 });

@@ -83,7 +83,7 @@ async function addChannels({ database, newId }: TestRuntime, tenantId: string): 
 
 for (const backend of listQueueBackends()) {
   test(
-    `${backend.name}: what a check process has no time for is unknown and a gap of ours, alerts nobody, and is ` +
+    `${backend.name}: what a check process has no time for is unknown and a gap of ours, causes no alert, and is ` +
       'back by itself',
     async (t) => {
       const runtime = await openTestRuntime(t, backend);
@@ -180,7 +180,7 @@ for (const backend of listQueueBackends()) {
         await evaluated();
       };
       // From now on three checks go through in a minute, of thirteen that are due. Two of the first minute's stay in
-      // hand, so that those of the next ones wait in line.
+      // hand, so that those of the next ones wait in the queue.
       target.health.isSlow = true;
       const overloadMs = shifted.now();
       for (let minute = 0; minute < 8; minute += 1) {
@@ -199,7 +199,7 @@ for (const backend of listQueueBackends()) {
         if (during[index] === 'unknown') t.true(age > 180, `${age}`);
         else t.true(during[index] === 'up' && age < 205, `${during[index]} ${age}`);
       }
-      t.is((await alerts()).length, first, 'nobody is alerted');
+      t.is((await alerts()).length, first, 'no alert is sent');
       t.true(runtime.logLines.some(({ msg }) => msg === 'checks.behind'));
       const lost = all.find((_, index) => during[index] === 'unknown') ?? t.fail();
       const { rows } = await database.pool.query<{ reason: string }>(

@@ -56,7 +56,7 @@ for (const backend of listQueueBackends()) {
       });
       const runPreview = (region: string, target: CheckTarget) =>
         runPreviewOf(region, { tenantId: runtime.tenantId, target });
-      // Whoever asks while nobody works there gets it as soon as somebody does.
+      // A request without a worker gets its outcome as soon as one starts.
       const first = runPreview(
         'local',
         targetOf(`http://127.0.0.1:${port}/`, {

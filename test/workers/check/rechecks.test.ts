@@ -13,7 +13,7 @@ import { openTestRuntime } from '../../helpers/runtime.ts';
 import { startTarget } from '../../helpers/target.ts';
 import { until } from '../../helpers/until.ts';
 
-/** An hour: whoever waits for a tick does not see the end of the test. */
+/** An hour: a test that waits for a tick would time out. */
 const RARELY = { intervalSeconds: 3600 };
 
 async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
@@ -33,7 +33,7 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
 for (const backend of listQueueBackends()) {
   test(
     `${backend.name}: a monitor that is checked once an hour is checked as soon as it is made, resumed or ` +
-      'pointed elsewhere, or somebody asks for it',
+      'pointed elsewhere, or a check is requested',
     async (t) => {
       const { runtime, agent, regions, key } = await openWatched(t, backend);
       const target = await startTarget(t);

@@ -4,7 +4,7 @@ import type { DueCheck } from '../../../models/checks.ts';
 import { bodyScope } from '../../../net/body-budget.ts';
 import { openJudge } from '../../../probes/judging/judge.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
-import { createGate } from '../../../workers/check/gate.ts';
+import { createConcurrencyLimiter } from '../../../workers/check/concurrency-limiter.ts';
 import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
 import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
@@ -66,7 +66,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     judge: openJudge().judge,
     watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
     selfCheck: null,
-    gate: createGate({ width: 10, perTurn: 10 }),
+    limiter: createConcurrencyLimiter({ concurrency: 10, perTurn: 10 }),
     batcher: createResultBatcher({
       submit: (results) => Promise.resolve(void submitted.push([...results])),
       maxDelayMs: 5,
@@ -302,7 +302,10 @@ test(
       await release.promise;
       return answered(200);
     };
-    const { check, submitted } = checkerAt(SLOT_START_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
+    const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
+      limiter: createConcurrencyLimiter({ concurrency: 1, perTurn: 10 }),
+      probe,
+    });
     const first = check(ENTRY, SLOT_START_MS);
     await begun.promise;
     const other = check({ ...ENTRY, slot: 1 }, SLOT_START_MS + 250);
@@ -332,11 +335,11 @@ test(
 
 test('a check that still waits when its next one is due is made once, for the later time', async (t) => {
   const release = Promise.withResolvers<void>();
-  const width = 32;
-  const gate = createGate({ width, perTurn: 1000 });
-  const held = Array.from({ length: width }, () => gate.pass('another account', () => release.promise));
+  const concurrency = 32;
+  const limiter = createConcurrencyLimiter({ concurrency, perTurn: 1000 });
+  const held = Array.from({ length: concurrency }, () => limiter.pass('another account', () => release.promise));
   let behind = 0;
-  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { gate, onBehind: () => void (behind += 1) });
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { limiter, onBehind: () => void (behind += 1) });
   const first = check(ENTRY, SLOT_START_MS);
   t.like(await check(ENTRY, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
   t.is(behind, 3);

@@ -119,7 +119,7 @@ test('a retry that is to come and a failure change nothing of what a delivery he
   t.like(await healthOf(channelId), { failures: 3, last_error: ERROR });
 });
 
-test("the hundredth failure in a row is reported to the owner's other connected chats, and to nobody else", async (t) => {
+test("the hundredth failure in a row is reported to the owner's other connected chats, and to no others", async (t) => {
   const { channelId, tenantId, fail, add, enqueued } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await add('webhook');

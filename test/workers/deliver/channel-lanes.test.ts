@@ -352,7 +352,7 @@ function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }
       underWay += 1;
       most = Math.max(most, underWay);
       const outcome = await attempt(claimed);
-      // Nobody gets through at once.
+      // No claim resolves at once.
       await turn(3);
       underWay -= 1;
       return outcome;
@@ -385,7 +385,7 @@ function createOutbox() {
   };
 }
 
-/** Lets everything else that is ready go first, so many times. */
+/** Lets everything else that is ready go first, `times` times. */
 async function turn(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await Promise.resolve();
 }

@@ -4,7 +4,7 @@ import { takePings } from '../../../models/heartbeats.ts';
 import { listIncidents } from '../../../models/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors.ts';
-import { holdDoorOpen, recordLostPings } from '../../../models/ping-door.ts';
+import { recordPingAvailability, recordLostPings } from '../../../models/ping-availability.ts';
 import { createEvaluator, type EvaluationOutcome } from '../../../workers/evaluate.ts';
 import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
 import { sweep } from '../../../workers/maintain/sweep.ts';
@@ -13,15 +13,15 @@ import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 const SECOND = 1000;
 
-/** Later than this after a deadline the door has been open long enough for the deadline to count, in seconds. */
+/** Later than this after a deadline pings have been available long enough for the deadline to count, in seconds. */
 const COUNTED_AFTER = 0.3;
 
-/** The door is held at least this often while it counts as open, in seconds. */
+/** Availability is recorded at least this often while pings count as available, in seconds. */
 const HELD_EVERY = 2;
 
 /**
- * Heartbeats made at second 0 of a time that the test makes up: the door is held and heartbeats are watched at the
- * seconds that it names.
+ * Heartbeats made at second 0 of a time that the test makes up: availability is recorded and heartbeats are watched at
+ * the seconds that it names.
  */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
@@ -39,10 +39,13 @@ async function stage(t: ExecutionContext) {
     });
   };
   let heldAt = 0;
-  /** After a stretch in which it was not held the door opens anew; returns how many heartbeats were forgiven for it. */
+  /**
+   * Restores availability after a stretch in which it was not recorded; returns how many heartbeats were forgiven for
+   * it.
+   */
   const reopen = async (second: number) => {
     heldAt = second;
-    return (await holdDoorOpen(runtime.database, () => at(second))).forgiven;
+    return (await recordPingAvailability(runtime.database, () => at(second))).forgiven;
   };
   const keepOpen = async (until: number) => {
     for (let second = heldAt + HELD_EVERY; second < until; second += HELD_EVERY) await reopen(second);
@@ -58,7 +61,7 @@ async function stage(t: ExecutionContext) {
     add: (settings?: Parameters<typeof addHeartbeat>[2]) => addHeartbeat(runtime, at(0), settings),
     take: async (second: number, { token }: TestHeartbeat, ping = SUCCESS) =>
       (await takePings(runtime.database, [{ token, ping }], at(second)))[0],
-    /** Keeps the door open until `from`, and from then on watches twice a second, as it is done in earnest. */
+    /** Records availability until `from`, and from then on watches twice a second, as it is done in earnest. */
     async live(from: number, to: number) {
       for (let second = from; second <= to; second += 0.5) {
         await keepOpen(second);
@@ -292,7 +295,7 @@ test.serial(
 );
 
 test.serial(
-  'while no web process listens nobody is called missed, and afterwards who may have pinged in vain has as long ' +
+  'while no web process listens no ping is called missed, and afterwards who may have pinged in vain has as long ' +
     'as after a ping',
   async (t) => {
     const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
@@ -308,9 +311,10 @@ test.serial(
   },
 );
 
-for (const comesFirst of ['the watch', 'the door'] as const) {
+for (const comesFirst of ['the watch', 'the record'] as const) {
   test.serial(
-    `after a stop of the whole service, or of PostgreSQL, nobody is missed for it, where ${comesFirst} is first ` +
+    `after a stop of the whole service, or of PostgreSQL, no ping is called missed for it, where ${comesFirst} ` +
+      'is first ' +
       'to be back',
     async (t) => {
       const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
@@ -411,7 +415,7 @@ test.serial('many web processes that come back at once forgive once', async (t) 
   const { runtime, at, add } = await stage(t);
   await add();
   const held = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => holdDoorOpen(runtime.database, () => at(80) + index)),
+    Array.from({ length: 8 }, (_, index) => recordPingAvailability(runtime.database, () => at(80) + index)),
   );
   t.deepEqual(held.map(({ forgiven }) => forgiven).toSorted(), [0, 0, 0, 0, 0, 0, 0, 1]);
   const { rows } = await runtime.database.pool.query('SELECT due_at FROM heartbeats');
@@ -419,7 +423,7 @@ test.serial('many web processes that come back at once forgive once', async (t) 
 });
 
 test.serial(
-  'pings that one process could not store shut the door for all, whoever holds it, until none was lost for two ' +
+  'pings that one process could not store end availability for all processes until none was lost for two ' +
     'seconds; then they are forgiven',
   async (t) => {
     const { runtime, at, add, take, watch, reopen, live } = await stage(t);
@@ -447,23 +451,26 @@ test.serial(
   },
 );
 
-test.serial('a deadline before the first ping that was lost counts, although nobody holds the door', async (t) => {
-  const { runtime, at, add, take, live, watch } = await stage(t);
-  const [early, late] = [
-    await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
-    await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 }),
-  ];
-  await take(1, early);
-  await take(1, late);
-  await live(1, 8.5);
-  await holdDoorOpen(runtime.database, () => at(11.5));
-  await recordLostPings(runtime.database, { fromMs: at(10), toMs: at(11.5) });
-  await watch(12);
-  t.is(await stateOf(runtime, early), 'down');
-  t.is(await stateOf(runtime, late), 'up');
-});
+test.serial(
+  'a deadline before the first ping that was lost counts, although no process records availability',
+  async (t) => {
+    const { runtime, at, add, take, live, watch } = await stage(t);
+    const [early, late] = [
+      await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
+      await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 }),
+    ];
+    await take(1, early);
+    await take(1, late);
+    await live(1, 8.5);
+    await recordPingAvailability(runtime.database, () => at(11.5));
+    await recordLostPings(runtime.database, { fromMs: at(10), toMs: at(11.5) });
+    await watch(12);
+    t.is(await stateOf(runtime, early), 'down');
+    t.is(await stateOf(runtime, late), 'up');
+  },
+);
 
-test.serial('a loss that was recorded by a clock far ahead does not keep the door shut', async (t) => {
+test.serial('a loss that was recorded by a clock far ahead does not keep pings unavailable', async (t) => {
   const { runtime, at, add, reopen } = await stage(t);
   await add();
   await recordLostPings(runtime.database, { fromMs: at(3600), toMs: at(3601) });
@@ -474,11 +481,11 @@ test.serial('a loss that was recorded by a clock far ahead does not keep the doo
   t.deepEqual(rows, [{ lost_from: null, lost_to: null }]);
 });
 
-test.serial('short pauses of the door forgive nobody', async (t) => {
+test.serial('short pauses of availability forgive no heartbeat', async (t) => {
   const { runtime, at, add } = await stage(t);
   await add();
   for (let second = 2; second <= 90; second += 2)
-    t.deepEqual(await holdDoorOpen(runtime.database, () => at(second)), { forgiven: 0, isAwaited: true });
+    t.deepEqual(await recordPingAvailability(runtime.database, () => at(second)), { forgiven: 0, isAwaited: true });
 });
 
 test.serial('watchers at once report each heartbeat once and lose none', async (t) => {
@@ -487,7 +494,7 @@ test.serial('watchers at once report each heartbeat once and lose none', async (
   for (const heartbeat of heartbeats.slice(0, 20)) await take(1, heartbeat);
   await watch(2);
   for (const heartbeat of heartbeats.slice(0, 10)) await take(50, heartbeat, FAIL);
-  for (let second = 2; second <= 92; second += 2) await holdDoorOpen(runtime.database, () => at(second));
+  for (let second = 2; second <= 92; second += 2) await recordPingAvailability(runtime.database, () => at(second));
   await Promise.all(Array.from({ length: 4 }, () => watch(92)));
   await watch(92.5);
   const counted = outcomes
@@ -521,7 +528,7 @@ test.serial('a watcher that dies between deciding and tidying up makes the next 
   t.is(await countOf(runtime, 'transitions'), 1);
 });
 
-test.serial('what was observed long ago, because nobody watched, still decides', async (t) => {
+test.serial('what was observed long ago, because no process watched, still decides', async (t) => {
   const { runtime, add, take, watch } = await stage(t);
   const heartbeat = await add({ intervalSeconds: 1, heartbeatGraceSeconds: 86_400 });
   await take(1, heartbeat);

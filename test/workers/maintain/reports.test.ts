@@ -229,7 +229,7 @@ test('more monitors than are read at a time are all there, by their creation', a
   );
 });
 
-test("chats that want it are notified, in the report's transaction, and nobody else", async (t) => {
+test("chats that want it are notified, in the report's transaction, and no others", async (t) => {
   const { runtime, make } = await openOffice(t, { days: 2 });
   const [telegram, slack] = [await addChat(runtime), await addChat(runtime, { type: 'slack' })];
   await addChat(runtime, { wantsReports: false });

@@ -68,7 +68,7 @@ test(
   },
 );
 
-test('a browser or network from which nobody has signed in for half a year is forgotten, to the second', async (t) => {
+test('a browser or network without a sign-in for half a year is deleted, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   const recordPlace = (client: string, nowMs: number) =>
@@ -81,7 +81,7 @@ test('a browser or network from which nobody has signed in for half a year is fo
   ]);
 });
 
-test("an entry of the audit log goes after 400 days, to the second, whoever's it is", async (t) => {
+test('an entry of the audit log goes after 400 days, to the second, of every account', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId } = runtime;
   const other = newId('ten');

@@ -152,7 +152,7 @@ test('an hour that cannot be remade for a late result holds up neither other lat
   t.deepEqual((await database.pool.query('SELECT FROM late_hours UNION ALL SELECT FROM set_aside_hours')).rowCount, 0);
 });
 
-test("a failure that is no single source's is nobody's to be set aside for", async (t) => {
+test("a failure that is no single source's sets no source aside", async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], MIDNIGHT);

@@ -11,7 +11,7 @@ const ADA = 5_000_000_001;
 const GROUP = -4_012_345;
 
 test(
-  'a code that somebody brings by /start connects its channel to their chat, which is greeted; without a public ' +
+  'a code that comes with /start connects its channel to their chat, which is greeted; without a public ' +
     'URL Telegram is asked',
   async (t) => {
     const { runtime, telegram, channel } = await prepare(t);
@@ -87,7 +87,7 @@ test("/stop disables every channel of its chat, of whatever tenant, no other cha
   await until(() => telegram.messagesTo(ADA).length === 3);
   t.regex(telegram.messagesTo(ADA)[2] ?? '', /No more alerts arrive here\. Disabled: “Phone”, “Phone”\./);
   for (const { id } of mine)
-    t.like(await rowOf(runtime, id), { enabled: false, last_error: 'Somebody wrote /stop in the chat' });
+    t.like(await rowOf(runtime, id), { enabled: false, last_error: 'A member wrote /stop in the chat' });
   t.like(await rowOf(runtime, other.id), { enabled: true, last_error: null });
 });
 

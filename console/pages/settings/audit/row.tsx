@@ -4,7 +4,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Moment } from '../../../parts/time.tsx';
 import { setQuery } from '../../../shell/router.ts';
 import type { Entry } from './questions.ts';
-import { DEEDS, hasObject, describeChange } from './words.ts';
+import { ACTION_PHRASES, hasObject, describeChange } from './words.ts';
 
 type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
 
@@ -17,7 +17,7 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
     <li class="border-b border-line last:border-0">
       <div class="flex items-start gap-3 px-3 py-2.5 text-sm md:px-4">
         <p class="min-w-0 flex-1 break-words">
-          <Actor entry={entry} /> {DEEDS[action]}
+          <Actor entry={entry} /> {ACTION_PHRASES[action]}
           {hasObject(entry) && (
             <>
               {' '}

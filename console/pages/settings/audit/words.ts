@@ -3,8 +3,8 @@ import { formatDateTime } from '../../../parts/time.tsx';
 
 type Action = Schemas['AuditAction'];
 
-/** What somebody did, before the name of what it was done to. */
-export const DEEDS: Readonly<Record<Action, string>> = {
+/** What the author did, before the name of what it was done to. */
+export const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'monitor.created': 'made the monitor',
   'monitor.changed': 'changed the monitor',
   'monitor.paused': 'paused the monitor',

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import { ApiError } from './api-error.ts';
+import { createLimiter, type RateLimitStore } from './middleware/rate-limit.ts';
+
+const MINUTE = 60;
+const DAY = 86_400;
+
+/** Previews and own status pages count together: each contacts an address that the caller names. */
+const READS = {
+  counter: 'read',
+  points: 10,
+  seconds: MINUTE,
+  what: 'previews and reads of status pages that are not in the catalogue were made by this account',
+} as const;
+
+/**
+ * Rate limits of operations that cost more than a request: the points of each key within a period, over all processes
+ * (D-315).
+ */
+const RATE_LIMITS = {
+  /** Of one monitor: each is a probe by all of its sources. */
+  check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were requested' },
+  /** Of one account, over all of its monitors. */
+  accountCheck: {
+    counter: 'account-check',
+    points: 120,
+    seconds: MINUTE,
+    what: 'checks of monitors of this account were requested',
+  },
+  /** Of one account: checks that begin before their tick because a monitor is new or was changed. */
+  look: {
+    counter: 'look',
+    points: 60,
+    seconds: MINUTE,
+    what: 'checks at once of monitors that are new or were changed',
+  },
+  /** Of one account: a target that is given freely must not make this a scanner. */
+  preview: READS,
+  page: READS,
+  /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
+  test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries were made by this account' },
+  /** Of one channel. */
+  channelTest: {
+    counter: 'channel-test',
+    points: 10,
+    seconds: MINUTE,
+    what: 'test deliveries were made to this channel',
+  },
+  /** Of one account: deliveries that are sent again one by one. */
+  redelivery: {
+    counter: 'redelivery',
+    points: 60,
+    seconds: MINUTE,
+    what: 'deliveries of this account were sent again',
+  },
+  /** Of one channel: each is a statement over all that failed there. */
+  replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel were requested' },
+  /** Of one link that connects Slack: each tries a code there. */
+  connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'tries to connect with this link were made' },
+  /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */
+  pattern: {
+    counter: 'pattern',
+    points: 200_000,
+    seconds: MINUTE,
+    what: 'characters of large regular expressions were sent by this account',
+  },
+  /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
+  token: { counter: 'token', points: 100, seconds: DAY, what: 'API tokens were made by this account' },
+  agent: { counter: 'agent', points: 100, seconds: DAY, what: 'agents were made by this account' },
+} as const satisfies Record<string, { counter: string; points: number; seconds: number; what: string }>;
+
+type Kind = keyof typeof RATE_LIMITS;
+
+export type RateLimits = {
+  /** Takes `points` (1 unless given) from a key's rate limit; throws 429 where none is left within the period. */
+  take: (kind: Kind, key: string, points?: number) => Promise<void>;
+  /** The same, but counts only once what the key does with one thing within the minute. */
+  takeFor: (thing: string, kind: Kind, key: string) => Promise<void>;
+};
+
+/** Makes the rate limits of an installation. */
+export function createRateLimits(store: RateLimitStore): RateLimits {
+  const counters = new Map(
+    Object.values(RATE_LIMITS).map(({ counter, points, seconds }) => [
+      counter,
+      createLimiter(store, { points, duration: seconds, keyPrefix: `spotcheck-${counter}` }),
+    ]),
+  );
+  const things = createLimiter(store, { points: 1, duration: MINUTE, keyPrefix: 'spotcheck-thing' });
+  const take: RateLimits['take'] = async (kind, key, points = 1) => {
+    const { counter, points: most, seconds: within, what } = RATE_LIMITS[kind];
+    const refusal = await refusalOf(counters.get(counter), key, points);
+    if (refusal === null) return;
+    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+    throw new ApiError(429, `${most} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, {
+      'Retry-After': String(seconds),
+    });
+  };
+  return {
+    take,
+    async takeFor(thing, kind, key) {
+      const hashed = createHash('sha256').update(`${RATE_LIMITS[kind].counter} ${key} ${thing}`).digest('base64url');
+      if ((await refusalOf(things, hashed)) !== null) return;
+      try {
+        await take(kind, key);
+      } catch (error) {
+        // Refused, it was not done: the next try is not free either. Set to none, for deleting would wait for as long
+        // as Redis is away.
+        await things.set(hashed, 0, MINUTE);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Null where the key is within its limit. */
+async function refusalOf(
+  limiter: RateLimiterAbstract | undefined,
+  key: string,
+  points = 1,
+): Promise<RateLimiterRes | null> {
+  try {
+    await limiter?.consume(key, points);
+    return null;
+  } catch (refusal) {
+    if (refusal instanceof RateLimiterRes) return refusal;
+    throw refusal;
+  }
+}

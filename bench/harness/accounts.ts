@@ -1,0 +1,40 @@
+import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
+import { runWith } from '../../models/sql.ts';
+import type { Installation } from './installation.ts';
+import { monitorId } from './monitors.ts';
+
+/** An account with its tokens and the numbers of its monitors, `first` to `last`. */
+export type Account = { tokens: string[]; first: number; last: number };
+
+/**
+ * Gives monitors 1 to n away, to the given number of accounts of the largest plan, in equal shares; each gets tokens of
+ * its own.
+ */
+export async function spreadOverAccounts(
+  { database }: Installation,
+  { monitors, accounts, tokensEach }: { monitors: number; accounts: number; tokensEach: number },
+): Promise<Account[]> {
+  const run = runWith(database);
+  const share = Math.ceil(monitors / accounts);
+  const spread: Account[] = [];
+  for (let index = 0; index < accounts; index += 1) {
+    const [first, last] = [1 + index * share, Math.min(monitors, (index + 1) * share)];
+    const tenantId = `ten_bench${index}`;
+    const tokens = Array.from({ length: tokensEach }, () => generateToken('spk'));
+    await run(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+    await run(
+      `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
+       SELECT 'tok_' || $1 || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[])
+         WITH ORDINALITY AS f (fingerprint, i)`,
+      [tenantId, tokens.map(fingerprintOf)],
+    );
+    await run('UPDATE monitors SET tenant_id = $1 WHERE id BETWEEN $2 AND $3', [
+      tenantId,
+      monitorId(first),
+      monitorId(last),
+    ]);
+    spread.push({ tokens, first, last });
+  }
+  await database.pool.query('VACUUM ANALYZE monitors');
+  return spread;
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { buildTestMessage } from '../../core/envelope.ts';
+import { createChannel } from '../../models/channels.ts';
+import { insertDeliveries } from '../../models/deliveries.ts';
+import { createIdSource } from '../../models/ids.ts';
+import { inPoolTransaction } from '../../models/sql.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { openJobQueues } from '../../queues/job-queues.ts';
+import type { Harness } from './harness.ts';
+import type { Installation } from './installation.ts';
+
+/** Writes events to channels as the evaluator does, rows first and then their jobs. */
+export type Outbox = {
+  addChannel: (url: string) => Promise<string>;
+  /** One event of each of these monitors to each of these channels, in one transaction. */
+  insert: (channelIds: readonly string[], monitors: readonly number[]) => Promise<Inserted[]>;
+};
+
+/** A delivery as it was committed; `atMs` is when its event was detected, Unix milliseconds. */
+export type Inserted = { id: string; channelId: string; atMs: number };
+
+export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {
+  const backend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: () => undefined });
+  const queues = openJobQueues(backend);
+  harness.defer(async () => {
+    await queues.close();
+    await backend.close();
+  });
+  const newId = createIdSource();
+  const template = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+  return {
+    async addChannel(url) {
+      const webhook = { url, signingSecret: generateSigningSecret(randomBytes) };
+      const channel = {
+        id: newId('nch'),
+        tenantId,
+        type: 'webhook',
+        name: 'On call',
+        status: 'connected',
+        allMonitors: true,
+        monitorIds: [],
+        webhook,
+        nowMs: Date.now(),
+      } as const;
+      return (await createChannel(database, channel)).id;
+    },
+    async insert(channelIds, monitors) {
+      const atMs = Date.now();
+      const inserted = monitors.flatMap((monitor) =>
+        channelIds.map((channelId) => ({
+          id: newId('dlv'),
+          tenantId,
+          channelId,
+          monitorId: `mon_${monitor}`,
+          message: template,
+          createdAtMs: atMs,
+        })),
+      );
+      await inPoolTransaction(database, (run) => insertDeliveries(run, inserted));
+      await queues.enqueueAttempts(
+        inserted.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })),
+      );
+      return inserted.map(({ id, channelId }) => ({ id, channelId, atMs }));
+    },
+  };
+}

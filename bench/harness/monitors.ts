@@ -1,0 +1,131 @@
+import { countSlots } from '../../core/slots.ts';
+import { stepSource } from '../../core/source-state.ts';
+import { inTransaction, runWith, type Run } from '../../models/sql.ts';
+import type { Installation } from './installation.ts';
+
+export type Fleet = {
+  count: number;
+  /** Number of the first one where others are there already; default 1. */
+  first?: number;
+  intervalSeconds: number;
+  /** The monitors take these in turn, each with its own path below. */
+  targets: readonly string[];
+  downAfterFailures: number;
+};
+
+/** The region of the one shared agent, as `npm start` has it where no other is named. */
+export const REGION = 'local';
+
+/** The id of the nth monitor: those that the API makes meanwhile all come after it in order. */
+export function monitorId(number: number): string {
+  return `mon_${String(number).padStart(26, '0')}`;
+}
+
+/**
+ * Fills an installation with http monitors that have been up for an hour, evenly over the slots of one shared agent,
+ * the last result of each from the moment of the call. They are there all at once: a running service that saw them
+ * without their results would call them silent. Written in bulk: how fast monitors are created is a benchmark of its
+ * own.
+ */
+export async function addMonitors({ database, tenantId }: Installation, fleet: Fleet): Promise<void> {
+  await inTransaction(database, (transaction) => insertMonitors(runWith(database, transaction), tenantId, fleet));
+  await runWith(database)('ANALYZE');
+}
+
+async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise<void> {
+  const nowMs = Date.now();
+  const first = fleet.first ?? 1;
+  const ids = [monitorId(first), monitorId(first + fleet.count - 1)];
+  await run(
+    `INSERT INTO agents (id, kind, name, region, created_at) VALUES ('agt_bench', 'first_party', $1, $1, 0)
+     ON CONFLICT DO NOTHING`,
+    [REGION],
+  );
+  await run(
+    `INSERT INTO monitors (id, tenant_id, name, type, target, interval_seconds, timeout_ms, method, expected_status,
+     follow_redirects,
+                           down_after_failures, up_after_successes, down_min_sources, state, state_since, sequence,
+                             created_at, updated_at)
+     SELECT 'mon_' || lpad(i::text, 26, '0'), $1, 'Monitor ' || i, 'http',
+       ($2::text[])[1 + i % cardinality($2::text[])] || i, $3::int, 5000, 'GET', '2xx', true,
+            $4::int, 1, 1, 'up', $5::bigint, 1, $5::bigint / 1000, $5::bigint / 1000
+     FROM generate_series($6::int, $6::int + $7::int - 1) AS i`,
+    [tenantId, fleet.targets, fleet.intervalSeconds, fleet.downAfterFailures, nowMs - 3_600_000, first, fleet.count],
+  );
+  await run(
+    `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, state)
+     SELECT m.no, a.no, $1::int, (row_number() OVER (ORDER BY m.no) - 1) % $2::int, $3::jsonb
+     FROM monitors m, agents a WHERE a.region = $4 AND m.id BETWEEN $5 AND $6`,
+    [
+      fleet.intervalSeconds,
+      countSlots(fleet.intervalSeconds),
+      JSON.stringify(steadyState(nowMs, fleet)),
+      REGION,
+      ...ids,
+    ],
+  );
+  await run(
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict)
+     SELECT $1::bigint, s.monitor_no, s.agent_no, 1, 200, 1 FROM monitor_sources s JOIN monitors m
+       ON m.no = s.monitor_no WHERE m.id BETWEEN $2 AND $3`,
+    [nowMs, ...ids],
+  );
+  // Last: the API's customers wait for these rows.
+  await run(
+    `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors)
+     SELECT s.agent_no, s.interval_seconds, s.phase, count(*) FROM monitor_sources s JOIN monitors m
+       ON m.no = s.monitor_no WHERE m.id BETWEEN $1 AND $2 GROUP BY 1, 2, 3
+     ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE
+       SET monitors = schedule_phases.monitors + excluded.monitors`,
+    ids,
+  );
+}
+
+/** A source that has said "up" for so long that another "up" is nothing new. */
+function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fleet) {
+  return stepSource(
+    null,
+    {
+      dueAtMs,
+      checksVersion: 1,
+      verdict: 'up',
+      cause: null,
+      reason: null,
+      httpStatus: 200,
+      latencyMs: 1,
+      phases: null,
+      answer: null,
+    },
+    { downAfterFailures, upAfterSuccesses: 1, intervalSeconds },
+  );
+}
+
+/** Monitors of one statement: pausing them one by one locks as few. */
+const UNSCHEDULED_AT_ONCE = 1000;
+
+/**
+ * Pauses monitors in bulk; their slots stay occupied by others. Locks sources before monitors and both in the order of
+ * their numbers, as evaluators do.
+ */
+export async function unscheduleMonitors(
+  { database }: Installation,
+  { first, count }: { first: number; count: number },
+): Promise<void> {
+  for (let from = first; from < first + count; from += UNSCHEDULED_AT_ONCE) {
+    await runWith(database)(
+      `WITH before AS MATERIALIZED (
+         SELECT s.* FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no WHERE m.id BETWEEN $1 AND $2
+           ORDER BY s.monitor_no FOR NO KEY UPDATE OF s
+       ),
+       chosen AS MATERIALIZED (SELECT m.no FROM monitors m WHERE m.no IN (SELECT monitor_no FROM before) ORDER BY m.no
+         FOR NO KEY UPDATE),
+       paused AS (UPDATE monitors m SET enabled = false, state = 'paused' FROM chosen c WHERE m.no = c.no),
+       left_slots AS (UPDATE monitor_sources s SET phase = NULL FROM before b WHERE s.monitor_no = b.monitor_no
+         AND s.agent_no = b.agent_no)
+       UPDATE schedule_phases p SET monitors = p.monitors - l.count
+       FROM (SELECT agent_no, interval_seconds, phase, count(*) FROM before GROUP BY 1, 2, 3) l
+       WHERE (p.agent_no, p.interval_seconds, p.phase) = (l.agent_no, l.interval_seconds, l.phase)`,
+      [monitorId(from), monitorId(Math.min(first + count, from + UNSCHEDULED_AT_ONCE) - 1)],
+    );
+  }
+}

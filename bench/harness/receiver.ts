@@ -1,0 +1,35 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TestAuthority } from '../../test/helpers/certificates.ts';
+import type { Harness } from './harness.ts';
+import { newDirectory, type Installation } from './installation.ts';
+import { forkChild } from './program.ts';
+import type { Service } from './running-service.ts';
+
+/** When the first `monitor.down` of a target came in at a path, in Unix milliseconds. */
+export type Arrival = { path: string; target: string; atMs: number };
+
+/**
+ * An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are
+ * never answered.
+ */
+export type Receiver = { url: (path: string) => string; caFile: string; arrivals: () => Promise<Arrival[]> };
+
+export async function startReceiver(harness: Harness): Promise<Receiver> {
+  const authority = await TestAuthority.create();
+  const caFile = join(await newDirectory(harness), 'ca.pem');
+  await writeFile(caFile, authority.pem);
+  const child = await forkChild<string>(harness, 'receiver', await authority.issue({ hosts: ['127.0.0.1'] }));
+  return { url: (path) => `${child.ready}${path}`, caFile, arrivals: () => child.ask<Arrival[]>({}) };
+}
+
+/** Makes a webhook channel for all monitors through the API. */
+export async function addChannel({ token }: Installation, service: Service, url: string): Promise<void> {
+  const created = await fetch(`${service.url}/v1/channels`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'webhook', name: 'On call', url }),
+  });
+  if (created.status !== 201)
+    throw new Error(`The channel was answered with ${created.status}: ${await created.text()}`);
+}

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
+import type { Harness } from './harness.ts';
+import { startProgram, type Program } from './program.ts';
+import { readScrape, type Scrape } from './scrape.ts';
+
+/** A process of ours that answers over http. */
+export type Service = { program: Program; url: string; readyAfterMs: number; scrape: () => Promise<Scrape> };
+
+const READY_WITHIN_MS = 120_000;
+const POLL_MS = 20;
+
+/** Starts the whole service and waits until `/readyz` says that it is. */
+export function startService(harness: Harness, env: Record<string, string>): Promise<Service> {
+  return start(harness, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
+}
+
+/** Starts the API alone, as the Procfile does. */
+export function startWeb(harness: Harness, env: Record<string, string>): Promise<Service> {
+  return start(harness, ['--max-semi-space-size=64', 'api/main.ts'], env);
+}
+
+/** Options that Node gets for a worker in the Procfile. */
+const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
+
+/** Starts one of the worker processes alone, as the Procfile does. */
+export function startWorker(harness: Harness, name: string, env: Record<string, string>): Promise<Service> {
+  return start(harness, [...(WORKER_FLAGS[name] ?? []), 'workers/main.ts', name], env);
+}
+
+/** `PORT` is where the API answers, `METRICS_PORT` where a worker does: the one of the two that a process knows. */
+async function start(harness: Harness, args: readonly string[], env: Record<string, string>): Promise<Service> {
+  const port = await findFreePort();
+  const url = `http://127.0.0.1:${port}`;
+  const startedAt = performance.now();
+  const program = startProgram(harness, args, { ...env, PORT: String(port), METRICS_PORT: String(port) });
+  await untilReady(url, program);
+  return {
+    program,
+    url,
+    readyAfterMs: performance.now() - startedAt,
+    scrape: async () => readScrape(await (await fetch(`${url}/metrics`)).text()),
+  };
+}
+
+async function untilReady(url: string, program: Program): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  while (performance.now() < deadline && program.isRunning()) {
+    const isReady = await fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return;
+    await delay(POLL_MS);
+  }
+  throw new Error(`The service did not get ready:\n${program.output()}`);
+}

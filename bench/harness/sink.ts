@@ -1,0 +1,28 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TestAuthority } from '../../test/helpers/certificates.ts';
+import type { Harness } from './harness.ts';
+import { newDirectory } from './installation.ts';
+import { forkChild } from './program.ts';
+
+/** When a delivery first came in at a path, in Unix milliseconds. */
+export type SinkArrival = { path: string; id: string; atMs: number };
+
+/**
+ * An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are
+ * answered after 8 s.
+ */
+export type Sink = {
+  pid: number;
+  url: (path: string) => string;
+  caFile: string;
+  read: () => Promise<{ arrivals: SinkArrival[]; connections: number }>;
+};
+
+export async function startSink(harness: Harness): Promise<Sink> {
+  const authority = await TestAuthority.create();
+  const caFile = join(await newDirectory(harness), 'ca.pem');
+  await writeFile(caFile, authority.pem);
+  const child = await forkChild<string>(harness, 'sink', await authority.issue({ hosts: ['127.0.0.1'] }));
+  return { pid: child.pid, url: (path) => `${child.ready}${path}`, caFile, read: () => child.ask({}) };
+}

@@ -1,0 +1,75 @@
+import { cpus } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { RunningFleet } from './fleet.ts';
+import { cpuSecondsOf, memoryMbOf } from './process-tree.ts';
+import type { Scrape } from './scrape.ts';
+
+/** How often the witness asks to be woken up, in milliseconds. */
+const WITNESS_MS = 10;
+
+/** What is watched: processes by name, the fleet among them, and Redis where queues live in it. */
+export type Watched = { processes: Readonly<Record<string, number>>; fleet: RunningFleet; redis: Redis };
+
+/**
+ * One sample: memory of each process and of Redis' data in MB, CPU seconds so far, and what check and evaluate count.
+ */
+export type Sample = {
+  atMs: number;
+  memoryMb: Readonly<Record<string, number>>;
+  cpuSeconds: Readonly<Record<string, number>>;
+  /** CPU seconds of the whole machine, of all its processes. */
+  machineSeconds: number;
+  redisMb: number;
+  check: Scrape;
+  evaluate: Scrape;
+};
+
+/**
+ * Samples everything for so long, at the beginning, at the end and every `everyMs`; `wokeLateMs` is how late an idle
+ * process woke up meanwhile (p99).
+ */
+export async function watch(
+  watched: Watched,
+  { forMs, everyMs }: { forMs: number; everyMs: number },
+): Promise<{ samples: Sample[]; wokeLateMs: number }> {
+  const untilMs = Date.now() + forMs;
+  const witness = monitorEventLoopDelay({ resolution: WITNESS_MS });
+  witness.enable();
+  const samples = [await takeSample(watched)];
+  while (Date.now() < untilMs) {
+    await delay(Math.max(0, Math.min(everyMs, untilMs - Date.now())));
+    samples.push(await takeSample(watched));
+  }
+  witness.disable();
+  return { samples, wokeLateMs: Math.max(0, witness.percentile(99) / 1e6 - WITNESS_MS) };
+}
+
+/** Takes one sample. */
+export async function takeSample({ processes, fleet, redis }: Watched): Promise<Sample> {
+  const ofEach = async (read: (pid: number) => Promise<number>) =>
+    Object.fromEntries(
+      await Promise.all(Object.entries(processes).map(async ([name, pid]) => [name, await read(pid)])),
+    );
+  const [memoryMb, cpuSeconds, info, check, evaluate] = await Promise.all([
+    ofEach((pid) => memoryMbOf([pid])),
+    ofEach((pid) => cpuSecondsOf([pid])),
+    redis.info('memory'),
+    fleet.check.scrape(),
+    fleet.evaluate.scrape(),
+  ]);
+  return {
+    atMs: Date.now(),
+    memoryMb,
+    cpuSeconds,
+    machineSeconds: machineSeconds(),
+    redisMb: Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0) / 2 ** 20,
+    check,
+    evaluate,
+  };
+}
+
+function machineSeconds(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;
+}

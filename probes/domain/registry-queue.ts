@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DomainStore } from './store.ts';
+
+/**
+ * What a request to a registry brought, and when the registry may be asked again where it said so (Unix milliseconds;
+ * null = it did not).
+ */
+export type RegistryAnswer<Result> = { result: Result; askAgainAtMs: number | null };
+
+/** The outcome of a queued request to a registry: its answer, or when to retry (Unix milliseconds). */
+export type RegistryOutcome<Result> = { outcome: 'answered'; result: Result } | { outcome: 'busy'; retryAtMs: number };
+
+/** Asks a server when its queue is free; `ask` is given the milliseconds that are left. */
+export type RunInRegistryQueue = <Result>(
+  server: string,
+  deadlineAtMs: number,
+  ask: (deadlineMs: number) => Promise<RegistryAnswer<Result>>,
+) => Promise<RegistryOutcome<Result>>;
+
+/** Between two requests to one registry, in milliseconds. */
+const PAUSE_MS = 1000;
+
+/** How often a waiting request polls for its turn, in milliseconds. */
+const POLL_MS = 100;
+
+/**
+ * How long a registry stays taken after the deadline, in milliseconds: for the queries around it, and for clocks that
+ * differ.
+ */
+const MARGIN_MS = 2000;
+
+/**
+ * Makes what keeps lookups gentle: one request at a time at each registry over all processes, a pause after each, and
+ * none before the moment that the registry itself has named.
+ */
+export function createRegistryQueue({ store, now }: { store: DomainStore; now: () => number }): RunInRegistryQueue {
+  return async (server, deadlineAtMs, ask) => {
+    const untilMs = deadlineAtMs + MARGIN_MS;
+    for (;;) {
+      const nowMs = now();
+      if (nowMs >= deadlineAtMs) return { outcome: 'busy', retryAtMs: nowMs + PAUSE_MS };
+      const freeAtMs = await store.acquireRegistry(server, { nowMs, untilMs });
+      if (freeAtMs === null) break;
+      if (freeAtMs >= deadlineAtMs) return { outcome: 'busy', retryAtMs: freeAtMs };
+      await sleep(POLL_MS);
+    }
+    let askAgainAtMs: number | null = null;
+    try {
+      const answered = await ask(Math.max(1, deadlineAtMs - now()));
+      askAgainAtMs = answered.askAgainAtMs;
+      return { outcome: 'answered', result: answered.result };
+    } finally {
+      await store.releaseRegistry(server, { untilMs, freeAtMs: Math.max(now() + PAUSE_MS, askAgainAtMs ?? 0) });
+    }
+  };
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { ExecutionContext } from 'ava';
+import { TestAuthority } from '../helpers/certificates.ts';
+import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
+import { startSlackServer, type SlackServer } from '../helpers/slack-server.ts';
+import { startTelegramServer, type TelegramServer } from '../helpers/telegram-server.ts';
+
+/**
+ * Everything outside of the service. Whatever it is sent it says back: that is how secrets return to logs and tables.
+ */
+export type EchoingServers = {
+  /**
+   * An http site that answers with what it was asked; below `/redirect` it sends on to another host, with the secrets
+   * in the address.
+   */
+  site: { url: (path: string) => string; status: number };
+  /** The same behind an untrusted certificate. */
+  untrustedUrl: string;
+  /** A tcp peer that says back every byte. */
+  tcpTarget: string;
+  /** A receiver of webhooks that answers as it is set; `isHeld` = not at all. `events` are those that came. */
+  receiver: { url: string; status: number; isHeld: boolean; events: string[] };
+  caFile: string;
+  slack: SlackServer;
+  telegram: TelegramServer;
+  /** All that arrived anywhere, headers and bodies, but not at Slack and Telegram. */
+  arrived: string[];
+};
+
+/** Starts it; gone with the test. */
+export async function startEchoingServers(t: ExecutionContext): Promise<EchoingServers> {
+  const authority = await TestAuthority.create();
+  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ca-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const caFile = join(directory, 'ca.pem');
+  await writeFile(caFile, authority.pem);
+
+  const arrived: string[] = [];
+  const site = { url: (path: string) => `http://127.0.0.1:${plain.port}${path}`, status: 200 };
+  const receiver = { url: '', status: 200, isHeld: false, events: [] as string[] };
+  const take = async (request: IncomingMessage): Promise<string> => {
+    const body = await text(request).catch(() => 'broken off');
+    const echo = `${request.method} ${request.url}\n${JSON.stringify(request.headers)}\n${body}`;
+    arrived.push(echo);
+    return echo;
+  };
+  const answerAsSite: RequestListener = async (request, response) => {
+    const echo = await take(request);
+    const secrets = encodeURIComponent(`${String(request.headers['x-key'])} ${String(request.headers.authorization)}`);
+    if (request.url?.startsWith('/redirect'))
+      return void response
+        .writeHead(302, { Location: `http://localhost:${plain.port}/landed?${secrets}`, 'X-Echo': secrets })
+        .end(echo);
+    for (const name of ['X-Echo', 'Server', 'Set-Cookie']) response.setHeader(name, `a=${secrets}`);
+    response.writeHead(site.status, { 'Content-Type': 'text/html' }).end(echo);
+  };
+  const answerAsReceiver: RequestListener = async (request, response) => {
+    const echo = await take(request);
+    receiver.events.push(String(request.headers['x-service-event']));
+    if (!receiver.isHeld) response.writeHead(receiver.status, { 'X-Echo': encodeURI(request.url ?? '') }).end(echo);
+  };
+  const stranger = await TestAuthority.create();
+  const [plain, untrusted, hooks, raw, slack, telegram] = await Promise.all([
+    startHttpServer(t, answerAsSite),
+    startHttpServer(t, answerAsSite, await stranger.issue({ hosts: ['127.0.0.1'] })),
+    startHttpServer(t, answerAsReceiver, await authority.issue({ hosts: ['127.0.0.1'] })),
+    startRawServer(
+      t,
+      (socket: Socket) => void socket.on('data', (chunk) => socket.write(`you said ${chunk.toString()}`)),
+    ),
+    startSlackServer(t),
+    startTelegramServer(t),
+  ]);
+  receiver.url = `https://127.0.0.1:${hooks.port}`;
+  return {
+    site,
+    untrustedUrl: `https://127.0.0.1:${untrusted.port}/`,
+    tcpTarget: `127.0.0.1:${raw.port}`,
+    receiver,
+    caFile,
+    slack,
+    telegram,
+    arrived,
+  };
+}

@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Harness } from '../../bench/harness/harness.ts';
+import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
+import type { BoundedDisk } from '../helpers/bounded-disk.ts';
+import { makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
+import { until } from '../helpers/until.ts';
+import { linkName, RECEIVER_LINK, type RedisKind } from './faults.ts';
+import { listMembers, startFleet, type Fleet, type FleetSize, type Member } from './fleet.ts';
+import { byWayOf, layLink, type Link } from './proxy.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+import type { MonitorScript } from './script.ts';
+import { startServers, type Servers } from './servers.ts';
+import { migrateDatabase, runBeside } from './single-process.ts';
+import { serveTargets, SLOW_FROM_MS, type Targets } from './targets.ts';
+
+/** Everything that a run consists of, at work. */
+export type ChaosHarness = {
+  servers: Servers;
+  fleet: Fleet;
+  links: ReadonlyMap<string, Link>;
+  /** The clocks of the processes, and of `postgres`, by their names; none where libfaketime is not installed. */
+  clocks: ReadonlyMap<string, SettableClock>;
+  receiver: Receiver;
+  targets: Targets;
+  /** Starts one more clock; what is returned ends it. */
+  startSecondClock: () => Promise<() => Promise<void>>;
+  call: ApiClient;
+  /** The token of `call`. */
+  token: string;
+  /** The monitors' ids, in the order of their scripts. */
+  monitorIds: readonly string[];
+};
+
+/** `disk`: where PostgreSQL keeps its data, `data` in the folder; null = on whatever disk the folder is. */
+export type ChaosHarnessOptions = {
+  folder: string;
+  size: FleetSize;
+  redis: RedisKind;
+  scripts: readonly MonitorScript[];
+  disk: BoundedDisk | null;
+};
+
+/** Waits of the retries: together they outlast every single fault. */
+const RETRY_SECONDS = '3,8,20';
+
+/** What is kept of PostgreSQL, in the run's folder. */
+export const DATA = 'data';
+
+/** All monitors are known to be up within this, in milliseconds. */
+const UP_WITHIN_MS = 180_000;
+
+/** Requests that create monitors at a time. */
+const CREATED_AT_ONCE = 8;
+
+/**
+ * Starts servers, fleet, receiver and targets, and makes the channel and the monitors of the scripts; all are up when
+ * it resolves.
+ */
+export async function startChaosHarness(
+  harness: Harness,
+  { folder, size, redis, scripts, disk }: ChaosHarnessOptions,
+): Promise<ChaosHarness> {
+  const logs = join(folder, 'logs');
+  await mkdir(logs, { recursive: true });
+  const clocks = await makeClocks(
+    harness,
+    listMembers(size).map(({ name }) => name),
+  );
+  const servers = await startServers(harness, {
+    folder: join(folder, DATA),
+    clock: clocks.get('postgres'),
+    kind: redis,
+    disk,
+  });
+  const receiver = await startReceiver(harness, folder);
+  const targets = await serveTargets(harness, scripts);
+  const token = `spk_${randomBytes(24).toString('base64url')}`;
+  const settings = {
+    SECRET_KEYS: `chaos:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    PLAN_COUNT_LIMITS: 'false',
+    PUBLIC_URL: 'http://localhost:3000',
+    PORT: '0',
+    // No server is there: no run may leave the machine.
+    RDAP_BOOTSTRAP_URL: 'http://127.0.0.1:9/dns.json',
+    DELIVERY_RETRY_SECONDS: RETRY_SECONDS,
+    WEBHOOK_TIMEOUT_SECONDS: '4',
+    NODE_EXTRA_CA_CERTS: receiver.caFile,
+  };
+  await migrateDatabase({ ...settings, DATABASE_URL: servers.databaseUrl });
+
+  const links = new Map<string, Link>();
+  const onLinks = async (member: Member): Promise<Member> => {
+    const toPostgres = await layLink(harness, portOf(servers.databaseUrl));
+    links.set(linkName(member.name, 'postgres'), toPostgres);
+    const env = {
+      ...settings,
+      ...clocks.get(member.name)?.env,
+      ...member.env,
+      DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres),
+      REDIS_URL: servers.redisUrl,
+    };
+    if (servers.cluster !== null) return { ...member, env };
+    const toRedis = await layLink(harness, portOf(servers.redisUrl));
+    links.set(linkName(member.name, 'redis'), toRedis);
+    return { ...member, env: { ...env, REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
+  };
+  const members = await Promise.all(listMembers(size).map(onLinks));
+  const clock = members.find(({ name }) => name === 'clock');
+  if (clock === undefined) throw new Error('there is no clock in the fleet');
+  const fleet = await startFleet(harness, { members, folder: logs });
+  const toReceiver = await layLink(harness, receiver.port);
+  links.set(RECEIVER_LINK, toReceiver);
+  const call: ApiClient = (...request) => apiClient(fleet.urls()[0] ?? '', token)(...request);
+  const monitorIds = await createMonitors(call, {
+    hookUrl: `https://127.0.0.1:${toReceiver.port}/hook`,
+    scripts,
+    targets,
+  });
+  await until(async () => (await call('GET', '/overview')).json['up'] === scripts.length, {
+    timeoutMs: UP_WITHIN_MS,
+    intervalMs: 500,
+  });
+  return {
+    servers,
+    fleet,
+    links,
+    clocks,
+    receiver,
+    targets,
+    call,
+    token,
+    monitorIds,
+    startSecondClock: () => runBeside(harness, clock),
+  };
+}
+
+/**
+ * A clock for each process and for PostgreSQL; Redis does not run with libfaketime, and measures no more than lengths
+ * of time.
+ */
+async function makeClocks(harness: Harness, processes: readonly string[]): Promise<Map<string, SettableClock>> {
+  const clocks = new Map<string, SettableClock>();
+  for (const name of [...processes, 'postgres']) {
+    const clock = await makeSettableClock();
+    if (clock === null) break;
+    clocks.set(name, clock);
+    harness.defer(clock.remove);
+  }
+  return clocks;
+}
+
+async function createMonitors(
+  call: ApiClient,
+  given: { hookUrl: string; scripts: readonly MonitorScript[]; targets: Targets },
+): Promise<string[]> {
+  const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: given.hookUrl });
+  if (channel.status !== 201) throw new Error(JSON.stringify(channel.json));
+  const agents = new Map(
+    listOf(await call('GET', '/agents')).map((agent) => [String(agent['region']), String(agent['id'])]),
+  );
+  const create = async (script: MonitorScript): Promise<string> => {
+    const { status, json } = await call('POST', '/monitors', {
+      name: `Target ${script.index}`,
+      target: given.targets.urlOf(script.index),
+      interval_seconds: script.intervalSeconds,
+      // A slow machine is no slow target: as long as the interval allows.
+      timeout_ms: script.intervalSeconds * 1000 - 100,
+      down_after_failures: script.downAfterFailures,
+      down_min_sources: script.quorum,
+      agent_sources: script.regions.map((region) => agents.get(region)),
+      check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: `${SLOW_FROM_MS}` }] },
+    });
+    if (status !== 201) throw new Error(JSON.stringify(json));
+    return String(json['id']);
+  };
+  const ids: string[] = [];
+  for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE)
+    ids.push(...(await Promise.all(given.scripts.slice(first, first + CREATED_AT_ONCE).map(create))));
+  return ids;
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
