@@ -131,7 +131,7 @@ test('files of others in the folder are left alone', async (t) => {
   t.deepEqual((await readdir(folder)).toSorted(), ['key.json', 'results-1.jsonl']);
 });
 
-test('a failing disk is reported once; once it works again what waits is written down, and that is reported', async (t) => {
+test('a failing disk is reported once; once it works again what waits is written, and that is reported', async (t) => {
   const folder = join(await temporaryFolder(t), 'inner');
   await mkdir(folder);
   const { journal, failures } = await openJournal(t, folder);

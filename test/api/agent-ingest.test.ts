@@ -489,7 +489,7 @@ test('the certificate that an agent saw is kept once for an https monitor, and a
   t.like((await stored())[0], { target: 'https://shop.example' }, 'what it saw was the old target');
 });
 
-test('results of the time before a monitor was created are too old, but for a minute by which clocks may differ', async (t) => {
+test('results of the time before a monitor are too old, but for a minute by which clocks may differ', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const agent = await agentCaller(api, account);

@@ -53,7 +53,7 @@ test.serial("the service's sources are told to check at once, whatever their nex
   t.true(Math.abs(Number(requested.json['requested_at']) - Date.now() / 1000) < 60);
 });
 
-test("a customer's agent is notified once, with its next check-in; one that cannot is named with the reason", async (t) => {
+test("a customer's agent is notified once, at its next check-in; one that cannot check is named", async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const [able, unable] = [await agentCaller(api, account, 'able'), await agentCaller(api, account, 'unable')];

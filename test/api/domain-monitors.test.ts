@@ -65,7 +65,7 @@ test('no other type minds a public suffix', async (t) => {
   }
 });
 
-test('what is known of domain and certificate is reported, with the advisories of expiries that still hold', async (t) => {
+test('what is known of domain and certificate is shown, with the advisories of expiries that still hold', async (t) => {
   const { api } = t.context;
   const { database } = api;
   const { owner, reader } = await api.account();

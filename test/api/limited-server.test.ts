@@ -57,7 +57,7 @@ const SLOW: Record<string, { sent: string; limits: Partial<ConnectionLimits> }> 
 };
 
 for (const [what, { sent, limits }] of Object.entries(SLOW)) {
-  test(`a client that ${what} is answered that it took too long, and cut off though it keeps its side open`, async (t) => {
+  test(`a client that ${what} is answered that it took too long, and cut off even then`, async (t) => {
     const socket = await open(t, limits);
     socket.write(sent);
     t.regex(

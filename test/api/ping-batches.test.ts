@@ -55,7 +55,7 @@ test('a batch that fails tells its pings so and holds up none of the next', asyn
   t.is(await next, 'taken');
 });
 
-test('a database that does not answer gathers 5,000 pings and no more: the others are asked to come back', async (t) => {
+test('while the database does not answer 5,000 pings are gathered: the others are asked to come back', async (t) => {
   const { batches, take } = heldDatabase();
   const ping = createPingBatches(take);
   const held = ping(pingOf('held'));

@@ -135,7 +135,7 @@ test('the stored secrets of a private monitor go to a shared agent only where it
   );
 });
 
-test('what creation or PATCH would refuse is refused in the same words, and so is what cannot be previewed', async (t) => {
+test('what creation or PATCH would refuse, or cannot be previewed, is refused in the same words', async (t) => {
   const { api } = t.context;
   const [{ owner, reader }, stranger] = [await api.account(), await api.account()];
   const {

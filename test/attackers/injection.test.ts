@@ -377,7 +377,7 @@ function parseCsv(text: string): string[][] {
 }
 
 for (const text of HOSTILE_TEXTS) {
-  test(`to a chat ${JSON.stringify(text)} is a text: no member is mentioned, nothing is linked, no line is added`, (t) => {
+  test(`to a chat ${JSON.stringify(text)} is a text: nobody is mentioned, nothing linked, no line added`, (t) => {
     const message = {
       ...buildTestMessage({ nowMs: 0, publicUrl: 'https://spotcheck.example' }),
       event: 'monitor.down' as const,

@@ -454,7 +454,7 @@ test('as soon as enough sources report again the monitor leaves unknown, with wh
   );
 });
 
-test('the evidence of a change names every source, silent or not, with its vote, streak and whether it counted', (t) => {
+test('the evidence of a change names every source with its vote, its streak and whether it counted', (t) => {
   const results = [
     ...[1, 2, 3, 4].map((agentNo) => sent(agentNo, agentNo, 'up')),
     ...[200, 220].map((second) => sent(1, second, 'down')),

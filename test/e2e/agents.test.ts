@@ -72,7 +72,7 @@ async function contentsOf(directory: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('of three locations one lies and one is cut off: nothing up is called down, what goes down is reported', async (t) => {
+test('of three locations one lies and one is cut off: nothing up is called down, what goes down is', async (t) => {
   const { receiver, env, connect } = await listenTo(t);
   const installation = await startInstallation(t, env);
   await connect(installation);

@@ -12,7 +12,7 @@ const LONGEST_ANSWER_MS = 8000;
 
 type Check = { verdict: string; reason: string | null };
 
-test('patterns that take long to search for hold up no other check: not as a preview, and not as a monitor', async (t) => {
+test('patterns that take long to search for hold up no other check, be it of a preview or a monitor', async (t) => {
   const { port } = await startHttpServer(
     t,
     (request, response) => void response.end(request.url === '/hostile' ? HOSTILE_BODY : 'all good'),

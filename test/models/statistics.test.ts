@@ -99,7 +99,7 @@ test('of no monitors, and of an empty window, there is nothing', async (t) => {
   );
 });
 
-test('the mean of a timing over several tallies counts each check once, and those without the timing not at all', (t) => {
+test('the mean of a timing over several tallies counts each check with that timing once, and no other', (t) => {
   const tallies = [
     { ...noTally(), timings: { dnsMs: 10, tlsMs: 7 }, timingChecks: { dnsMs: 3, tlsMs: 1 } },
     { ...noTally(), timings: { dnsMs: 30 }, timingChecks: { dnsMs: 1 } },

@@ -38,7 +38,7 @@ test(
   },
 );
 
-test('an account with several bodies has a quarter of what others leave, one body it has as long as there is room', (t) => {
+test('an account has a quarter of what others leave for several bodies, and all of it for a single one', (t) => {
   const budget = createBodyBudget(160);
   const givenUp: string[] = [];
   const open = (account: string, name: string) => budget.open(account, () => void givenUp.push(name));

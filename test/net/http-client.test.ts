@@ -164,7 +164,7 @@ test('nothing of the body is waited for when it is not needed, and the connectio
   await closed;
 });
 
-test('a connection that a request asks to keep is closed all the same, since no request would use it again', async (t) => {
+test('a connection that a request asks to keep is closed all the same: no request would use it again', async (t) => {
   let closed: Promise<unknown> | undefined;
   const { port } = await startCannedServer(t, 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbye', (socket) => {
     closed = once(socket.resume(), 'close');

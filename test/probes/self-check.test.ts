@@ -60,7 +60,7 @@ test('an answer from before the network was lost does not confirm what was seen 
   t.is((await see(2, DOWN)).verdict, 'none');
 });
 
-test('no host is asked while results are good, nor for one bad among them, nor for what is known as down', async (t) => {
+test('no host is asked while results are good, for one bad among them, or for what is known as down', async (t) => {
   const reference = await startListener(t);
   const { see, pass } = openChecked([reference]);
   for (const monitor of [1, 2, 3, 4]) await see(monitor, UP);
@@ -74,7 +74,7 @@ test('no host is asked while results are good, nor for one bad among them, nor f
   t.is(reference.connections(), 5);
 });
 
-test('our outage is reported once when it begins and once when it ends; bad results are doubted meanwhile', async (t) => {
+test('our outage is reported when it begins and when it ends; bad results are suspect meanwhile', async (t) => {
   const reference = await startListener(t);
   const { see, pass, changes } = openChecked([reference]);
   await reference.close();

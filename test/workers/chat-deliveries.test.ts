@@ -303,7 +303,7 @@ test('a chat is not notified of a monitor that was paused or deleted before its 
   t.deepEqual(await outcomesOf(chat), ['superseded', 'superseded']);
 });
 
-test('a chat that was notified of an outage is notified of its end, even when the monitor was paused in between', async (t) => {
+test('a chat that was notified of an outage is notified of its end, even if its monitor was paused', async (t) => {
   const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 1);
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '' };
   await change('down', { atMs: START_MS });
@@ -494,7 +494,7 @@ test('a newer state drops the pending retry to a chat, alone or in a summary, bu
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending']);
 });
 
-test('an attempt at a chat that is under way when a newer change comes is not retried, one at a webhook is', async (t) => {
+test('an attempt under way when a newer change comes is not retried at a chat, but at a webhook it is', async (t) => {
   const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
   await change('down', { atMs: START_MS });
   const claimed = await claimDeliveries(runtime.database, [chat, chat, webhook], {

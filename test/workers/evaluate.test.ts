@@ -107,7 +107,7 @@ test('old failures in a long backlog do not count as recent because its newest r
   t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
-test('a source that turned while its results were too old to count is counted as soon as newer ones come', async (t) => {
+test('a source that turned while its results were too old is counted as soon as newer ones come', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });

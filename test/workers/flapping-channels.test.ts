@@ -83,7 +83,7 @@ test(
   },
 );
 
-test('what waited is sent in its turn, with the newest change, and what comes after is reported by itself', async (t) => {
+test('what waited is sent in its turn, with the newest change, and what follows is reported by itself', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
   await addWebhooks(runtime);

@@ -55,7 +55,7 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-test('after our own stand-still nobody is notified of unknown until we have watched for as long as the silence', async (t) => {
+test('after our own standstill no unknown is reported until we have watched for as long as the silence', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweep({ ...runtime, now: () => nowMs });
 

@@ -29,7 +29,7 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
   return (
     <Section
       title="Audit log"
-      lead="Every change of the account, for 400 days: by people, by API tokens, and by the operator of this installation."
+      lead="Every change of the account, for 400 days: by people, API tokens and the operator of this installation."
     >
       <Filters filter={filter} entries={load.value.value?.entries ?? []} />
       <Outdated load={load} />

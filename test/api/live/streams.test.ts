@@ -112,7 +112,7 @@ test('a reader that does not read is cut off, and what waits for it is bounded',
   t.true(mostWaiting < 700_000, String(mostWaiting));
 });
 
-test('what changes twice is reported once, and more than can be reported one by one is a gap that swallows the rest', (t) => {
+test('what changes twice is reported once, and too many changes are a gap that swallows the rest', (t) => {
   const gathering = createGathering();
   t.true(gathering.isEmpty());
   for (const id of ['a', 'b', 'a']) gathering.add('monitor', id);

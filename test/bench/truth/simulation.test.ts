@@ -118,7 +118,7 @@ test('with the defaults and a hundredth of all checks lost nothing is reported i
   );
 });
 
-test('by default every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is reported', (t) => {
+test('by default each outage of 90 s is found, within 82 s where the target refuses; none of 20 s', (t) => {
   const { of, longest } = outagesOf('refused', DEFAULT_SETTING);
   for (const kind of ['90 s', '2 min', '3 min', '5 min', '10 min and more']) {
     t.true(of(kind).count > 50);
@@ -157,7 +157,7 @@ for (const { name, behaviour } of [
   });
 }
 
-test('of three locations one may go unnoticed; without two the monitor is unknown within 100 s, and never down', (t) => {
+test('of three locations one may go unnoticed; without two it is unknown within 100 s, and never down', (t) => {
   const away = (endMs: number): Period => ({
     ...sound(0),
     silent: true,

@@ -136,7 +136,7 @@ test('a certificate without a subject goes by the host of its monitor', async (t
   );
 });
 
-test('a certificate is stored whether or not anybody wants to be warned, and nothing where there is none', async (t) => {
+test('a certificate is stored whether or not a warning is wanted, and nothing where there is none', async (t) => {
   const { recorder, stored } = openRecorder();
   recorder.record({ check: checkOf(1, { warnDays: 0 }), agentNo: 7, observation: observed(1) });
   recorder.record({ check: checkOf(2, { target: 'http://shop.example/' }), agentNo: 7, observation: observed(1) });

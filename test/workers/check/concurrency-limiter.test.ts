@@ -46,7 +46,7 @@ test('at most `perTurn` begin in one turn of the event loop, the others in the t
   );
 });
 
-test('the hall is full when works of as many accounts wait as can be inside, and who asked hears when it is not', async (t) => {
+test('the queue is full when as many accounts wait as can run, and its room is announced', async (t) => {
   const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
   const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const all = works.map(({ promise }, number) => limiter.pass(`account ${number}`, () => promise));

@@ -167,7 +167,7 @@ test('it is reported again only after a delivery has arrived in between', async 
   t.is((await listDeliveriesAbout(channelId)).length, 2);
 });
 
-test('where there is nobody to notify it stays unreported, and a chat that is connected later is notified of it', async (t) => {
+test('without a chat to notify it stays unreported, and a chat that is connected later is notified', async (t) => {
   const { channelId, fail, add } = await prepare();
   await add('webhook');
   await fail(101);

@@ -207,7 +207,7 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
   t.is(await round(NOW_MS), 0);
 });
 
-test('what is long ago or said before the expiry sends no warning of an expiry that may have been put off', async (t) => {
+test('what is long ago, or was said before the expiry, warns of none that may have been put off', async (t) => {
   const { runtime, round } = await openOffice(t);
   await runtime.addMonitor([], DOMAIN);
   await know(runtime, { expiresAtMs: NOW_MS + DAY_MS / 2, nowMs: NOW_MS });
