@@ -111,7 +111,7 @@ function refuseAnonymous({ headers: { authorization, cookie } }: Request, guard:
     });
   }
   if (guard?.isForPeople === true || /\bspotcheck=/.test(cookie ?? ''))
-    throw new ApiError(401, 'this request has no session, or the session has ended: sign in', {
+    throw new ApiError(401, 'this request is not signed in, or its session has ended: sign in', {
       'WWW-Authenticate': challenge,
     });
   throw new ApiError(401, 'the Authorization header must be "Bearer spk_...", got none', {

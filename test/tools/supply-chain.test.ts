@@ -183,9 +183,9 @@ test('vulnerabilities of lesser severity stop no build, and what is no report is
   t.deepEqual(readAudit(report('moderate')), { kind: 'clean' });
   t.deepEqual(readAudit(report('critical')), { kind: 'found', lines: ['a <2, critical: by b; T (U)'] });
   t.deepEqual(readAudit('{"message":"","error":{"summary":"no network"}}'), {
-    kind: 'not asked',
+    kind: 'not audited',
     reason: 'no network',
   });
-  t.deepEqual(readAudit('<html>\nproxy'), { kind: 'not asked', reason: '<html>' });
-  t.deepEqual(readAudit(''), { kind: 'not asked', reason: 'npm said nothing' });
+  t.deepEqual(readAudit('<html>\nproxy'), { kind: 'not audited', reason: '<html>' });
+  t.deepEqual(readAudit(''), { kind: 'not audited', reason: 'npm said nothing' });
 });
