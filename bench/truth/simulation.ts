@@ -126,7 +126,7 @@ function createSeat(
   return { location, index, isSteady };
 }
 
-/** The location with the next check that may be a change; null where no location has any. */
+/** The location with the next check that may be a change; null where no location has one. */
 function firstChange(seats: readonly Seat[], monitor: DecidedMonitor): { seat: Seat | null; changeMs: number } {
   let first: { seat: Seat | null; changeMs: number } = { seat: null, changeMs: Number.POSITIVE_INFINITY };
   for (const seat of seats) {

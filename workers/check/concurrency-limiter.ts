@@ -1,9 +1,9 @@
 import type { LimiterQueue } from './tick-queue.ts';
 
 /**
- * Lets a number of works run at a time. Of accounts with works that wait, the one with the fewest under way is next, so
- * that an account whose targets answer slowly holds up its own checks alone. Before it is a hall: `room` resolves when
- * it is not full.
+ * Bounds how many pieces of work run at a time. Of the accounts whose work waits, the one with the fewest running is
+ * next, so that an account whose targets answer slowly delays its own checks alone. `waitForRoom` resolves when the
+ * queue is not full.
  */
 export type ConcurrencyLimiter = LimiterQueue & {
   pass: <Result>(account: string, work: () => Promise<Result>) => Promise<Result>;
@@ -17,18 +17,21 @@ export type ConcurrencyLimiter = LimiterQueue & {
 export type LimiterSize = { concurrency: number; perTurn: number };
 
 /**
- * An account counts towards a full hall with at most this share of the width: several must be behind before work for
- * all is put off.
+ * An account counts towards a full queue with at most this share of the concurrency: several must be behind before the
+ * checks of all are put off.
  */
 const ACCOUNT_SHARE = 1 / 16;
 
-/** The hall is full with so many in any case, and never with fewer than twice the width: what waits takes memory. */
+/**
+ * The queue is full with this many waiting, whoever they belong to, or with twice the concurrency where that is more:
+ * what waits takes memory.
+ */
 const MOST_WAITING = 4000;
 
-/** An account that has works inside or waiting. */
+/** The running and waiting work of one account. */
 type Account = { active: number; waiting: (() => void)[] };
 
-/** Makes a gate. Works of one account begin in the order in which they came. */
+/** Makes a concurrency limiter. The work of one account begins in the order in which it came. */
 export function createConcurrencyLimiter({ concurrency, perTurn }: LimiterSize): ConcurrencyLimiter {
   const share = Math.max(1, Math.floor(concurrency * ACCOUNT_SHARE));
   const most = Math.max(2 * concurrency, MOST_WAITING);

@@ -122,14 +122,14 @@ export function createRechecker(
  */
 type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
-/** Checks that wait at the gate, by agent and monitor. */
+/** Checks that wait in the limiter, by agent and monitor. */
 type WaitingChecks = Map<string, Due>;
 
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
 /**
- * Null when the tick came so late that the next one is nearer, or the check before still waits at the gate: that one is
- * then made for this tick. One that waited in the queue is run at once: those that come after it wait there too.
+ * Null when the tick came so late that the next one is nearer, or the check before still waits in the limiter: that one
+ * is then made for this tick. One that waited in the queue is run at once: those that come after it wait there too.
  */
 async function runOnTime(
   check: DueCheck,
