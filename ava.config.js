@@ -28,8 +28,8 @@ export default {
   files: ['test/**/*.test.ts'],
   extensions: ['ts'],
   workerThreads: false,
-  require: ['./test/helpers/no-source-maps.ts', './test/helpers/end-with-tests.ts'],
-  // Of silence in the whole run, in which several long tests may be under way. No test asks for more by `t.timeout`: ava would then tell nothing of one that hangs.
+  require: ['./test/helpers/name-test-process.ts', './test/helpers/end-with-tests.ts'],
+  // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test asks for more by `t.timeout`.
   timeout: '300s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || compareTexts(basename(a), basename(b)) || compareTexts(a, b),
 };

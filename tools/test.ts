@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { prepareConsole } from '../cli/console-build.ts';
 import { withClient } from '../cli/embedded-postgres/connection.ts';
@@ -17,10 +18,13 @@ const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
 /**
- * A run in which nothing is printed for as long has come to stand, in milliseconds: no test may take so long, and ava
- * ends what is silent for less, but only by a signal that a process may overhear.
+ * A run in which nothing is printed for as long has come to stand, in milliseconds: no test may take so long. Ava's own
+ * timeout is longer: it names nothing, and ends a file only by a signal that a process may overhear.
  */
-const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 400) * 1000;
+const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
+
+/** How long a test file that hangs has for saying what it waits for, in milliseconds. */
+const WORDS_MS = 3000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -93,7 +97,7 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   interrupted.addEventListener('abort', () => endGroup(child.pid, 'SIGTERM'));
   const silence = setTimeout(() => {
     print(`Nothing was printed for ${SILENCE_MS / 1000} s: the run is ended`);
-    endGroup(child.pid, 'SIGKILL');
+    void nameTestsUnderWay(child.pid).then(() => endGroup(child.pid, 'SIGKILL'));
   }, SILENCE_MS);
   child.stdout.on('data', () => silence.refresh());
   const tally = await reportTap(createInterface({ input: child.stdout }), print);
@@ -101,6 +105,21 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const isClean = (await status) === 0 && !interrupted.aborted;
   if (endGroup(child.pid, 'SIGKILL')) print('Processes of the tests were still there after them: they are ended');
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
+}
+
+/** Says which test files of a process group have not ended (on Linux) and has each say what it waits for. */
+async function nameTestsUnderWay(leaderPid: number | undefined): Promise<void> {
+  for (const pid of await readdir('/proc').catch(() => [])) {
+    const [title, stat] = await Promise.all(
+      ['cmdline', 'stat'].map((name) => readFile(join('/proc', pid, name), 'utf8').catch(() => '')),
+    );
+    // Behind the name in brackets: state, parent, group.
+    const group = Number(stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
+    if (group !== leaderPid || title === undefined || !/^test\/\S+\.test\.ts\b/.test(title)) continue;
+    print(`Not ended: ${title.replaceAll('\0', ' ').trim()}`);
+    process.kill(Number(pid), 'SIGUSR2');
+  }
+  await sleep(WORDS_MS);
 }
 
 /** Sends a signal to all processes of a group; false = there is none any more. */

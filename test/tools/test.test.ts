@@ -99,11 +99,12 @@ test('a test that runs out of time counts as failed', async (t) => {
 test('a test file that does not end when it is told to does not hold the run up', async (t) => {
   const files = {
     'stays.js':
-      `process.on('SIGTERM', () => undefined); test('stays', (t) => { setInterval(() => undefined, 1000); ` +
-      't.pass(); });',
+      `process.title = 'test/e2e/stays.test.ts'; process.on('SIGTERM', () => undefined); ` +
+      `test('stays', (t) => { setInterval(() => undefined, 1000); t.pass(); });`,
   };
   const run = await runProject(t, files, { silenceSeconds: 15 });
   t.true(run.output.includes('\nNothing was printed for 15 s: the run is ended\n'), run.output);
+  t.true(run.output.includes('\nNot ended: test/e2e/stays.test.ts\n'), run.output);
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
