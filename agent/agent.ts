@@ -1,24 +1,22 @@
 import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agent/wire.ts';
 import type { Vote } from '../core/verdict.ts';
+import { Checker } from '../probes/checker.ts';
 import { openJudge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { createStallWatch } from '../probes/stall-watch.ts';
-import type { Assignment } from './assignment.ts';
+import { type Assignment, createWorkReader } from './assignment.ts';
 import { createCheckIn, type CheckIn } from './check-in.ts';
-import { createCheck } from './check.ts';
 import { createClock, type Clock } from './clock.ts';
-import { createConnectionStatus } from './connection-status.ts';
+import { createConnectionStatus, createReachability } from './connection-status.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { KeyPair } from './key-pair.ts';
 import type { MachineProbe } from './open-probe.ts';
 import { Outbox, type OutboxEvent } from './outbox.ts';
-import { createReachability } from './reachability.ts';
 import { resultOf } from './result.ts';
 import type { PullOutcome, ServiceClient } from './service-client.ts';
 import { createTally } from './summary.ts';
 import type { SavedWork, WorkFile } from './work-file.ts';
-import { createWorkReader } from './work.ts';
 
 export type AgentParts = {
   keys: KeyPair;
@@ -53,7 +51,7 @@ export class Agent {
   readonly #parts: AgentParts;
   readonly #tally = createTally();
   readonly #judge = openJudge();
-  readonly #check;
+  readonly #checker: Checker;
   readonly #readWork;
   readonly #clock: Clock;
   readonly #outbox: Outbox;
@@ -74,13 +72,15 @@ export class Agent {
     const moments = { now: Date.now, random: Math.random, wake };
     this.#parts = parts;
     this.#readWork = createWorkReader(keys);
-    this.#check = createCheck({
+    this.#checker = new Checker({
       probe: machine.probe,
       judge: this.#judge.judge,
       watchStalls: createStallWatch(),
       selfCheck: parts.selfCheck,
+      limiter: { pass: (_account, run) => run() },
       now: Date.now,
-      onCrash: ({ monitorId }, error) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
+      aheadMs: () => 0,
+      onCrash: (error, monitorId) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
     });
     this.#clock = createClock({
       ...moments,
@@ -147,10 +147,13 @@ export class Agent {
   }
 
   async #run(assignment: Assignment, plannedAtMs: number): Promise<void> {
-    const measurement = await this.#check(assignment);
+    const { monitorId } = assignment;
+    // All monitors are one customer's: here each has a share of its own.
+    const checked = await this.#checker.check(monitorId, () => ({ ...assignment, badVote: null }));
+    const measurement = { monitorId, ...checked };
     // Its monitor is gone by now, or another one.
     if (!this.#clock.isCurrent(assignment)) return;
-    const { monitorId, startedAtMs, judgement } = measurement;
+    const { startedAtMs, judgement } = measurement;
     const { verdict, cause } = judgement;
     const latenessMs = startedAtMs - plannedAtMs;
     this.#tally.checked(verdict, latenessMs);

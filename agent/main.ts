@@ -1,12 +1,42 @@
 import '../config/thread-pool.ts';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { join, resolve } from 'node:path';
 import { readAgentEnvironment, type AgentEnvironment } from '../config/agent-environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import type { createLogger as createLoggerType } from '../config/logger.ts';
-import { folderOf, makeFolder } from './folder.ts';
 import type { startAgent as startAgentType } from './program.ts';
-import { USAGE } from './usage.ts';
+
+/** What `--help` says. */
+const USAGE = `Usage: npm run agent [-- --help | --version]        (node agent/main.ts)
+
+The customer's agent of Spotcheck: checks from here what the service asks it to, and reports what it sees.
+
+Environment:
+  SPOTCHECK_URL            address of the service, https://...                          required
+  SPOTCHECK_AGENT_TOKEN    the agent's token, spa_...                                   required
+  DATA_DIR                 where the agent keeps its key, its work and what waits       .data
+                           for the service: a folder of its own in DATA_DIR/agents
+  AGENT_PULL_SECONDS       seconds between two check-ins, 1 to 60                       15
+  AGENT_BUFFER_RESULTS     results that wait for the service, 100 to 100000             10000
+  AGENT_BUFFER_HOURS       and for how many hours, 1 to 24                              24
+  AGENT_CONCURRENCY        checks under way at a time, 1 to 2000                        100
+  ALLOW_PRIVATE_NETWORK    false: check public addresses only                           true
+  SELF_CHECK_HOSTS         host:port, commas between: asked when most checks fail       not set
+                           at once, and if none answers the failures do not count
+  LOG_LEVEL                trace, debug, info, warn, error, fatal or silent             info
+  NODE_EXTRA_CA_CERTS      a file of certificate authorities to trust besides
+
+Signals:
+  SIGTERM, SIGINT          ends checks under way (12 s at most), sends what waits, stops; a second one stops at once
+
+Exit status:
+  0   stopped
+  1   refused: wrong configuration, another agent with this token runs here, or the service does not know the token
+  2   wrong usage
+  70  a fault of the agent's own; start it again
+`;
 
 /** Exit statuses; docs/agents.md says what each means for a supervisor. */
 const STOPPED = 0;
@@ -152,4 +182,18 @@ try {
 } catch (error) {
   process.stderr.write(`${describeFailure(error)}\n`);
   process.exit(isDiskFailure(error) ? FAULT : REFUSED);
+}
+
+/**
+ * The folder of the agent that has this token; a function of the two, so that agents of one data directory never share
+ * anything.
+ */
+function folderOf(dataDir: string, token: string): string {
+  return join(dataDir, 'agents', createHash('sha256').update(token).digest('hex').slice(0, 16));
+}
+
+/** Makes the folder, for its owner only. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
 }

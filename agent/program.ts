@@ -1,13 +1,32 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { lockExclusively } from '../config/exclusive-lock.ts';
 import type { HostPort } from '../net/host-port.ts';
 import { openSelfCheck, type SelfCheck } from '../probes/self-check.ts';
 import { Agent, type AgentParts } from './agent.ts';
-import { lockFolder } from './folder-lock.ts';
 import { Journal } from './journal.ts';
 import { loadKeyPair } from './key-pair.ts';
 import { openMachineProbe } from './open-probe.ts';
 import { openServiceClient } from './service-client.ts';
 import { createWorkFile } from './work-file.ts';
+
+/** Thrown where another agent that runs has the folder. */
+class FolderInUse extends Error {
+  override name = 'FolderInUse';
+}
+
+/**
+ * Makes this process the one user of a folder and returns the release. Throws `FolderInUse` while another one lives;
+ * what a killed one left is taken over.
+ */
+async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  const refusal = (pid: number) =>
+    new FolderInUse(
+      `Another agent with this token is running here (process ${pid}); stop that one first, or give this one a ` +
+        'token of its own',
+    );
+  return await lockExclusively(join(folder, 'lock.json'), refusal);
+}
 
 export type AgentOptions = {
   serviceUrl: string;

@@ -6,19 +6,11 @@ import {
 } from '../core/agent/wire.ts';
 import type { AnswerEvidence } from '../core/failure-evidence.ts';
 import type { Observation } from '../core/observation.ts';
-import type { Judgement, Timings } from '../core/verdict.ts';
+import type { Timings } from '../core/verdict.ts';
+import type { Checked } from '../probes/checker.ts';
 
-/**
- * One probe with the verdict on it; the observation is null where there was nothing to observe. `answer` is what may be
- * stored of the answer that made it fail; null where none came.
- */
-export type Measurement = {
-  monitorId: string;
-  startedAtMs: number;
-  observation: Observation | null;
-  judgement: Judgement;
-  answer: AnswerEvidence | null;
-};
+/** A check of a monitor, as it counts. */
+export type Measurement = { monitorId: string } & Omit<Checked, 'conditions'>;
 
 const MS_PER_DAY = 86_400_000;
 

@@ -1,7 +1,6 @@
-import { readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readFile, rm, stat, utimes, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PullAnswer } from '../core/agent/wire.ts';
-import { writeWhole } from './whole-file.ts';
 
 /** The work as the service gave it, secrets sealed, and the tag that it had. */
 export type SavedWork = { answer: PullAnswer; etag: string | null };
@@ -47,4 +46,20 @@ export function createWorkFile(folder: string, now: () => number): WorkFile {
     },
     remove: () => rm(path, { force: true }),
   };
+}
+
+/**
+ * Writes a file that only its owner may read, so that a crash at any moment leaves the old content or the new one,
+ * never a part of it.
+ */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const draft = `${path}.new`;
+  const file = await open(draft, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
 }

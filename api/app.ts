@@ -3,30 +3,25 @@ import helmet from 'helmet';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/webhook.ts';
 import { AGENT_PATH, createAgentRouter } from './agents/routes.ts';
+import { clientAddress } from './client-address.ts';
 import type { ApiDependencies } from './dependencies.ts';
-import { BASE_PATH, publishDescription, readDescription } from './description.ts';
-import { getDescriptionHandler } from './handlers/description.ts';
+import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
 import { PING_PATH, pingHandler } from './handlers/pings.ts';
 import { slackReturnHandler } from './handlers/slack.ts';
 import { createTelegramRouter } from './handlers/telegram.ts';
 import { createLive } from './live/live.ts';
-import { accountSlots } from './middleware/account-slots.ts';
+import { accountSlots, createShutAccountRecorder } from './middleware/account-slots.ts';
 import { authentication } from './middleware/authentication.ts';
-import { clientAddress } from './middleware/client-address.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
-import { headAsGet } from './middleware/head-as-get.ts';
-import { jsonBody } from './middleware/json-body.ts';
+import { headAsGet, jsonBody, requestForm } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
-import { requestForm } from './middleware/request-form.ts';
-import { requestId } from './middleware/request-id.ts';
-import { requestLog } from './middleware/request-log.ts';
+import { assignRequestId, requestLog } from './middleware/request-log.ts';
 import { guardRoutes } from './middleware/route-guard.ts';
 import { validation } from './middleware/validation.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './routes.ts';
 import { requireOwnPage } from './session/csrf.ts';
-import { createShutAccountRecorder } from './session/shut-account.ts';
 import { createThrottle, type Throttle } from './session/throttle.ts';
 
 /**
@@ -42,7 +37,13 @@ export async function createApp(
   app.disable('x-powered-by');
   // As the validator sees paths: one written differently would be routed past it.
   app.enable('case sensitive routing');
-  app.use(requestId(dependencies), clientAddress(dependencies.config), requestLog(dependencies), helmet(), requestForm);
+  app.use(
+    assignRequestId(dependencies),
+    clientAddress(dependencies.config),
+    requestLog(dependencies),
+    helmet(),
+    requestForm,
+  );
 
   const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
   const open = {

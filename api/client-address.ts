@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import type { RequestHandler } from 'express';
 import ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
+import type { ApiConfig } from './dependencies.ts';
+import { contextOf } from './request-context.ts';
 
 /** Words of the configuration for ranges, as proxy-addr calls them. */
 const RANGES: Readonly<Record<string, string>> = { loopback: 'loopback', private: 'uniquelocal' };
@@ -31,4 +34,16 @@ function isAddress(text: string | undefined): text is string {
 
 function withoutZone(address: string): string {
   return address.replace(/%.*$/, '');
+}
+
+/**
+ * Records where a request comes from while its connection is sure to be there; all who count, store or log the address
+ * take it from there.
+ */
+export function clientAddress({ trustedProxies }: Pick<ApiConfig, 'trustedProxies'>): RequestHandler {
+  const findAddress = createAddressFinder(trustedProxies);
+  return (request, response, next) => {
+    contextOf(response).address = findAddress(request);
+    next();
+  };
 }

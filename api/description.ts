@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { RequestHandler } from 'express';
 import type { Role } from '../core/roles.ts';
 
 /** Below which path the described operations are served. */
@@ -71,7 +72,7 @@ export function descriptionFile(yaml: string): string {
 export async function readDescription(): Promise<Description> {
   const yaml = await readFile(new URL('openapi.yaml', import.meta.url), 'utf8');
   const made = await readFile(new URL(descriptionFile(yaml), import.meta.url), 'utf8').catch(ignoreMissing);
-  return JSON.parse(made ?? (await import('./description-json.ts')).descriptionJson(yaml)) as Description;
+  return JSON.parse(made ?? (await descriptionJson(yaml))) as Description;
 }
 
 function ignoreMissing(error: unknown): null {
@@ -162,4 +163,21 @@ export function isBodyRequired(description: Description, path: string, method: s
 function findOperation(description: Description, path: string, method: string): Operation | undefined {
   const known = METHODS.find((candidate) => candidate === method.toLowerCase());
   return known && description.paths[path]?.[known];
+}
+
+/**
+ * The description of the API as JSON, from the YAML that people write: what programs read at every start takes a
+ * hundredth of the time to parse that YAML does. The parser is loaded where it is needed.
+ */
+export async function descriptionJson(yaml: string): Promise<string> {
+  const { CORE_SCHEMA, load, mergeTag } = await import('js-yaml');
+  return `${JSON.stringify(load(yaml, { schema: CORE_SCHEMA.withTags(mergeTag) }), null, 1)}\n`;
+}
+
+/** `GET /openapi.json`: made once, because it never changes while the process runs. */
+export function getDescriptionHandler(description: Description): RequestHandler {
+  const json = JSON.stringify(description);
+  return (_request, response) => {
+    response.type('application/json').send(json);
+  };
 }

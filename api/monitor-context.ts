@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { RE2JS } from 're2js';
 import { listAliveAgents } from '../core/default-sources.ts';
 import type { MonitorContext, MonitorDraft } from '../core/monitor-input/complete.ts';
 import { findPageToRead, type VendorInput } from '../core/monitor-input/vendor.ts';
@@ -10,7 +11,6 @@ import { listAgents } from '../models/agents.ts';
 import { findMonitor, listVendorMonitorIds } from '../models/monitors.ts';
 import type { Caller } from './caller.ts';
 import type { ApiDependencies, HandlerDependencies } from './dependencies.ts';
-import { isValidPattern } from './pattern.ts';
 import { findRegistrableDomain } from './registrable-domain.ts';
 import { isId } from './request-context.ts';
 
@@ -123,4 +123,14 @@ export function draftOf({
     ...settings
   } = monitor;
   return { settings: settings satisfies MonitorSettings, agentSources: agentIds, secrets };
+}
+
+/** True for a pattern that RE2 accepts: linear time, so no back-references and no look-around (D-22). */
+export function isValidPattern(pattern: string): boolean {
+  try {
+    RE2JS.compile(pattern);
+    return true;
+  } catch {
+    return false;
+  }
 }

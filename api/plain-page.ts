@@ -1,6 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
-import { escapeHtml } from './escape-html.ts';
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** A foreign text as it may stand in a page, in an attribute too. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
 
 /** A page for a person who came by a link: what happened, and what to do. All of it is plain text. */
 export type PlainPage = {

@@ -1,18 +1,60 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Request, RequestHandler, Response } from 'express';
+import { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { cleanText } from '../core/clean-text.ts';
+import { OPERATOR, recordChange } from '../models/audit-log.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import { personName } from '../models/recorded-fields.ts';
 import { findSessionHolder } from '../models/sessions.ts';
 import { recordSignInClients } from '../models/sign-in-clients.ts';
+import { runOn } from '../models/sql.ts';
 import type { User } from '../models/user-row.ts';
+import { listOperatorTenants } from '../models/users.ts';
 import { ApiError } from './api-error.ts';
-import { recordBoardAction } from './queue-board-actions.ts';
+import type { QueueBoardOptions } from './queue-board.ts';
 import { addressOf } from './request-context.ts';
 import { clientOfNetwork } from './session/clients.ts';
 import { secretCookie, sessionCookie, type SecretCookie } from './session/cookie.ts';
 import { isOwnOrigin } from './session/csrf.ts';
 import { networkOf } from './session/network.ts';
 import type { Throttle } from './session/throttle.ts';
+
+type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => string; now: () => number };
+
+/** A request to the board and its author; `user` null = a holder of the board's password. */
+type BoardRequest = { request: Request; user: User | null; address: string | null };
+
+/**
+ * Where the board changes something: all queues, or one and a job or scheduler of it. As the board's router reads
+ * paths, in any case and with a slash behind.
+ */
+const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+?))\/?$/i;
+
+const LONGEST_NAME = 100;
+
+/**
+ * Records an action on a queue at the board before it is done, in the audit log of the operator's account. By the
+ * board's password no operator is known: that is recorded in the log of every account with one. Payloads of jobs are
+ * not recorded, for they may hold anything.
+ */
+async function recordBoardAction(means: Means, { request, user, address }: BoardRequest): Promise<void> {
+  const { database, makeId, now } = means;
+  const { every, queue = '', action = '' } = ACTION.exec(request.path)?.groups ?? {};
+  if (every === undefined && queue === '') return;
+  const [id, done] = every === undefined ? [decoded(queue), `${request.method} ${decoded(action)}`] : ['all', every];
+  const object = { kind: 'queue', id, name: every === undefined ? id : 'All queues' } as const;
+  const actor = user === null ? OPERATOR : { kind: 'user' as const, id: user.id, name: personName(user) };
+  const tenantIds = user === null ? await listOperatorTenants(database) : [user.tenantId];
+  for (const tenantId of tenantIds) {
+    const author = { id: makeId('aud'), action: 'queue.changed' as const, actor, address, nowMs: now() };
+    await recordChange(runOn(database.pool), { author }, { tenantId, object, changes: { action: [null, done] } });
+  }
+}
+
+/** A part of a path as text; throws a URIError, which is answered with 400, where it is none. */
+function decoded(part: string): string {
+  return cleanText(decodeURIComponent(part), LONGEST_NAME);
+}
 
 export type QueueBoardLoginOptions = {
   database: Database;
@@ -139,4 +181,14 @@ function passwordOf(header: string | undefined): string | null {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+/** Makes the board at its first admitted request: most processes never show it, and it takes long to load. */
+export function loadQueueBoard(options: QueueBoardOptions): RequestHandler {
+  let loading: Promise<Router> | null = null;
+  return async (request, response, next) => {
+    loading ??= import('./queue-board.ts').then(({ createQueueBoard }) => createQueueBoard(options));
+    const board = await loading;
+    board(request, response, next);
+  };
 }

@@ -31,7 +31,6 @@ import {
   findInvitationHandler,
   listInvitationsHandler,
 } from './handlers/invitations.ts';
-import { watchLiveHandler } from './handlers/live.ts';
 import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './handlers/members.ts';
 import { getMonitorFactsHandler } from './handlers/monitor-facts.ts';
 import {
@@ -67,6 +66,7 @@ import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './han
 import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
+import { watchLiveHandler } from './live/live.ts';
 import { onlyAs } from './middleware/route-guard.ts';
 import { recorded } from './recording.ts';
 import type { operations } from './schema.generated.ts';

@@ -6,7 +6,7 @@ import { createIdSource } from '../models/ids.ts';
 import { createMonitor } from '../models/monitor-changes.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
-import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
+import { createScheduleNotifier } from '../queues/region-cache.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
 import { REGION } from './harness/monitors.ts';

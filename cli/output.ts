@@ -1,3 +1,9 @@
+/**
+ * Something that a command will not or cannot do; its message is the one line that the operator sees. Exit status 1.
+ */
+export class Refusal extends Error {
+  override name = 'Refusal';
+}
 /** Writes what a command made: JSON for scripts under `--json`, a line per field for people. */
 export function print(
   result: Record<string, unknown> | readonly Record<string, unknown>[],

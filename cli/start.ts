@@ -28,7 +28,7 @@ import { stopAll } from '../workers/stop.ts';
 import { bootstrap, type FirstStart } from './bootstrap.ts';
 import { prepareConsole } from './console-build.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './output.ts';
 
 /** What the workers finish within when the service stops, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 20_000;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Database } from '../models/database.ts';
 import { findTenant, type Tenant } from '../models/tenants.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './output.ts';
 
 /** The tenant that a command names; throws a `Refusal` where there is none of that id. */
 export async function getTenant(database: Database, id: string): Promise<Tenant> {

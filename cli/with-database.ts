@@ -5,7 +5,8 @@ import { authorOf, OPERATOR } from '../models/audit-log.ts';
 import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
-import { findDatabase } from './find-database.ts';
+import { findEmbeddedPostgres } from './embedded-postgres/runtime-file.ts';
+import { Refusal } from './output.ts';
 
 /**
  * What a command works with. `recordedAs` gives the database for one change, which is recorded under that name as the
@@ -46,4 +47,18 @@ async function runOnDatabase<Result>(
   } finally {
     await closeDatabase(database);
   }
+}
+
+/**
+ * The database that a command works on: the server of `DATABASE_URL`, or the one that `npm start` runs on `DATA_DIR`.
+ */
+export async function findDatabase(environment: Environment): Promise<string> {
+  const databaseUrl = environment.databaseUrl ?? (await findEmbeddedPostgres(environment.dataDir));
+  if (databaseUrl === null) {
+    throw new Refusal(
+      `No running Spotcheck was found on ${environment.dataDir}: start it with npm start, or set DATABASE_URL or ` +
+        'DATA_DIR to where it runs',
+    );
+  }
+  return databaseUrl;
 }

@@ -1,6 +1,26 @@
 import type { ChannelMessage } from './channel-message.ts';
 import { cleanText } from './clean-text.ts';
 
+/** So many deliveries in a row that came to nothing, and the owner's other channels are notified. */
+const FAILING_AFTER_DELIVERIES = 100;
+
+/**
+ * So long without a success after the first that came to nothing, in milliseconds, and they are notified by the next
+ * one: three days.
+ */
+const FAILING_AFTER_MS = 3 * 86_400_000;
+
+/**
+ * Whether a channel has been failing for so many deliveries, or for so long, that its owner must be notified of it
+ * elsewhere. Judged when a delivery has come to nothing.
+ */
+export function isFailing(
+  { failures, failingSinceMs }: { failures: number; failingSinceMs: number },
+  nowMs: number,
+): boolean {
+  return failures >= FAILING_AFTER_DELIVERIES || (failures > 0 && nowMs - failingSinceMs >= FAILING_AFTER_MS);
+}
+
 /**
  * How a chat came to get nothing any more: it cannot be reached, a member wrote /stop in it, or the bot was blocked
  * there or put out of it.

@@ -1,15 +1,15 @@
 import { judgeDns } from './dns/judge.ts';
-import { judgeDomain } from './domain/judge.ts';
+import { judgeDomain } from './domain/observation.ts';
 import type { PatternSearch } from './http/assertion-check.ts';
 import { HttpJudging } from './http/judge.ts';
-import { judgeIcmp } from './icmp/judge.ts';
+import { judgeIcmp } from './icmp/observation.ts';
 import { overBudget, type Judging } from './judging.ts';
 import type { CheckTarget } from './monitor.ts';
 import type { Observation } from './observation.ts';
 import { quote } from './quoted.ts';
-import { judgeTcp } from './transport/judge-tcp.ts';
-import { judgeUdp } from './transport/judge-udp.ts';
-import { judgeVendor } from './vendor/judge.ts';
+import { judgeTcp } from './transport/tcp-observation.ts';
+import { judgeUdp } from './transport/udp-observation.ts';
+import { judgeVendor } from './vendor/observation.ts';
 import type { Judgement } from './verdict.ts';
 
 /** What a check has observed of its target, to be judged. */

@@ -1,6 +1,5 @@
 import { changedAt } from './change-moment.ts';
-import { explain, explainOverload } from './change-reason.ts';
-import type { Change, SourceFailure } from './change.ts';
+import { explain, explainOverload, type Change, type SourceFailure } from './change.ts';
 import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
 import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
 import {

@@ -1,7 +1,9 @@
 import type { FindAttributeOptions } from 'sequelize';
 import type { Monitor, MonitorSecrets } from '../core/monitor.ts';
+import type { Dependency } from '../core/vendor/dependencies.ts';
 import type { Database } from './database.ts';
 import type { MonitorColumns } from './records/monitor.ts';
+import type { Run } from './sql.ts';
 
 /** A monitor with its secrets in clear and its sources. */
 export type WholeMonitor = { monitor: Monitor; secrets: MonitorSecrets; agentIds: string[] };
@@ -92,4 +94,16 @@ export function openSecrets(
 /** The row and field that a monitor's sealed secrets are bound to. */
 export function secretsContext(monitorId: string): string {
   return `monitor:${monitorId}:secrets`;
+}
+
+/**
+ * The vendor monitors of those ids as they stand, by id; deleted ones are absent. Nothing is locked: their state is
+ * told, not decided.
+ */
+export async function findDependencies(run: Run, ids: readonly string[]): Promise<Map<string, Dependency>> {
+  const rows = await run<Dependency>(
+    `SELECT id, name, state FROM monitors WHERE id = ANY($1::text[]) AND type = 'vendor'`,
+    [ids],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }

@@ -11,8 +11,9 @@ import {
   readSystemServers,
   type OwnResolvers,
   type OwnResolversWatch,
+  createPanel,
+  type Panel,
 } from './dns/own-resolvers.ts';
-import { createPanel, type Panel } from './dns/panel.ts';
 import { createResolverPool, type ResolverPool } from './dns/resolver-pool.ts';
 
 /**

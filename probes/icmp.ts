@@ -3,11 +3,12 @@ import type { IcmpObservation } from '../core/icmp/observation.ts';
 import type { CheckTarget } from '../core/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
 import type { ProbeEnvironment } from './http.ts';
-import type { EchoMeans, EchoOutcome } from './icmp/echo-means.ts';
+import { type EchoMeans, type EchoOutcome, type EchoMeansKind } from './icmp/echo-means.ts';
 import type { Family } from './icmp/echo-packet.ts';
-import { openEchoMeans, type EchoNotice } from './icmp/open-means.ts';
-
-export type { EchoNotice } from './icmp/open-means.ts';
+import { EchoSocket } from './icmp/echo-socket.ts';
+import { openKernelSocket } from './icmp/kernel-socket.ts';
+import { openPingProgram } from './icmp/ping-program.ts';
+import { measureOverSocket } from './icmp/socket-round.ts';
 
 /** What an icmp probe may do where it runs, and whom it tells with what it sends. */
 export type IcmpEnvironment = ProbeEnvironment & { onEchoNotice?: (notice: EchoNotice) => void };
@@ -102,4 +103,26 @@ function factsOf(outcome: EchoOutcome) {
   const received = roundTripsMs.length;
   const sumMs = roundTripsMs.reduce((sum, ms) => sum + ms, 0);
   return { outcome: 'measured', latencyMs: received === 0 ? null : sumMs / received, sent, received } as const;
+}
+
+/**
+ * With what echo requests of a family will be sent, told once; null: with nothing, so that its checks are no vote.
+ * `reason` says why it is not a socket, for operators; null where it is.
+ */
+export type EchoNotice = { family: Family; means: EchoMeansKind | null; reason: string | null };
+
+/**
+ * Chooses how echo requests of a family are sent, once: over an ICMP socket, else by the system's ping program; null
+ * where neither can.
+ */
+async function openEchoMeans(family: Family, onNotice: (notice: EchoNotice) => void): Promise<EchoMeans | null> {
+  const opened = await openKernelSocket(family);
+  if (opened.kind !== null) {
+    const socket = new EchoSocket(opened.socket, family);
+    onNotice({ family, means: opened.kind, reason: null });
+    return { kind: opened.kind, measure: (round) => measureOverSocket(socket, round), close: () => socket.close() };
+  }
+  const program = await openPingProgram(family);
+  onNotice({ family, means: program?.kind ?? null, reason: opened.reason });
+  return program;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Job, JobsOptions, Queue } from 'bullmq';
+import { type Job, type JobsOptions, type Queue, DelayedError, WaitingError } from 'bullmq';
 import type { ScheduleChange, ScheduleSlot } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
@@ -256,4 +256,18 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
     data: { channelIds, dueAtMs, deliveryIds },
     options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true },
   };
+}
+
+/**
+ * Puts a running job back for `delayMs`, without counting a failure. Always throws: it is the last word of a processor.
+ */
+export async function postponeJob(job: Job, token: string | undefined, delayMs: number): Promise<never> {
+  await job.moveToDelayed(Date.now() + delayMs, token);
+  throw new DelayedError();
+}
+
+/** Puts a running job back for the next worker, without counting a failure. Always throws, likewise. */
+export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
 }

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { glob, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { descriptionJson } from '../api/description-json.ts';
-import { descriptionFile } from '../api/description.ts';
+import { descriptionFile, descriptionJson } from '../api/description.ts';
 import { apiTypes } from './api-types.ts';
 
 /** Makes of api/openapi.yaml what programs read and what the type check does; neither is kept in git. */
 const api = new URL('../api/', import.meta.url);
 const yaml = await readFile(new URL('openapi.yaml', api), 'utf8');
-const json = descriptionJson(yaml);
+const json = await descriptionJson(yaml);
 const made = descriptionFile(yaml);
 const types = apiTypes(JSON.parse(json));
 await put(made, json);

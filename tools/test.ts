@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,6 +14,8 @@ import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
+/** What `npm test` leaves to `npm run test:all`: attackers, chance, chaos, other languages and all but one browser story. */
+const ONLY_IN_ALL = /^test\/(?:attackers|fuzz|chaos|clients|console\/(?!overview\.)|e2e\/failures-)/;
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
@@ -88,7 +90,7 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 2)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
-  const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...process.argv.slice(2)], {
+  const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...(await avaArguments())], {
     env: { ...process.env, ...servers },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
@@ -105,6 +107,15 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const isClean = (await status) === 0 && !interrupted.aborted;
   if (endGroup(child.pid, 'SIGKILL')) print('Processes of the tests were still there after them: they are ended');
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
+}
+
+/** Ava's arguments: without any of ours the files of every day, with `--all` all files, else what was asked for. */
+async function avaArguments(): Promise<string[]> {
+  const asked = process.argv.slice(2);
+  if (asked.length > 0) return asked.filter((argument) => argument !== '--all');
+  const files: string[] = [];
+  for await (const file of glob('test/**/*.test.ts')) if (!ONLY_IN_ALL.test(file)) files.push(file);
+  return files;
 }
 
 /** Says which test files of a process group have not ended (on Linux) and has each say what it waits for. */

@@ -6,10 +6,10 @@ import { blame, findCulprits, type Dependency, type FailingDependency } from '..
 import { listRoutes, type Route } from '../models/channels.ts';
 import type { NewDelivery } from '../models/deliveries.ts';
 import { insertAtRate, scheduleAtRate } from '../models/delivery-rates.ts';
-import { findDependencies } from '../models/dependencies.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../models/evaluation.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { insertEvidence, type NewEvidence } from '../models/incident-evidence.ts';
+import { findDependencies } from '../models/monitor-rows.ts';
 import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../models/overload.ts';
 import type { Run } from '../models/sql.ts';
 import {

@@ -3,24 +3,22 @@ import { Counter } from 'prom-client';
 import { findInability } from '../../core/agent/capability.ts';
 import { judgeReport } from '../../core/agent/judge-report.ts';
 import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
-import { isBeforeCreation, sortByAge } from '../../core/agent/report-age.ts';
+import { isBeforeCreation, sortByAge } from '../../core/agent/result-limit.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
 import { cleanAnswer } from '../../core/answer-evidence.ts';
 import { storesTimings, roundTimings } from '../../core/failure-evidence.ts';
 import { isRecord } from '../../core/monitor-input/checks.ts';
+import { hintRecheck } from '../../core/recheck.ts';
 import { latestStartMs } from '../../core/source-state.ts';
-import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
+import { listReportedMonitors, type ReportedMonitor, listRecheckedSources } from '../../models/agent-results.ts';
 import type { TokenAgent } from '../../models/agent-work.ts';
-import { storeCertificates } from '../../models/certificates.ts';
+import { storeCertificates, type ObservedCertificate } from '../../models/certificates.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
 import { accept, ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import type { AcceptedReport } from './accepted-report.ts';
 import { agentOf } from './authentication.ts';
-import { newCertificates } from './observed-certificates.ts';
-import { listRechecks } from './rechecks.ts';
 import { createResultBatches } from './result-batches.ts';
-import { createResultLimits, type AssignedReport } from './result-limits.ts';
+import { type AcceptedReport, createResultLimits, type AssignedReport } from './result-limits.ts';
 
 /** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
 export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
@@ -141,4 +139,71 @@ function measuredVersion(
 ): number {
   if (givenVersion === null || givenAtMs === null) return checksVersion;
   return latestStartMs(startedAtMs) >= givenAtMs ? givenVersion : (givenBefore ?? givenVersion);
+}
+
+/**
+ * The monitors of a batch that its agent is to check again before their next ticks (D-47); costs a query where the
+ * batch has a bad result of checks as they are now.
+ */
+async function listRechecks(
+  database: ApiDependencies['database'],
+  agentNo: number,
+  accepted: readonly AcceptedReport[],
+): Promise<IngestAnswer['recheck']> {
+  const current = accepted.filter(({ monitor, result }) => result.checksVersion === monitor.checksVersion);
+  const bad = new Set(
+    current
+      .filter(({ result: { verdict } }) => verdict === 'down' || verdict === 'degraded')
+      .map(({ monitor }) => monitor.no),
+  );
+  if (bad.size === 0) return [];
+  const sources = await listRecheckedSources(database, agentNo, [...bad]);
+  const ofMonitors = Map.groupBy(current, ({ monitor }) => monitor);
+  return [...ofMonitors].flatMap(([{ no, id }, reports]) => {
+    const source = bad.has(no) ? sources.get(no) : undefined;
+    const afterMs =
+      source &&
+      hintRecheck(
+        source,
+        reports.map(({ result }) => result),
+      );
+    return afterMs === undefined || afterMs === null ? [] : [{ monitorId: id, afterMs }];
+  });
+}
+
+/**
+ * The certificates that an agent saw and that are other than those it saw before, of https monitors, the newest of
+ * each.
+ */
+function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): ObservedCertificate[] {
+  const newest = new Map<number, AcceptedReport & { expiresAt: number }>();
+  for (const observed of accepted) {
+    const { expiresAt } = observed.report;
+    if (
+      expiresAt === null ||
+      !isSecure(observed) ||
+      (newest.get(observed.monitor.no)?.report.startedAtMs ?? 0) > observed.report.startedAtMs
+    )
+      continue;
+    newest.set(observed.monitor.no, { ...observed, expiresAt });
+  }
+  return [...newest.values()]
+    .filter(
+      ({ monitor: { target, certificate }, expiresAt }) =>
+        certificate?.target !== target || certificate.expiresAt !== expiresAt,
+    )
+    .map(({ monitor: { no, target }, expiresAt }) => ({
+      monitorNo: no,
+      agentNo,
+      target,
+      name: URL.parse(target)?.hostname ?? '',
+      expiresAt,
+    }));
+}
+
+/** What older checks saw belongs to another target, perhaps. */
+function isSecure({ monitor: { type, target, checksVersion }, result }: AcceptedReport): boolean {
+  return (
+    type === 'http' && /^https:/i.test(target) && result.checksVersion === checksVersion && result.verdict !== 'none'
+  );
 }

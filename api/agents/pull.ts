@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { RequestHandler } from 'express';
 import { Counter } from 'prom-client';
-import { findInability } from '../../core/agent/capability.ts';
+import { findInability, type Withholding } from '../../core/agent/capability.ts';
 import { readPull, type CheckIn } from '../../core/agent/read-pull.ts';
-import type { PullAnswer } from '../../core/agent/wire.ts';
+import { type PullAnswer, type WorkItem } from '../../core/agent/wire.ts';
+import { besideSecrets, workItemOf, workSecretsOf } from '../../core/agent/work-item.ts';
+import type { MonitorSecrets } from '../../core/monitor.ts';
 import {
   checkInAgent,
   listAssignedWork,
@@ -11,12 +15,10 @@ import {
   type AssignedWork,
   type TokenAgent,
 } from '../../models/agent-work.ts';
-import { isUsableKey } from '../../models/sealed-box.ts';
+import { isUsableKey, sealTo } from '../../models/sealed-box.ts';
 import { accept, badRequest } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
-import { namesTag, tagOf } from './entity-tag.ts';
-import { makeItems, type Recipient } from './work-items.ts';
 
 /** `POST /agent/v1/pull`: the agent's check-in, answered with all of its work. */
 export function pullHandler({ database, logger, metrics, now }: ApiDependencies): RequestHandler {
@@ -79,4 +81,71 @@ async function requireUsableKey({ publicKey }: CheckIn, agent: TokenAgent): Prom
 /** Withheld secrets do not keep an item back: the agent is notified of it, marked. */
 function isAble({ settings: { type } }: AssignedWork, { capabilities }: CheckIn): boolean {
   return findInability({ capabilities, secretsWithheld: null }, { type, hasSecrets: false }) === null;
+}
+
+/** A strong entity tag of what has this JSON. */
+function tagOf(content: unknown): string {
+  return `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url')}"`;
+}
+
+/**
+ * True when `If-None-Match` names the tag: a list, weak ones too (proxies that compress weaken them), or `*` (RFC 9110,
+ * section 13.1.2).
+ */
+function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  return (
+    ifNoneMatch !== undefined &&
+    (ifNoneMatch.trim() === '*' || [...ifNoneMatch.matchAll(/"[^"]*"/g)].some(([named]) => named === tag))
+  );
+}
+
+/** To whom work is given: the key that its secrets are sealed to, or why they are withheld. */
+type Recipient = { agentId: string; publicKey: string | null; withheld: Withholding | null };
+
+/** Opens a monitor's secrets; null where they cannot be. */
+type Open = (sealed: { monitorId: string; sealedSecrets: string }) => MonitorSecrets | null;
+
+/**
+ * Work as its agent is notified of it, and the ids of the monitors that had to be left out because their secrets do not
+ * open.
+ */
+async function makeItems(
+  assigned: readonly AssignedWork[],
+  recipient: Recipient,
+  open: Open,
+): Promise<{ items: WorkItem[]; leftOut: string[] }> {
+  const items: WorkItem[] = [];
+  const leftOut: string[] = [];
+  for (const work of assigned) {
+    const item = await makeItem(work, recipient, open);
+    if (item === null) leftOut.push(work.monitorId);
+    else items.push(item);
+  }
+  return { items, leftOut };
+}
+
+async function makeItem(
+  work: AssignedWork,
+  { agentId, publicKey, withheld }: Recipient,
+  open: Open,
+): Promise<WorkItem | null> {
+  const { monitorId, sealedSecrets, settings } = work;
+  const item = workItemOf(work, agentId);
+  if (item === null || sealedSecrets === null) return item;
+  if (withheld !== null || publicKey === null) return { ...withoutAuth(item), secretsWithheld: withheld ?? 'no_key' };
+  const opened = open({ monitorId, sealedSecrets });
+  const secrets = opened && workSecretsOf(opened, settings.checkSpec.transport);
+  if (secrets === null) return null;
+  // Sealing hundreds takes a while, and others are waiting.
+  await setImmediate();
+  return {
+    ...besideSecrets(item, secrets, settings.checkSpec.transport),
+    sealedSecrets: await sealTo(publicKey, JSON.stringify(secrets)),
+  };
+}
+
+/** The item of an agent that gets no secrets: one that knew of an `auth` might send an empty one (D-69). */
+function withoutAuth({ checkSpec: { request, ...checkSpec }, ...item }: WorkItem): WorkItem {
+  const { auth: _auth, ...rest } = request ?? {};
+  return { ...item, checkSpec: { ...checkSpec, ...(request && { request: rest }) } };
 }

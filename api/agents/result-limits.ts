@@ -1,6 +1,7 @@
 import type { Report } from '../../core/agent/read-ingest.ts';
 import { dueWindowOf, mostResultsIn, type DueWindow } from '../../core/agent/result-limit.ts';
 import { listStoredDueTimes, type ReportedMonitor } from '../../models/agent-results.ts';
+import type { ResultPayload } from '../../queues/payloads.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 
 /** Results are stored within this of being taken, in milliseconds; until then this process remembers them. */
@@ -77,3 +78,6 @@ function createMemory() {
     },
   };
 }
+
+/** One accepted result: what was reported, of which monitor, and what becomes of it. */
+export type AcceptedReport = { report: Report; monitor: ReportedMonitor; result: ResultPayload };

@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express';
+import type { AuditEntry } from '../../core/audit/entry.ts';
 import { listAuditLog } from '../../models/audit-log.ts';
 import { badRequest } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
-import { presentAuditEntry } from '../presenters/audit-entry.ts';
 import { personOf } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
+import { type operations, type components } from '../schema.generated.ts';
 
 /** How many entries come when the caller sets no limit: the log has no end (D-05). */
 const DEFAULT_LIMIT = 100;
@@ -47,5 +47,26 @@ export function listAuditLogHandler({ database, config }: ApiDependencies): Requ
       { request, response, publicUrl: config.publicUrl },
     );
     response.json({ entries: shown.map(presentAuditEntry) });
+  };
+}
+
+/** An entry of the audit log. */
+function presentAuditEntry({
+  id,
+  at,
+  actor,
+  action,
+  object,
+  changes,
+  address,
+}: AuditEntry): components['schemas']['AuditEntry'] {
+  return {
+    id,
+    at,
+    actor,
+    action,
+    object,
+    changes: { ...changes } as components['schemas']['AuditEntry']['changes'],
+    address,
   };
 }

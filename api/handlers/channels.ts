@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestHandler } from 'express';
-import type { Channel } from '../../core/channel.ts';
+import { type Channel, type ChannelStatus, type ChannelType } from '../../core/channel.ts';
 import {
   countChannels,
   createChannel,
@@ -10,6 +10,7 @@ import {
   MOST_CHANNELS,
   TooManyChannels,
   updateChannel,
+  type NewChannel,
 } from '../../models/channels.ts';
 import type { Database } from '../../models/database.ts';
 import { listOwnMonitorIds } from '../../models/monitors.ts';
@@ -20,16 +21,18 @@ import {
   type OpenedWebhook,
   type SealedWebhook,
 } from '../../models/webhook-secrets.ts';
+import { generateConnectCode } from '../../notifications/connect-code.ts';
+import { buildSlackLink } from '../../notifications/slack/connect-link.ts';
+import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
 import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
-import { connectChannel } from '../channel-connection.ts';
 import { readChannelCreate, readChannelPatch } from '../channel-input.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentChannel } from '../presenters/channel.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
+import { type operations, type components } from '../schema.generated.ts';
 
 type ListQuery = NonNullable<operations['listChannels']['parameters']['query']>;
 
@@ -184,4 +187,57 @@ async function filterOwnMonitors(
   monitorIds: readonly string[],
 ): Promise<string[]> {
   return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
+}
+
+/** How a new channel gets its connection: what is stored of it, and what its owner is shown once. */
+type Connection = {
+  stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode'>;
+  shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
+};
+
+type Connected = { type: ChannelType; url: string | null; nowMs: number };
+
+/**
+ * Connects a webhook by a test delivery (D-52; throws 400 when it is not answered 2xx), or makes the links by which a
+ * Telegram or Slack channel is connected later (D-55).
+ */
+async function connectChannel(
+  dependencies: ApiDependencies,
+  { type, url, nowMs }: Connected,
+  random: typeof randomBytes,
+): Promise<Connection> {
+  if (type === 'webhook') return await connectWebhook(dependencies, url ?? '', random);
+  const { config, database } = dependencies;
+  const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
+  const stored = {
+    status: 'pending' satisfies ChannelStatus as ChannelStatus,
+    connectCode: { fingerprint, expiresAtSeconds },
+  };
+  if (type === 'slack') {
+    const { slackClientId: clientId, publicUrl } = config;
+    return {
+      stored,
+      shown: {
+        authorize_url: buildSlackLink({ code, expiresAtSeconds, clientId, publicUrl, seal: database.secrets.seal }),
+      },
+    };
+  }
+  const { deepLink, groupDeepLink } = buildTelegramLinks(code, config.telegramBotName);
+  return { stored, shown: { deep_link: deepLink, group_deep_link: groupDeepLink } };
+}
+
+async function connectWebhook(
+  { sendTestDelivery, makeId, config }: ApiDependencies,
+  url: string,
+  random: typeof randomBytes,
+): Promise<Connection> {
+  const signingSecret = generateSigningSecret(random);
+  const { error } = await sendTestDelivery({
+    url,
+    signingSecret,
+    deliveryId: makeId('dlv'),
+    publicUrl: config.publicUrl,
+  });
+  if (error !== null) throw badRequest(error);
+  return { stored: { status: 'connected', webhook: { url, signingSecret } }, shown: { signing_secret: signingSecret } };
 }

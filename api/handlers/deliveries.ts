@@ -1,5 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Channel } from '../../core/channel.ts';
+import type { StoredMessage } from '../../core/envelope.ts';
+import { integer, shape, type Problem, type Read } from '../../core/monitor-input/checks.ts';
 import { findChannel } from '../../models/channels.ts';
 import {
   findDelivery,
@@ -8,14 +10,38 @@ import {
   reopenDelivery,
   replayDeliveries,
   type ReopenedDelivery,
+  type Attempt,
+  type Delivery,
 } from '../../models/delivery-record.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { cutPage, readPage } from '../pagination.ts';
-import { presentDelivery, presentDeliveryDetail } from '../presenters/delivery.ts';
-import { readReplay } from '../replay-input.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
+import { type operations, type components } from '../schema.generated.ts';
+
+/** The latest moment that can be asked for, in Unix seconds: as in the query parameters of the lists. */
+const LATEST = 99_999_999_999;
+
+const moment = integer({ min: 0, max: LATEST });
+const input = shape({ since: moment, until: moment });
+
+/** Which deliveries are to be sent again: those made between two moments (Unix milliseconds, both included). */
+type Replay = { sinceMs: number; untilMs: number };
+
+/** Reads the body of a replay, or everything that is wrong with it; without `until` it reaches to now. */
+function readReplay(body: unknown, nowMs: number): Read<Replay> {
+  const problems: Problem[] = [];
+  const { since, until } = input(body, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  if (since === undefined)
+    return { ok: false, problems: [{ field: 'since', message: 'since is required: Unix seconds' }] };
+  if (until !== undefined && until < since)
+    return {
+      ok: false,
+      problems: [{ field: 'until', message: `until must be ${since} (since) or later, got ${until}` }],
+    };
+  return { ok: true, value: { sinceMs: since * 1000, untilMs: until === undefined ? nowMs : until * 1000 + 999 } };
+}
 
 /** How many deliveries come when the caller sets no limit: the record has no end (D-05). */
 const DEFAULT_LIMIT = 500;
@@ -121,4 +147,44 @@ async function enqueue(
   } catch (error) {
     logger.warn({ err: error, delivery_id: id, channel_id: channelId }, 'delivery.not_queued');
   }
+}
+
+/** A delivery as lists show it: never where it goes to. */
+function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] {
+  return {
+    id: delivery.id,
+    channel_id: delivery.channelId,
+    monitor_id: delivery.monitorId,
+    event: delivery.event,
+    outcome: delivery.outcome,
+    attempt_count: delivery.attemptCount,
+    ...(delivery.merged > 0 && { merged: delivery.merged }),
+    last_error: delivery.lastError,
+    created_at: toUnixSeconds(delivery.createdAtMs),
+    next_attempt_at: delivery.nextAttemptAtMs === null ? null : toUnixSeconds(delivery.nextAttemptAtMs),
+    finished_at: delivery.finishedAtMs === null ? null : toUnixSeconds(delivery.finishedAtMs),
+  };
+}
+
+/** A delivery with what was sent and what came of each attempt. */
+function presentDeliveryDetail(
+  delivery: Delivery & { message: StoredMessage; attempts: Attempt[] },
+): components['schemas']['DeliveryDetail'] {
+  return { ...presentDelivery(delivery), message: delivery.message, attempts: delivery.attempts.map(presentAttempt) };
+}
+
+function presentAttempt(attempt: Attempt): components['schemas']['DeliveryAttempt'] {
+  return {
+    attempt: attempt.attempt,
+    started_at: toUnixSeconds(attempt.startedAtMs),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    status_code: attempt.statusCode,
+    error: attempt.error,
+    response: attempt.response,
+  };
+}
+
+function toUnixSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
 }

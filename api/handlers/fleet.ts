@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Spread } from '../../core/bucket-quantile.ts';
-import { readFleet } from '../../models/fleet.ts';
+import { readFleet } from '../../models/agents.ts';
 import { listProcesses, type ProcessRecord } from '../../models/processes.ts';
 import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
 import { badRequest, conflict } from '../api-error.ts';

@@ -1,4 +1,6 @@
 import type { RequestHandler } from 'express';
+import { shape, text, type Check, type Problem, type Read } from '../../core/monitor-input/checks.ts';
+import { cleanNote, MAX_NOTE } from '../../core/note-text.ts';
 import type { ListedIncident } from '../../models/history.ts';
 import { listEvidence } from '../../models/incident-evidence.ts';
 import {
@@ -18,10 +20,36 @@ import {
 } from '../../models/incidents.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { readAcknowledgement, readNote } from '../note-input.ts';
 import { presentIncidentDetail, presentNote } from '../presenters/incident-detail.ts';
 import { presentIncident } from '../presenters/incident.ts';
 import { callerOf, idOf } from '../request-context.ts';
+
+/**
+ * A note as it will be stored. What the text was made of before cleaning may have NUL in it and halves of pairs, and
+ * all that goes.
+ */
+const noteText: Check<string> = (value, field, problems) =>
+  text({ min: 1, max: MAX_NOTE })(typeof value === 'string' ? cleanNote(value) : value, field, problems);
+
+const ofNote = shape({ text: noteText });
+const ofAcknowledgement = shape({ note: noteText });
+
+/** Reads the body of a note, or everything that is wrong with it. */
+function readNote(body: unknown): Read<string> {
+  const problems: Problem[] = [];
+  const { text: written } = ofNote(body, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  if (written === undefined) return { ok: false, problems: [{ field: 'text', message: 'text is required' }] };
+  return { ok: true, value: written };
+}
+
+/** Reads the body of an acknowledgement, which may be absent; null where there is no note. */
+function readAcknowledgement(body: unknown): Read<string | null> {
+  const problems: Problem[] = [];
+  const { note: written } = ofAcknowledgement(body ?? {}, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: written ?? null };
+}
 
 /** Entries of each list of an incident that are shown at the most. */
 const MOST_SHOWN = 500;
@@ -54,10 +82,10 @@ export function getIncidentHandler({ database, now }: ApiDependencies): RequestH
 export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const text = accept(readAcknowledgement(request.body));
+    const written = accept(readAcknowledgement(request.body));
     const { name } = callerOf(response).actor;
     const nowMs = now();
-    const note = text === null ? null : { id: makeId('note'), author: name, text, createdAtMs: nowMs };
+    const note = written === null ? null : { id: makeId('note'), author: name, text: written, createdAtMs: nowMs };
     const incident = await acknowledgeIncident(database, key, { name, nowMs, note });
     if (incident === null) throw notFound('incident', key.id);
     if (incident === 'full') throw isFull(key.id);

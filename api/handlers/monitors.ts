@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { readMonitorCreate } from '../../core/monitor-input/read.ts';
+import { readMonitorCreate, readMonitorPatch } from '../../core/monitor-input/read.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitor.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
@@ -12,17 +12,57 @@ import {
   pauseMonitor,
   resumeMonitor,
   type ChangeKey,
+  updateMonitor,
 } from '../../models/monitor-changes.ts';
 import { findMonitor, findMonitors, listMonitors, type FoundMonitor, type MonitorKey } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
+import type { Caller } from '../caller.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
-import { loadMonitorContext } from '../monitor-context.ts';
-import { patchMonitor } from '../monitor-patch.ts';
+import { loadMonitorContext, draftOf, findPageToPatch, type MonitorBody } from '../monitor-context.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from '../presenters/monitor.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { announceMonitor, announceSchedule } from '../schedule-changes.ts';
 import type { operations } from '../schema.generated.ts';
+
+type MonitorPatch = { caller: Caller; monitorId: string; body: MonitorBody };
+
+/** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
+const MOST_ATTEMPTS = 3;
+
+/** What `updateMonitor` leaves the monitor alone for: its vendor is no longer the one whose page was read. */
+class VendorChanged extends Error {}
+
+/**
+ * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such
+ * monitor. A vendor's page is read before that, for it may take seconds: where another write has named a different one
+ * meanwhile, the PATCH starts over with that, and the last time counts its page as one that could not be read (D-154,
+ * D-155).
+ */
+async function patchMonitor(
+  dependencies: HandlerDependencies,
+  patch: MonitorPatch,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await tryPatch(dependencies, patch, attempt === MOST_ATTEMPTS);
+    } catch (error) {
+      if (!(error instanceof VendorChanged)) throw error;
+    }
+  }
+}
+
+async function tryPatch(dependencies: HandlerDependencies, { caller, monitorId, body }: MonitorPatch, isLast: boolean) {
+  const { database, now } = dependencies;
+  const context = await loadMonitorContext(dependencies, { caller, monitorId, body, isNew: false });
+  const key = { tenantId: caller.tenantId, id: monitorId, nowMs: now(), holdsRechecks: true };
+  return await updateMonitor(database, key, (current) => {
+    const page = findPageToPatch(body, current.monitor);
+    if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) throw new VendorChanged();
+    const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(current), context }));
+    return { settings, secrets, agentIds: agentSources };
+  });
+}
 
 type ListQuery = NonNullable<operations['listMonitors']['parameters']['query']>;
 

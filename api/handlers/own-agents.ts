@@ -4,10 +4,17 @@ import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/age
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
-import { writeInstallCommand } from '../install-command.ts';
 import { requirePlainName } from '../plain-name.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
+
+const NEEDS_NO_QUOTES = /^[\w:/.@%+-]+$/;
+
+/** What a customer types to start an agent, for a POSIX shell. */
+function writeInstallCommand({ publicUrl, token }: { publicUrl: string; token: string }): string {
+  const url = NEEDS_NO_QUOTES.test(publicUrl) ? publicUrl : `'${publicUrl.replaceAll("'", `'\\''`)}'`;
+  return `SPOTCHECK_URL=${url} SPOTCHECK_AGENT_TOKEN=${token} npm run agent`;
+}
 
 type AgentCreate = components['schemas']['AgentCreate'];
 

@@ -1,13 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Ping } from '../../core/heartbeat/deadlines.ts';
-import { takePings, type PingOutcome } from '../../models/heartbeats.ts';
+import { cleanPingBody, MAX_PING_BODY_BYTES } from '../../core/heartbeat/ping-body.ts';
+import { takePings, type PingOutcome, type TokenPing } from '../../models/heartbeats.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { createPingBatches } from '../ping-batches.ts';
-import { readPingBody } from '../ping-body.ts';
 import { createPingTokens } from '../ping-tokens.ts';
 import { addressOf, contextOf } from '../request-context.ts';
+
+/**
+ * The first ping of a batch waits this long for company, in milliseconds; while one is being committed the next
+ * gathers.
+ */
+const GATHER_MS = 10;
+
+/** Pings of one transaction. */
+const MOST_A_BATCH = 500;
+
+/** Pings in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
+const MOST_WAITING = 5000;
+
+type Waiting = { ping: TokenPing; resolve: (outcome: PingOutcome) => void; reject: (error: unknown) => void };
+
+/**
+ * Makes the way of pings into the database: many in one transaction, one transaction after the other, so that the pings
+ * of a job keep their order. The returned function resolves once its ping is committed, and rejects where the database
+ * is away or cannot keep up (503).
+ */
+export function createPingBatches(
+  take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
+): (ping: TokenPing) => Promise<PingOutcome> {
+  const waiting: Waiting[] = [];
+  let isWorking = false;
+
+  const work = async () => {
+    isWorking = true;
+    await delay(GATHER_MS);
+    while (waiting.length > 0) await takeOne(waiting.splice(0, MOST_A_BATCH), take);
+    isWorking = false;
+  };
+
+  return (ping) => {
+    if (waiting.length >= MOST_WAITING)
+      return Promise.reject(new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' }));
+    const { promise, resolve, reject } = Promise.withResolvers<PingOutcome>();
+    waiting.push({ ping, resolve, reject });
+    if (!isWorking) void work();
+    return promise;
+  };
+}
+
+/** Never rejects: each ping gets its own outcome. */
+async function takeOne(
+  batch: readonly Waiting[],
+  take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
+): Promise<void> {
+  try {
+    const outcomes = await take(batch.map(({ ping }) => ping));
+    for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? 'unknown');
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
 
 /** Below which path pings come in. */
 export const PING_PATH = '/ping';
@@ -95,4 +151,24 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
 function recordRoute(response: Response, signal: string): void {
   const part = EXIT_STATUS.test(signal) ? '{exit_status}' : signal;
   contextOf(response).route = `${PING_PATH}/{token}${part === '' ? '' : `/${part}`}`;
+}
+
+/**
+ * Reads a ping's body to its end, whatever its type and length, and returns the beginning that is kept (D-29): a long
+ * one must not cost the ping. Null = there is none. Rejects with a 400 where the caller breaks off.
+ */
+async function readPingBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (length < MAX_PING_BODY_BYTES) chunks.push(chunk);
+      length += chunk.length;
+    }
+  } catch {
+    throw badRequest('the body must be as long as Content-Length says');
+  }
+  // As a stream: a character that the cut left incomplete is dropped, not replaced.
+  const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_PING_BODY_BYTES), { stream: true });
+  return cleanPingBody(text);
 }

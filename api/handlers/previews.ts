@@ -1,10 +1,13 @@
 import type { RequestHandler } from 'express';
+import type { PreviewOutcome } from '../../core/preview.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { presentPreview } from '../presenters/preview.ts';
+import { presentTimings } from '../presenters/check.ts';
+import { presentAnswerEvidence } from '../presenters/incident-detail.ts';
 import { readPreview } from '../preview-draft.ts';
 import { callerOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
 
 /** `POST /trials` */
 export function previewMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
@@ -26,5 +29,30 @@ export function previewMonitorHandler(dependencies: HandlerDependencies): Reques
         { 'Retry-After': '5' },
       );
     response.json(presentPreview(outcome, sharedRegion));
+  };
+}
+
+/** The outcome of a preview, as it is shown; a null region: the service itself checked. */
+function presentPreview(
+  { answer, phases, certificate, ...outcome }: PreviewOutcome,
+  region: string | null,
+): components['schemas']['Trial'] {
+  return {
+    region,
+    verdict: outcome.verdict,
+    cause: outcome.cause,
+    reason: outcome.reason,
+    latency_ms: outcome.latencyMs,
+    http_status: outcome.httpStatus,
+    phases: phases && presentTimings(phases),
+    answer: answer && presentAnswerEvidence(answer),
+    certificate: certificate && {
+      subject: certificate.subject,
+      issuer: certificate.issuer,
+      valid_from: certificate.validFrom,
+      valid_to: certificate.validTo,
+    },
+    conditions: outcome.conditions,
+    facts: outcome.facts,
   };
 }

@@ -1,15 +1,14 @@
 import type { RequestHandler, Response } from 'express';
 import { renderReportCsv } from '../../core/report/csv.ts';
 import { dateOf } from '../../core/report/periods.ts';
-import { findReport, listReports, type FullReport } from '../../models/reports.ts';
+import { findReport, listReports, type FullReport, type Report } from '../../models/reports.ts';
 import { findTenant } from '../../models/tenants.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
-import { presentFullReport, presentReport } from '../presenters/report.ts';
 import { REPORT_PAGE_POLICY, renderReportPage } from '../report-page/page.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
+import { type operations, type components } from '../schema.generated.ts';
 
 type ListQuery = NonNullable<operations['listReports']['parameters']['query']>;
 type ReadQuery = NonNullable<operations['getReport']['parameters']['query']>;
@@ -75,4 +74,33 @@ const SENDERS: Record<
 /** `report-week-2026-03-16`: the period by its first day. */
 function fileNameOf({ period, periodStart }: FullReport): string {
   return `report-${period}-${dateOf(periodStart)}`;
+}
+
+type WireReport = components['schemas']['Report'];
+
+/**
+ * A report as lists show it (D-62); its content is stored in its wire form, because a report never changes once it is
+ * made.
+ */
+function presentReport({
+  id,
+  period,
+  periodStart,
+  periodEnd,
+  createdAt,
+  content: { summary, monitors },
+}: Report): WireReport {
+  return { id, period, period_start: periodStart, period_end: periodEnd, created_at: createdAt, summary, monitors };
+}
+
+/** The same with what only its single read shows, as far as it was made with that. */
+function presentFullReport(report: FullReport): WireReport {
+  const { details, content } = report;
+  if (details === null) return presentReport(report);
+  return {
+    ...presentReport(report),
+    monitors: content.monitors.map((monitor) => ({ ...monitor, days: details.days[monitor.id] ?? [] })),
+    incidents: details.incidents,
+    service_gaps: details.service_gaps,
+  };
 }

@@ -11,8 +11,7 @@ import { conflict, type ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { personOf, type Exchange } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { passwordProof, requireProofs } from '../session/proofs.ts';
-import { takeCode } from '../session/second-factor.ts';
+import { passwordProof, requireProofs, takeCode } from '../session/proofs.ts';
 import {
   findTotpStep,
   generateRecoveryCodes,

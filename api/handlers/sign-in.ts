@@ -9,7 +9,7 @@ import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { presentSignedIn } from '../presenters/session.ts';
 import type { components } from '../schema.generated.ts';
 import { beginSession } from '../session/beginning.ts';
-import { takeCode } from '../session/second-factor.ts';
+import { takeCode } from '../session/proofs.ts';
 
 type SignIn = components['schemas']['SignIn'];
 

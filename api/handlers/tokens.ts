@@ -1,11 +1,16 @@
 import type { RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/plans.ts';
-import { createApiToken, generateToken, listRecentTokens, revokeTenantToken } from '../../models/api-tokens.ts';
+import {
+  createApiToken,
+  generateToken,
+  listRecentTokens,
+  revokeTenantToken,
+  type ApiToken,
+} from '../../models/api-tokens.ts';
 import type { TokenScope } from '../../models/records/accounts.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { requirePlainName } from '../plain-name.ts';
-import { presentToken } from '../presenters/token.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -68,4 +73,24 @@ export function revokeTokenHandler({ database, now }: ApiDependencies): RequestH
 function readScopes(scopes: readonly TokenScope[]): TokenScope[] {
   if (!scopes.includes('read')) throw badRequest('scopes must be ["read"] or ["read", "write"], got ["write"]');
   return scopes.includes('write') ? ['read', 'write'] : ['read'];
+}
+
+function presentToken({
+  id,
+  name,
+  scopes,
+  createdAt,
+  expiresAt,
+  revokedAt,
+  lastUsedAt,
+}: ApiToken): components['schemas']['ApiToken'] {
+  return {
+    id,
+    name,
+    scopes,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
+    last_used_at: lastUsedAt,
+  };
 }

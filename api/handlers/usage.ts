@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/plans.ts';
-import { countUsage } from '../../models/usage.ts';
+import { countUsage } from '../../models/tenants.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';

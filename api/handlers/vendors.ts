@@ -1,12 +1,37 @@
 import type { RequestHandler } from 'express';
 import { unknownVendor } from '../../core/monitor-input/vendor.ts';
-import { VENDORS } from '../../core/vendor/catalogue.ts';
-import { findVendorPage } from '../../core/vendor/page.ts';
+import { VENDORS, type Vendor, type VendorAdapter } from '../../core/vendor/catalogue.ts';
+import type { VendorReading } from '../../core/vendor/document.ts';
+import { findVendorPage, pageOf, type VendorPage } from '../../core/vendor/page.ts';
 import { badRequest } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { presentVendor, presentVendorPage } from '../presenters/vendor.ts';
 import { callerOf } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
+import { type operations, type components } from '../schema.generated.ts';
+
+type Schemas = components['schemas'];
+
+/** A vendor of the catalogue as it is listed. */
+function presentVendor(vendor: Vendor): Schemas['Vendor'] {
+  return { id: vendor.id, name: vendor.name, page_url: pageOf(vendor).pageUrl };
+}
+
+const LISTS: Readonly<Partial<Record<VendorAdapter, Schemas['VendorPage']['lists']>>> = {
+  aws: 'troubled',
+  azure: 'none',
+};
+
+/** What a vendor's page lists, or why that is not known. */
+function presentVendorPage(page: VendorPage, reading: VendorReading): Schemas['VendorPage'] {
+  const snapshot = reading.outcome === 'read' ? reading.snapshot : null;
+  return {
+    id: page.vendorId,
+    name: page.isInCatalogue ? page.name : (snapshot?.name ?? page.name),
+    page_url: page.pageUrl,
+    lists: LISTS[page.adapter] ?? 'all',
+    components: (snapshot?.components ?? []).map(({ id, name, state }) => ({ id, name, state })),
+    failure: reading.outcome === 'failed' ? reading.failure.reason : null,
+  };
+}
 
 /** The oldest states that a form shows: older ones would be those of another moment. In milliseconds. */
 const FRESH_MS = 60_000;

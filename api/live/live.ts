@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { listenToChanges, type Change } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
-import { listValidCallers } from '../../models/valid-callers.ts';
+import { listValidCallers } from '../../models/sessions.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { callerOf, contextOf } from '../request-context.ts';
 import { createBroadcast, type Broadcast } from './broadcast.ts';
 import { readChanges, writeEvent } from './changes.ts';
 import { openStream, type LiveStream } from './stream.ts';
@@ -169,4 +172,17 @@ async function findEnded(database: Database, readers: readonly Opened[], nowMs: 
   const tokenIds = readers.flatMap(({ caller }) => (caller.kind === 'token' ? [caller.tokenId] : []));
   const valid = await listValidCallers(database, { sessionIds, tokenIds, nowMs });
   return readers.filter(({ caller }) => !valid.has(caller.kind === 'session' ? caller.sessionId : caller.tokenId));
+}
+
+/** `GET /live` */
+export function watchLiveHandler({ live }: Pick<HandlerDependencies, 'live'>): RequestHandler {
+  return (request, response) => {
+    const context = contextOf(response);
+    if (context.isHead === true) {
+      response.type('text/event-stream').end();
+      return;
+    }
+    live.open(response, { caller: callerOf(response), isBack: request.headers['last-event-id'] !== undefined });
+    context.isStream = true;
+  };
 }

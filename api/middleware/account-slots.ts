@@ -1,6 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { authorOf, recordThrottledSignIn, systemActor } from '../../models/audit-log.ts';
 import { ApiError } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
+import type { ShutAccount } from '../session/throttle.ts';
 
 /** What an account may have at a time in a process: connections to the database are ten. */
 const UNDER_WAY = 4;
@@ -66,4 +69,28 @@ function onEnd({ socket }: Request, response: Response, onEnded: () => void): vo
   };
   response.once('prefinish', end).once('close', end);
   socket.once('close', end);
+}
+
+/**
+ * Makes what writes into an account's audit log that a member's sign-ins are refused for a while: the one failure that
+ * is recorded, for its owners to know of the guessing. What is wrong with the database does not change the
+ * answer, which is a refusal already.
+ */
+export function createShutAccountRecorder({
+  database,
+  makeId,
+  now,
+  logger,
+}: Pick<ApiDependencies, 'database' | 'makeId' | 'now' | 'logger'>): (shut: ShutAccount) => Promise<void> {
+  return async ({ account, address }) => {
+    const author = {
+      ...authorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', { newId: makeId, nowMs: now() }),
+      address: address === '' ? null : address,
+    };
+    try {
+      await recordThrottledSignIn(database, { author, userId: account });
+    } catch (error) {
+      logger.error({ err: error }, 'sign_in.not_recorded');
+    }
+  };
 }

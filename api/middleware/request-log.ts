@@ -47,3 +47,16 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
     next();
   };
 }
+
+/**
+ * Gives each request an id, shown in `X-Request-Id` and in errors (D-03). A caller's own id is not taken over: ours
+ * must be unique.
+ */
+export function assignRequestId({ makeId }: Pick<ApiDependencies, 'makeId'>): RequestHandler {
+  return (_request, response, next) => {
+    const id = makeId('req');
+    contextOf(response).requestId = id;
+    response.setHeader('X-Request-Id', id);
+    next();
+  };
+}

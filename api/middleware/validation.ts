@@ -5,7 +5,7 @@ import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validat
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import { BASE_PATH, bodySchema, isBodyRequired, requestPart, type Description } from '../description.ts';
 import { contextOf } from '../request-context.ts';
-import { explainRefusal } from '../validator-refusal.ts';
+import { explainRefusal } from '../validation-message.ts';
 import { createPathFinder, listDescribedRoutes } from './described-routes.ts';
 
 /** What the validator goes by: the operation, as it has rewritten it, and where it was found. */

@@ -8,7 +8,7 @@ import type {
 } from '../../core/report/content.ts';
 import { formatPercent } from '../../core/report/percent-text.ts';
 import { formatPeriod, type ReportPeriod } from '../../core/report/periods.ts';
-import { escapeHtml } from '../escape-html.ts';
+import { escapeHtml } from '../plain-page.ts';
 import { drawKey, drawLatency, drawStrip } from './plot.ts';
 import { REPORT_STYLE } from './style.ts';
 

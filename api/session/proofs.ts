@@ -1,8 +1,11 @@
 import type { Response } from 'express';
 import { verifyPassword } from '../../models/password.ts';
+import { findSecondFactor, takeRecoveryCode, takeTotpStep } from '../../models/second-factor.ts';
 import { badRequest } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { personOf, type Exchange } from '../request-context.ts';
 import type { Throttle } from './throttle.ts';
+import { findTotpStep, normalizeCode } from './totp.ts';
 
 /**
  * What a person has to know before something is changed that guards their account; `field` is where the request says
@@ -28,4 +31,17 @@ export function passwordProof(response: Response, field: string, password: strin
     wrong: 'is not your password',
     isGiven: () => verifyPassword(password, personOf(response).user.passwordHash),
   };
+}
+
+/** Whether a code is good for a person's second factor: of the app, or a recovery code. A good one is used up. */
+export async function takeCode(
+  { database, now }: Pick<ApiDependencies, 'database' | 'now'>,
+  userId: string,
+  typed: string,
+): Promise<boolean> {
+  const code = normalizeCode(typed);
+  const factor = await findSecondFactor(database, userId);
+  if (factor === null || factor.confirmedAt === null) return false;
+  const step = findTotpStep(factor.secret, code, now());
+  return step === null ? await takeRecoveryCode(database, userId, code) : await takeTotpStep(database, userId, step);
 }

@@ -3,8 +3,7 @@ import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { planRetirement, restoreRegion, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
-import { print } from '../output.ts';
-import { Refusal } from '../refusal.ts';
+import { print, Refusal } from '../output.ts';
 import { getTenant, parseName } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';
 

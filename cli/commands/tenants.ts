@@ -4,8 +4,7 @@ import { PLANS, type Plan } from '../../core/plans.ts';
 import { hashPassword } from '../../models/password.ts';
 import { createTenant, listTenants } from '../../models/tenants.ts';
 import { createUser, findUserByEmail } from '../../models/users.ts';
-import { print } from '../output.ts';
-import { Refusal } from '../refusal.ts';
+import { print, Refusal } from '../output.ts';
 import type { WithDatabase } from '../with-database.ts';
 
 /** Adds `tenant create` and `tenant list`. */

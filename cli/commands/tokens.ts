@@ -2,8 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createApiToken, generateToken, listApiTokens, revokeApiToken } from '../../models/api-tokens.ts';
 import type { TokenScope } from '../../models/records/accounts.ts';
-import { print } from '../output.ts';
-import { Refusal } from '../refusal.ts';
+import { print, Refusal } from '../output.ts';
 import { getTenant, parseName } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';
 

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { resetAccess } from '../../models/access-reset.ts';
 import { hashPassword } from '../../models/password.ts';
-import { findUserByEmail, setOperator } from '../../models/users.ts';
-import { print } from '../output.ts';
-import { Refusal } from '../refusal.ts';
+import { resetAccess, findUserByEmail, setOperator } from '../../models/users.ts';
+import { print, Refusal } from '../output.ts';
 import type { WithDatabase } from '../with-database.ts';
 
 /** Adds `user reset` and `user operator`. */

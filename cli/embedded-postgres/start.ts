@@ -1,9 +1,9 @@
 import { mkdir, realpath, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { openCluster, type Cluster } from './cluster.ts';
 import { withClient } from './connection.ts';
 import { findFreePort } from './free-port.ts';
-import { lockDataDir } from './owner-lock.ts';
 import {
   adoptPostmaster,
   databaseUrlOf,
@@ -133,4 +133,17 @@ function repeat(task: () => Promise<void>, onError: (error: Error) => void): () 
     clearInterval(timer);
     await running;
   };
+}
+
+/**
+ * Makes this process the one owner of a data directory and returns the release. Throws while another owner lives; the
+ * lock of a dead one is taken over.
+ */
+async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
+  const refusal = (pid: number) =>
+    new Error(
+      `${dataDir} is in use by another Spotcheck (process ${pid}); stop that one first, or give this one a ` +
+        'DATA_DIR of its own',
+    );
+  return await lockExclusively(join(dataDir, 'owner.json'), refusal);
 }

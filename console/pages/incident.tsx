@@ -5,19 +5,73 @@ import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
 import type { PageProps } from '../page-props.ts';
 import { useAction } from '../parts/action.ts';
+import { Badge } from '../parts/badge.tsx';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { EmptyPage } from '../parts/empty-page.tsx';
 import { Loaded, useLoad, type Load } from '../parts/load.tsx';
 import { Outdated } from '../parts/outdated.tsx';
 import { Page, Section } from '../parts/page.tsx';
+import { StatusMark } from '../parts/status.tsx';
+import { Table } from '../parts/table.tsx';
+import { Moment, formatDateTime, formatLatency } from '../parts/time.tsx';
 import { toast } from '../parts/toast.tsx';
 import { PATHS } from '../paths.ts';
+import { hasTimings, TimingBar, sumTimings } from '../plots/timing-bar.tsx';
 import { useShortcut } from '../shell/keys.tsx';
-import { IncidentDeliveries } from './incident/deliveries.tsx';
-import { Evidence } from './incident/evidence.tsx';
+import { EventOf, OutcomeBadge } from './channels/delivery-words.tsx';
 import { Notes } from './incident/notes.tsx';
 import { IncidentStatus } from './incident/status.tsx';
 import { Timeline } from './incident/timeline.tsx';
+import { AnswerEvidence } from './monitor/answer-evidence.tsx';
+
+/** Deliveries are kept for so long, in seconds. */
+const KEPT_SECONDS = 30 * 86_400;
+
+/** What was sent because of an incident; each leads to the record of its channel. */
+function IncidentDeliveries({
+  deliveries,
+  startedAt,
+}: {
+  deliveries: readonly Schemas['IncidentDelivery'][];
+  startedAt: number;
+}) {
+  if (deliveries.length === 0) {
+    const isForgotten = Date.now() / 1000 - startedAt > KEPT_SECONDS;
+    if (isForgotten) return <p class="text-sm text-soft">What was sent is kept for 30 days.</p>;
+    return (
+      <p class="text-sm text-soft">
+        No alert was sent. Where alerts go is said by{' '}
+        <a href={PATHS.channels} class="text-accent underline underline-offset-2">
+          channels
+        </a>
+        .
+      </p>
+    );
+  }
+  return (
+    <Table
+      caption="What was sent because of this incident"
+      rows={deliveries}
+      keyOf={({ id }) => id}
+      hrefOf={({ channel_id: channel, id }) => `/channels/${channel}?delivery=${id}`}
+      columns={[
+        { head: 'Channel', cell: ({ channel_name: name }) => <span class="break-words">{name}</span> },
+        { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
+        {
+          head: 'Outcome',
+          cell: ({ outcome, attempt_count: attempts }) => <OutcomeBadge outcome={outcome} attempts={attempts} />,
+        },
+        {
+          head: 'When',
+          cell: ({ created_at: at }) => <Moment at={at} />,
+          align: 'right',
+          wideOnly: true,
+          class: 'whitespace-nowrap text-soft',
+        },
+      ]}
+    />
+  );
+}
 
 type IncidentDetail = Schemas['IncidentDetail'];
 
@@ -119,5 +173,53 @@ function Missing() {
     <EmptyPage title="Incident" back={BACK} icon="incidents" heading="There is no such incident">
       It belongs to another account, or its address is not complete.
     </EmptyPage>
+  );
+}
+
+type Entry = Schemas['IncidentEvidence'];
+
+/** What each location saw at its first failure. */
+function Evidence({ evidence }: { evidence: readonly Entry[] }) {
+  if (evidence.length === 0) return <p class="text-sm text-soft">No evidence was stored.</p>;
+  return (
+    <div class="flex flex-col gap-3">
+      {evidence.map((entry) => (
+        <SourceEvidence key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
+      ))}
+    </div>
+  );
+}
+
+function SourceEvidence({ entry }: { entry: Entry }) {
+  const { source, verdict, reason, cause, at, latency_ms: latency, phases, answer } = entry;
+  const status = answer?.status ?? entry.http_status;
+  return (
+    <article class="rounded-xl border border-line bg-surface p-4">
+      <header class="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h3 class="flex items-center gap-2 text-sm font-semibold">
+          <StatusMark status={verdict} class="size-3" />
+          {source.name}
+        </h3>
+        {status !== null && <Badge tone={status >= 400 ? 'bad' : 'plain'}>{`HTTP ${status}`}</Badge>}
+        {cause !== null && <code class="font-mono text-xs text-soft">{cause}</code>}
+        <time class="ml-auto text-xs text-soft" dateTime={new Date(at * 1000).toISOString()}>
+          {formatDateTime(at)}
+        </time>
+      </header>
+      {reason !== null && <p class="mt-1.5 break-words text-sm">{reason}</p>}
+      {hasTimings(phases) && (
+        <div class="mt-3">
+          <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />
+        </div>
+      )}
+      {!hasTimings(phases) && latency !== null && (
+        <p class="mt-1.5 text-sm text-soft">After {formatLatency(latency)}</p>
+      )}
+      {answer !== null && (
+        <div class="mt-3">
+          <AnswerEvidence answer={answer} />
+        </div>
+      )}
+    </article>
   );
 }

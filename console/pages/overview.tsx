@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
@@ -13,10 +14,12 @@ import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
-import { cursor } from './overview/cursor.ts';
 import { Histories } from './overview/histories.ts';
 import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
 import { countStatuses, select, summarise, type Selection } from './overview/selection.ts';
+
+/** The monitor that the keyboard is at, by its id; it is still there when one comes back from its page. */
+const cursor = signal<string | null>(null);
 
 /** All monitors at a glance. */
 export function OverviewPage({ query }: PageProps) {

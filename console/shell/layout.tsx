@@ -1,13 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { liveState } from '../client/live.ts';
+import { signedIn } from '../client/session-state.ts';
 import { Questions } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { Tooltip } from '../parts/tooltip.tsx';
+import { PAGES } from '../routes.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { CommonKeys } from './keys.tsx';
 import { PhoneNavigation, SideNavigation } from './navigation-bars.tsx';
 import { listNavigation, type NavigationItem } from './navigation.ts';
-import { ConnectionNotice, PasswordNotice } from './notices.tsx';
 import { cameBack, route } from './router.ts';
 
 /** The frame around every page of who is signed in: navigation beside it, or below it on a phone. */
@@ -74,4 +77,39 @@ function useMainFocus(path: string) {
     return () => current.removeEventListener('scroll', remember);
   }, [path]);
   return main;
+}
+
+/** What is shown may be old, and at night that matters. */
+function ConnectionNotice() {
+  if (liveState.value !== 'away') return null;
+  return (
+    <div
+      role="alert"
+      class="
+        sticky top-0 z-20 flex items-center gap-3 border-b border-line bg-down-tint px-4 py-2 text-sm text-down md:px-8
+      "
+    >
+      <Icon name="warning" />
+      There is no connection to the service: what you see may be old.
+    </div>
+  );
+}
+
+/** Who was handed a password should not keep it. */
+function PasswordNotice() {
+  if (signedIn().user.password_changed_at !== null || PAGES.settingsSection === undefined) return null;
+  return (
+    <div
+      class="
+      flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-degraded-tint px-4 py-2 text-sm text-degraded
+      md:px-8
+    "
+    >
+      <Icon name="key" class="size-4" />
+      <span>Your password is the one that was handed out.</span>
+      <a class="font-medium underline underline-offset-2" href="/settings/account">
+        Choose your own
+      </a>
+    </div>
+  );
 }

@@ -1,9 +1,80 @@
 import { cleanText } from '../clean-text.ts';
-import type { Vote } from '../verdict.ts';
+import { quote } from '../quoted.ts';
+import { type Vote, CAUSES, type FixedCause } from '../verdict.ts';
 import type { Inability } from './capability.ts';
-import { describeCause } from './cause-sentence.ts';
 import type { Report } from './read-ingest.ts';
 import { UNSUPPORTED_BY_AGENT } from './wire.ts';
+
+/** What each cause means, for a result that says no more than that. */
+const SENTENCES = {
+  body_mismatch: 'The body does not contain what it should',
+  slow: 'The answer came slower than it should',
+  cert_expiring: 'The certificate is about to expire',
+  cert_expired: 'The certificate has expired',
+  tls_error: 'TLS could not be agreed on',
+  timeout: 'There was no answer in time',
+  conn_refused: 'The connection was refused',
+  conn_error: 'The connection failed',
+  dns_nxdomain: 'The host name does not exist',
+  dns_error: 'The host name could not be looked up',
+  blocked_target: 'The agent may not contact this target',
+  insecure_redirect: 'A redirect from https to http was refused because the check carries secrets',
+  too_many_redirects: 'There were too many redirects',
+  tcp_mismatch: 'The answer does not have what it should',
+  tcp_no_banner: 'Nothing was received',
+  udp_no_reply: 'There was no reply',
+  udp_mismatch: 'The reply does not have what it should',
+  icmp_timeout: 'Echo requests were not answered in time',
+  icmp_unavailable: 'The agent cannot send echo requests',
+  dns_mismatch: 'The records are not what they should be',
+  dns_disagree: 'Resolvers disagree',
+  domain_expiring: 'The domain is about to expire',
+  domain_expired: 'The domain has expired',
+  domain_unknown: 'The state of the domain is not known',
+  vendor_degraded: 'The vendor works, but not well',
+  vendor_down: 'The vendor does not work',
+  vendor_unreachable: "The vendor's page could not be read",
+  heartbeat_missed: 'No ping came in time',
+  heartbeat_failed: 'The job reported a failure',
+  heartbeat_overrun: 'The job ran longer than it may',
+  unsupported: 'The agent cannot run this check',
+} satisfies Record<FixedCause, string>;
+
+/** Causes of agents of other makes that are none of ours. */
+const FOREIGN_SENTENCES: ReadonlyMap<string, string> = new Map([
+  ['tcp_refused', 'The connection was refused'],
+  ['tcp_timeout', 'No connection came about in time'],
+  ['tcp_error', 'The connection failed'],
+  ['udp_error', 'The datagram could not be sent, or nothing be received'],
+  ['icmp_socket', 'The agent could not open a socket for echo requests'],
+  ['bad_request', 'The agent could not make a request of the settings of the monitor'],
+]);
+
+const STATUS = /^status_(\d{3})$/;
+const ASSERTION = /^assert_(text_body|json_body|header|response_time|cert_expiry)_/;
+
+const ASSERTED = {
+  text_body: 'The body is not as it should be',
+  json_body: 'A value of the JSON body is not as it should be',
+  header: 'A header is not as it should be',
+  response_time: 'The time of the answer is not as it should be',
+  cert_expiry: "The certificate's expiry is not as it should be",
+} as const;
+
+/**
+ * A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what
+ * the agent of that name reported.
+ */
+export function describeCause(cause: string, agentName: string): string {
+  const fixed = CAUSES.find((known) => known === cause);
+  if (fixed !== undefined) return SENTENCES[fixed];
+  const foreign = FOREIGN_SENTENCES.get(cause);
+  if (foreign !== undefined) return foreign;
+  const status = STATUS.exec(cause)?.[1];
+  if (status !== undefined) return `HTTP ${status} instead of what is expected`;
+  const source = ASSERTION.exec(cause)?.[1] as keyof typeof ASSERTED | undefined;
+  return source === undefined ? `The agent ${agentName} reported: ${quote(cause).slice(1, -1)}` : ASSERTED[source];
+}
 
 /** What an agent's report says of the target; the cause may be one that only its maker knows. */
 export type ReportedJudgement = { verdict: Vote; cause: string | null; reason: string | null };

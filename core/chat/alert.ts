@@ -2,7 +2,6 @@ import type { AgentMessage } from '../agent/message.ts';
 import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
 import type { ChannelMessage } from '../channel-message.ts';
 import type { AdvisoryMessage } from '../domain/advisory-message.ts';
-import { formatDuration } from '../duration-text.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import type { ReportMessage } from '../report/message.ts';
@@ -11,6 +10,29 @@ import { formatPeriod } from '../report/periods.ts';
 import type { SummaryMessage } from '../storm.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './message.ts';
 import { shorten } from './shown-text.ts';
+
+const UNITS = [
+  { name: 'day', seconds: 86_400 },
+  { name: 'hour', seconds: 3600 },
+  { name: 'minute', seconds: 60 },
+  { name: 'second', seconds: 1 },
+] as const;
+
+/**
+ * A length of time in words, in its greatest unit and the one below it, rounded down: `3 minutes 20 seconds`, `1 day`.
+ * Below a second, negative ones included, `less than a second`.
+ */
+export function formatDuration(seconds: number): string {
+  const first = UNITS.findIndex((unit) => seconds >= unit.seconds);
+  if (first === -1) return 'less than a second';
+  let left = Math.floor(seconds);
+  const parts = UNITS.slice(first, first + 2).map(({ name, seconds: size }) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? '' : `${count} ${name}${count === 1 ? '' : 's'}`;
+  });
+  return parts.filter((part) => part !== '').join(' ');
+}
 
 /** Longer lists are counted: the message is for one look at a phone. */
 const MOST_NAMED = 5;

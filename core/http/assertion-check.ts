@@ -2,10 +2,32 @@ import type { Assertion, AssertionSource } from '../monitor.ts';
 import { containsText } from '../text-search.ts';
 import type { AssertionOp } from './assertions.ts';
 import { compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './decimal.ts';
-import { isDeeplyNested } from './json-depth.ts';
 import { jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
 import { findJsonSource } from './json-source.ts';
 import type { HttpAnswered } from './observation.ts';
+
+/**
+ * How deep a value may be nested to be compared (RFC 8259, 9, leaves the limit to the reader): one that is far deeper
+ * is read, but cannot be written again as a text.
+ */
+const MAX_DEPTH = 1000;
+
+/**
+ * True for a JSON value that has arrays and objects in one another more than 1000 deep. Walks level by level: recursion
+ * is what such values are made to break.
+ */
+export function isDeeplyNested(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
+    level = level.flatMap(contentsOf);
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+function contentsOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+}
 
 /** Says whether an RE2 pattern is found anywhere in a text. */
 export type PatternSearch = (pattern: string, text: string) => boolean;

@@ -12,7 +12,6 @@ import type {
   ReportSummary,
   ResponseMs,
 } from './content.ts';
-import { asOfEnd, countIncidents, overlaps } from './incidents.ts';
 import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 
 /**
@@ -169,4 +168,40 @@ function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
 function percentiles(latency: Histogram | null): ResponseMs {
   const at = (q: number) => (latency === null ? null : quantileOf(latency, q));
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
+
+/** What a report says of a monitor's incidents. */
+type IncidentFigures = { incidents: number; longestSeconds: number; mttrSeconds: number | null };
+
+/** Whether an incident belongs to a period: a second of it does, or it began there and was over within that second. */
+function overlaps(
+  { started_at: start, resolved_at: end }: Pick<ReportIncident, 'started_at' | 'resolved_at'>,
+  { startSeconds, endSeconds }: ReportWindow,
+): boolean {
+  return start < endSeconds && (end === null || end > startSeconds || start >= startSeconds);
+}
+
+/** An incident as it was known when the period ended: what ended later was going on. */
+function asOfEnd(incident: ReportIncident, { endSeconds }: ReportWindow): ReportIncident {
+  const isOver = incident.resolved_at !== null && incident.resolved_at <= endSeconds;
+  return isOver ? incident : { ...incident, resolved_at: null, duration_seconds: null, resolution: null };
+}
+
+/**
+ * Counts the incidents of one monitor that touch the period, all of them as of its end. The longest counts with its
+ * seconds inside the period, the mean time to recovery is that of the whole length of those that were resolved in it,
+ * rounded to seconds; null where none was.
+ */
+function countIncidents(incidents: readonly ReportIncident[], window: ReportWindow): IncidentFigures {
+  const inside = incidents.map(
+    ({ started_at: start, resolved_at: end }) =>
+      Math.min(end ?? window.endSeconds, window.endSeconds) - Math.max(start, window.startSeconds),
+  );
+  const lengths = incidents.flatMap(({ duration_seconds: seconds }) => (seconds === null ? [] : [seconds]));
+  return {
+    incidents: incidents.length,
+    longestSeconds: inside.reduce((longest, seconds) => Math.max(longest, seconds), 0),
+    mttrSeconds:
+      lengths.length === 0 ? null : Math.round(lengths.reduce((sum, seconds) => sum + seconds, 0) / lengths.length),
+  };
 }

@@ -1,13 +1,10 @@
 import { accepted, type Parsed } from '../../core/parsed.ts';
 import type { VendorFormat, VendorDocument } from '../../core/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
-import { parseAwsEvents } from './aws/parse-events.ts';
-import { parseAwsFeed } from './aws/parse-feed.ts';
-import { parseAzureFeed } from './azure/parse-feed.ts';
-import { parseGoogleIncidents } from './google-cloud/parse-incidents.ts';
-import { parseGoogleProducts } from './google-cloud/parse-products.ts';
-import { parseInstatusComponents } from './instatus/parse-components.ts';
-import { parseInstatusSummary } from './instatus/parse-summary.ts';
+import { parseAwsEvents, parseAwsFeed } from './aws/parse-events.ts';
+import { parseGoogleIncidents, parseGoogleProducts } from './google-cloud/parse-incidents.ts';
+import { parseInstatusComponents, parseInstatusSummary } from './instatus/parse-summary.ts';
+import { parseAzureFeed } from './parse-rss.ts';
 import { plainName } from './plain-text.ts';
 import { parseStatuspageSummary } from './statuspage/parse-summary.ts';
 

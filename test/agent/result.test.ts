@@ -1,12 +1,8 @@
 import test from 'ava';
-import { assign } from '../../agent/assignment.ts';
-import { createCheck } from '../../agent/check.ts';
 import { resultOf } from '../../agent/result.ts';
 import type { AnswerEvidence } from '../../core/failure-evidence.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
-import { openJudge } from '../../probes/judging/judge.ts';
-import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
 
 const AT_MS = 1_800_000_000_123;
 const TIMINGS = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };
@@ -133,93 +129,4 @@ test('the answer that made a check fail goes along, without its status, which ha
     bodyWithheld: 'secrets',
   });
   t.is(judged(null), undefined);
-});
-
-const assignment = assign(
-  {
-    monitorId: 'mon_1',
-    sourceKey: 'agt_1',
-    type: 'http',
-    target: 'http://127.0.0.1:9/',
-    intervalSeconds: 60,
-    timeoutMs: 5000,
-    method: 'GET',
-    expectedStatus: '2xx',
-    followRedirects: true,
-    checkSpec: {},
-  },
-  { outcome: 'opened', secrets: {} },
-);
-
-function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
-  const crashes: unknown[] = [];
-  const check = createCheck({
-    probe: () => Promise.resolve(http({ status: 500 })),
-    judge: openJudge().judge,
-    watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
-    selfCheck: null,
-    now: () => AT_MS,
-    onCrash: (_, error) => void crashes.push(error),
-    ...overrides,
-  });
-  return { check, crashes };
-}
-
-test('a check that takes long to judge is no vote, and the service learns where', async (t) => {
-  const { judge, close } = openJudge();
-  t.teardown(() => close());
-  const { check } = checker({ judge, probe: () => Promise.resolve(http({ status: 200, body: HOSTILE_BODY })) });
-  const hostile = assignment.target && {
-    ...assignment,
-    target: { ...assignment.target, checkSpec: { assertions: HOSTILE_ASSERTIONS } },
-  };
-  const judged = resultOf(await check(hostile ?? assignment));
-  t.like(judged, { ok: false, cause: 'unsupported_by_agent', httpStatus: 200 });
-  t.regex(judged.reason ?? '', /^The 50 ms of computing that a check has were over at text_body matches/);
-});
-
-test('a check is judged by what its monitor expects', async (t) => {
-  t.like(await checker().check(assignment), {
-    monitorId: 'mon_1',
-    startedAtMs: AT_MS,
-    judgement: { verdict: 'down', cause: 'status_500' },
-  });
-});
-
-test(
-  'of a failing answer is kept what may be; of a good one, and where the self-check says that it does not count, ' +
-    'nothing',
-  async (t) => {
-    const answer = { status: 500, headers: { server: 'nginx' }, bodyStart: Buffer.from('Oops') };
-    const answerOf = async (observation: object, overrides: Partial<Parameters<typeof createCheck>[0]> = {}) =>
-      (await checker({ probe: () => Promise.resolve(http(observation)), ...overrides }).check(assignment)).answer;
-    t.deepEqual(await answerOf(answer), { status: 500, headers: { server: 'nginx' }, body: 'Oops' });
-    t.like(await answerOf({ ...answer, hadSecrets: true }), { body: null, bodyWithheld: 'secrets' });
-    t.is(await answerOf({ ...answer, status: 200 }), null);
-    t.is(
-      await answerOf(answer, { selfCheck: () => Promise.resolve({ verdict: 'none', cause: null, reason: 'Cut off' }) }),
-      null,
-    );
-  },
-);
-
-test('a probe that crashes is no vote, and told as our bug', async (t) => {
-  const { check, crashes } = checker({ probe: () => Promise.reject(new Error('bug')) });
-  t.like(await check(assignment), {
-    observation: null,
-    judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' },
-  });
-  t.is(crashes.length, 1);
-});
-
-test('what this agent cannot check is not probed, and no vote with its reason', async (t) => {
-  const { check } = checker({ probe: () => Promise.reject(new Error('probed')) });
-  t.like(await check({ ...assignment, target: null, inability: 'No key' }), {
-    judgement: { verdict: 'none', reason: 'No key' },
-  });
-});
-
-test('the self-check has the last word on a bad result', async (t) => {
-  const { check } = checker({ selfCheck: () => Promise.resolve({ verdict: 'none', cause: null, reason: 'Cut off' }) });
-  t.like(await check(assignment), { judgement: { verdict: 'none', reason: 'Cut off' } });
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createAgent } from '../../models/agents.ts';
 import { closeDatabase } from '../../models/database.ts';
-import { createScheduleNotifier } from '../../queues/schedule-notifier.ts';
+import { createScheduleNotifier } from '../../queues/region-cache.ts';
 import { reconcile } from '../../workers/maintain/reconcile.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';

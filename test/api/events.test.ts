@@ -10,8 +10,8 @@ import { buildMonitorMessage, buildTestMessage, type EventMessage } from '../../
 import { eventOf } from '../../core/event.ts';
 import type { Evidence } from '../../core/source-state.ts';
 import { createHttpClient } from '../../net/http-client.ts';
-import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
+import { createWebhookAgent } from '../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
 import { startHttpServer } from '../helpers/http-server.ts';

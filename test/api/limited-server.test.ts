@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { createLimitedServer, type ConnectionLimits } from '../../api/limited-server.ts';
-import { answerUnreadable } from '../../api/unreadable-request.ts';
+import { createLimitedServer, type ConnectionLimits, answerUnreadable } from '../../api/unreadable-request.ts';
 
 const PATIENT: ConnectionLimits = {
   headersMs: 60_000,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createPingBatches } from '../../api/ping-batches.ts';
+import { createPingBatches } from '../../api/handlers/pings.ts';
 import type { PingOutcome, TokenPing } from '../../models/heartbeats.ts';
 import { SUCCESS } from '../helpers/heartbeats.ts';
 import { until } from '../helpers/until.ts';

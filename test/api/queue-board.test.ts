@@ -3,11 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import express from 'express';
-import { clientAddress } from '../../api/middleware/client-address.ts';
+import { clientAddress } from '../../api/client-address.ts';
 import { errorResponse } from '../../api/middleware/error-response.ts';
-import { requestId } from '../../api/middleware/request-id.ts';
-import { loadQueueBoard } from '../../api/queue-board-loader.ts';
-import { QUEUE_BOARD_PATH, queueBoardLogin } from '../../api/queue-board-login.ts';
+import { assignRequestId } from '../../api/middleware/request-log.ts';
+import { loadQueueBoard, QUEUE_BOARD_PATH, queueBoardLogin } from '../../api/queue-board-login.ts';
 import { createThrottle } from '../../api/session/throttle.ts';
 import { listAuditLog } from '../../models/audit-log.ts';
 import { endSession } from '../../models/sessions.ts';
@@ -37,7 +36,7 @@ async function openBoard(
     async () => undefined,
   );
   const app = express();
-  app.use(requestId({ makeId: newId }), clientAddress({ trustedProxies: ['loopback'] }));
+  app.use(assignRequestId({ makeId: newId }), clientAddress({ trustedProxies: ['loopback'] }));
   app.use(
     QUEUE_BOARD_PATH,
     queueBoardLogin({ database, throttle, password, publicUrl: PUBLIC_URL, now, makeId: newId }),

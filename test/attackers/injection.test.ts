@@ -9,7 +9,7 @@ import { buildReport, reportMonitor } from '../../core/report/build.ts';
 import { periodAround } from '../../core/report/periods.ts';
 import { insertReport } from '../../models/reports.ts';
 import { runOn } from '../../models/sql.ts';
-import { renderSlackMessage } from '../../notifications/slack/message.ts';
+import { renderSlackMessage } from '../../notifications/slack/attempt.ts';
 import { renderTelegramMessage } from '../../notifications/telegram/message.ts';
 import { withApiServer, type Account, type ApiServer } from '../api/api-server.ts';
 import { listOperations, type Document } from '../helpers/described-operations.ts';

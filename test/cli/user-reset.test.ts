@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { resetAccess } from '../../models/access-reset.ts';
 import { listAuditLog } from '../../models/audit-log.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/ids.ts';
@@ -15,7 +14,7 @@ import { createSecretBox } from '../../models/secret-box.ts';
 import { createSession, findSessionHolder, generateSessionSecret, listSessions } from '../../models/sessions.ts';
 import { createTenant } from '../../models/tenants.ts';
 import type { User } from '../../models/user-row.ts';
-import { createUser, findUserByEmail } from '../../models/users.ts';
+import { resetAccess, createUser, findUserByEmail } from '../../models/users.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 

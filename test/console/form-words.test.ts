@@ -1,12 +1,17 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
 import { isWatched, unlisted, withComponent } from '../../console/forms/components.ts';
-import { secondsToNextCheck, worstDetectionSeconds } from '../../console/forms/detection.ts';
 import { defaultsOf, MIN_INTERVAL } from '../../console/forms/monitor-defaults.ts';
 import { AGENT_CHECKED, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
 import { suggestName } from '../../console/forms/name.ts';
 import { problemsOf } from '../../console/forms/problems.ts';
-import { describeDown, latestNotice, sayDuration } from '../../console/forms/sentences.ts';
+import {
+  secondsToNextCheck,
+  worstDetectionSeconds,
+  describeDown,
+  latestNotice,
+  sayDuration,
+} from '../../console/forms/sentences.ts';
 import { MODE_WORDS, OP_WORDS, OPS, RECORDS, SOURCES, TYPE_ORDER } from '../../console/forms/words.ts';
 import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/dns/records.ts';
 import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/http/assertions.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { formatDuration } from '../../core/duration-text.ts';
+import { formatDuration } from '../../core/chat/alert.ts';
 
 const CASES: readonly [seconds: number, text: string][] = [
   [-5, 'less than a second'],

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { renderSlackMessage } from '../../notifications/slack/message.ts';
+import { renderSlackMessage } from '../../notifications/slack/attempt.ts';
 import { renderTelegramMessage } from '../../notifications/telegram/message.ts';
 import { CHAT_EXAMPLES } from './chat-examples.ts';
 

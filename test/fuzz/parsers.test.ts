@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { ApiError } from '../../api/api-error.ts';
-import { isValidPattern } from '../../api/pattern.ts';
+import { isValidPattern } from '../../api/monitor-context.ts';
 import { readStatsWindow } from '../../api/stats-window.ts';
 import { readIngest } from '../../core/agent/read-ingest.ts';
 import { readPull } from '../../core/agent/read-pull.ts';

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { judgeDomain } from '../../core/domain/judge.ts';
+import { judgeDomain } from '../../core/domain/observation.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { storeBootstrap } from '../../models/registries.ts';
 import { createDomainProbe } from '../../probes/domain.ts';

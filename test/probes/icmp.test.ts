@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import test, { type ExecutionContext } from 'ava';
-import { judgeIcmp } from '../../core/icmp/judge.ts';
+import { judgeIcmp } from '../../core/icmp/observation.ts';
 import type { CheckSpec, CheckTarget } from '../../core/monitor.ts';
-import { openIcmpProbe } from '../../probes/icmp.ts';
-import type { EchoNotice } from '../../probes/icmp/open-means.ts';
+import { openIcmpProbe, type EchoNotice } from '../../probes/icmp.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startProgram } from '../helpers/program.ts';
 

@@ -2,12 +2,11 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { descriptionJson } from '../../api/description-json.ts';
+import { descriptionJson } from '../../api/description.ts';
 import { runCommand } from '../helpers/command.ts';
 import { ROOT } from '../helpers/program.ts';
 
 const SOURCES = [
-  'api/description-json.ts',
   'api/description.ts',
   'api/openapi.yaml',
   'package.json',

@@ -1,25 +1,51 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
-import type { ScheduleSlot } from '../../core/schedule.ts';
+import { describePreview } from '../../core/preview.ts';
 import { updateBehindAt } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
-import { listDueChecks, claimRechecks, type DueCheck } from '../../models/checks.ts';
+import { claimRechecks, listDueChecks } from '../../models/checks.ts';
+import type { Database } from '../../models/database.ts';
+import { openPreviewTarget, sealPreviewOutcome } from '../../models/previews.ts';
 import { sealAnswers } from '../../models/sealed-answers.ts';
+import { machineAheadMs } from '../../models/service-clock.ts';
 import type { HostPort } from '../../net/host-port.ts';
+import { Checker } from '../../probes/checker.ts';
 import type { Probe } from '../../probes/index.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
 import { checkQueueName } from '../../queues/names.ts';
-import type { RegionJob } from '../../queues/payloads.ts';
+import { type RegionJob, type PreviewJob, type PreviewReturn } from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';
 import { createThrottledRecorder } from '../throttled-recorder.ts';
 import { createCertificateRecorder } from './certificate-recorder.ts';
 import { createConcurrencyLimiter } from './concurrency-limiter.ts';
-import { createPreviewRunner } from './previews.ts';
 import { createResultBatcher } from './result-batcher.ts';
-import { createChecker, createRechecker, type CompletedCheck } from './run-checks.ts';
+import { createRecheckRunner, createTickRunner, type CompletedCheck } from './run-checks.ts';
+
+/** Whose computing time and memory previews of an older `web` use, which does not say for whom they are. */
+const UNNAMED_ACCOUNT = 'previews';
+
+type PreviewDependencies = { checker: Checker; database: Pick<Database, 'secrets'>; now: () => number };
+
+/**
+ * Makes the work of one preview: checks the target of a draft once and seals what was seen for the one who waits.
+ * Nothing is stored. Null: nobody waits any more.
+ */
+function createPreviewRunner({
+  checker,
+  database,
+  now,
+}: PreviewDependencies): (job: PreviewJob) => Promise<PreviewReturn | null> {
+  return async ({ trialId: previewId, tenantId, sealedTarget, untilMs }) => {
+    if (now() >= untilMs) return null;
+    const target = openPreviewTarget(database, previewId, sealedTarget);
+    const request = { target, inability: null, monitorId: null, identity: null, badVote: null };
+    const { observation, ...judged } = await checker.check(tenantId ?? UNNAMED_ACCOUNT, () => request);
+    return { sealedOutcome: sealPreviewOutcome(database, previewId, describePreview({ target, observation, judged })) };
+  };
+}
 
 /**
  * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
@@ -86,43 +112,51 @@ export function workOnChecks(
     },
     onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_recorded'),
   });
-  const dependencies = {
-    listDueChecks: (entry: ScheduleSlot) => listDueChecks(database, entry),
+  const limiter = createConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
+  const checker = new Checker({
     probe,
     judge,
     watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
-    limiter: createConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN }),
+    limiter,
+    now,
+    aheadMs: machineAheadMs,
+    onCrash(error, monitorId) {
+      if (monitorId === null) log.error({ err: error }, 'preview.crashed');
+      else log.error({ err: error, monitor_id: monitorId }, 'check.crashed');
+    },
+  });
+  const dependencies = {
+    checker,
     batcher: createResultBatcher({
       ...BATCH,
       submit: (results) => queues.enqueueResults(sealAnswers(database, results)),
       pause: (ms) => sleep(ms),
     }),
     now,
-    waitUntil: (atMs: number) => untilMoment(atMs, now),
     onCheck(completed: CompletedCheck) {
       const { check: due, result, observation, latenessMs } = completed;
       certificates.record({ check: due, agentNo: result.agentNo, observation });
       metrics.checkCompleted({ type: due.target.type, verdict: result.verdict, latenessMs });
       if (log.isLevelEnabled('debug')) log.debug(checkFields(completed), 'check.completed');
     },
-    onCrash: (due: DueCheck, error: unknown) => log.error({ err: error, monitor_id: due.monitorId }, 'check.crashed'),
-    onBehind: (agentNo: number) => void recordBehind(agentNo, now()),
   };
-  const runTick = createChecker(dependencies);
-  const recheck = createRechecker(
+  const runTick = createTickRunner({
+    ...dependencies,
+    listDueChecks: (entry) => listDueChecks(database, entry),
+    limiter,
+    waitUntil: (atMs) => untilMoment(atMs, now),
+    onBehind: (agentNo) => void recordBehind(agentNo, now()),
+  });
+  const runRecheck = createRecheckRunner(
     (agentNo) => claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
     dependencies,
   );
-  const runPreview = createPreviewRunner({
-    ...dependencies,
-    database,
-    onCrash: (error) => log.error({ err: error }, 'preview.crashed'),
-  });
+  const runPreview = createPreviewRunner({ checker, database, now });
   const work = async ({ data, id = '' }: Job<RegionJob>) => {
     if ('trialId' in data) return await runPreview(data);
     const outcome = await ('looks' in data
-      ? recheck(data.agentNo)
+      ? runRecheck(data.agentNo)
       : runTick({ agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase }, slotBeginsAt(id)));
     metrics.checksDropped(outcome.dropped);
     if (outcome.dropped > 0) await recordBehind(data.agentNo, now());

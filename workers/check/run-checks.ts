@@ -1,22 +1,13 @@
-import { isFirstFailure, extractAnswerEvidence } from '../../core/answer-evidence.ts';
 import { toStoredAnswers } from '../../core/dns/stored-answers.ts';
 import { storesTimings, timingsOf } from '../../core/failure-evidence.ts';
 import type { Observation } from '../../core/observation.ts';
-import { discountClock, discountStall } from '../../core/own-stall.ts';
 import type { ScheduleSlot } from '../../core/schedule.ts';
 import { planStart, startOffsetMs } from '../../core/slots.ts';
-import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
-import { machineAheadMs } from '../../models/service-clock.ts';
-import { holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
-import type { Probe } from '../../probes/index.ts';
-import type { Judge } from '../../probes/judging/judge.ts';
-import type { SelfCheck } from '../../probes/self-check.ts';
-import type { StallWatch } from '../../probes/stall-watch.ts';
+import type { Checked, Checker, CheckRequest } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
-import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { ResultBatcher } from './result-batcher.ts';
-import { createTickQueue, type Tick } from './tick-queue.ts';
+import { createTickQueue, type LimiterQueue, type Tick } from './tick-queue.ts';
 
 /**
  * A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness
@@ -29,21 +20,18 @@ export type CompletedCheck = {
   latenessMs: number;
 };
 
-export type CheckerDependencies = {
-  listDueChecks: (entry: ScheduleSlot) => Promise<DueCheck[]>;
-  probe: Probe;
-  judge: Judge;
-  watchStalls: StallWatch;
-  /** Null = bad results are never suspect. */
-  selfCheck: SelfCheck | null;
-  limiter: ConcurrencyLimiter;
+export type CheckDependencies = {
+  checker: Checker;
   batcher: ResultBatcher;
   now: () => number;
+  onCheck: (completed: CompletedCheck) => void;
+};
+
+export type TickDependencies = CheckDependencies & {
+  listDueChecks: (entry: ScheduleSlot) => Promise<DueCheck[]>;
+  limiter: LimiterQueue;
   /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
   waitUntil: (atMs: number) => Promise<void>;
-  onCheck: (completed: CompletedCheck) => void;
-  /** Called when a probe crashed: our bug, and no vote. */
-  onCrash: (check: DueCheck, error: unknown) => void;
   /**
    * Called, as soon as that is known, where a tick of an agent was left out or comes when the next one is due: its
    * checks may not be counted as dropped for long.
@@ -55,18 +43,14 @@ export type CheckerDependencies = {
 const MOST_NAMED = 20;
 
 /** An operator's mistake that can be mended, and no fault of the target's. */
-const UNREADABLE: Judgement = {
-  verdict: 'none',
-  cause: null,
-  reason: 'The secrets of this monitor cannot be read with the present SECRET_KEYS',
-};
+const UNREADABLE = 'The secrets of this monitor cannot be read with the present SECRET_KEYS';
 
 /**
  * Makes the work of one tick: reads who stands in the slot, starts each probe at its own due time, hands the results
  * on. Where more is due than can be run, a slot waits in the line, and is then checked for its newest tick.
  */
-export function createChecker(
-  dependencies: CheckerDependencies,
+export function createTickRunner(
+  dependencies: TickDependencies,
 ): (entry: ScheduleSlot, slotBeginsAtMs: number) => Promise<CheckOutcome> {
   const { limiter, listDueChecks, now, onBehind } = dependencies;
   const tickQueue = createTickQueue(limiter);
@@ -97,9 +81,9 @@ export function createChecker(
  * Makes the work of one recheck job: claims the monitors of the agent that wait for it, some at a time until none is
  * left, and starts their probes at once.
  */
-export function createRechecker(
+export function createRecheckRunner(
   claimRechecks: (agentNo: number) => Promise<DueCheck[]>,
-  dependencies: Omit<CheckerDependencies, 'listDueChecks'>,
+  dependencies: CheckDependencies,
 ): (agentNo: number) => Promise<CheckOutcome> {
   return async (agentNo) => {
     const outcomes: CheckedOutcome[] = [];
@@ -134,7 +118,7 @@ type CheckedOutcome = { name: string; result: ResultPayload } | null;
 async function runOnTime(
   check: DueCheck,
   { entry, tick, waiting }: { entry: ScheduleSlot; tick: Tick; waiting: WaitingChecks },
-  dependencies: CheckerDependencies,
+  dependencies: TickDependencies,
 ): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = entry;
   const dueAtMs = tick.slotBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
@@ -157,76 +141,51 @@ async function runOnTime(
 
 async function runCheck(
   due: Due,
-  dependencies: Omit<CheckerDependencies, 'listDueChecks'>,
+  { checker, batcher, now, onCheck }: CheckDependencies,
   onBegin?: () => void,
 ): Promise<CheckedOutcome> {
-  const {
-    startedAtMs,
-    observation,
-    judgement: measured,
-  } = await dependencies.limiter.pass(due.check.tenantId, () => {
+  const checked = await checker.check(due.check.tenantId, () => {
     onBegin?.();
-    return holdingBodies(due.check.tenantId, () => measure(due.check, dependencies));
+    return requestOf(due.check);
   });
-  const { check, agentNo, dueAtMs, intervalSeconds } = due;
-  const { selfCheck } = dependencies;
-  const judgement =
-    selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
-  const { verdict } = judgement;
+  // While it waited, it may have become the check of a newer tick.
+  const { check, dueAtMs } = due;
+  const result = toResult(due, checked, now());
+  const { startedAtMs, observation } = checked;
+  onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });
+  await batcher.add(result, result.verdict !== 'up' || !check.isUp);
+  return { name: check.name, result };
+}
+
+function requestOf({ target, monitorId, monitorNo, checksVersion, badVote, hasItsSecrets }: DueCheck): CheckRequest {
+  const identity = `${monitorNo} ${checksVersion}`;
+  return { target, inability: hasItsSecrets ? null : UNREADABLE, monitorId, identity, badVote };
+}
+
+function toResult(
+  { check, agentNo, dueAtMs, intervalSeconds }: Due,
+  { observation, judgement, answer }: Checked,
+  finishedAtMs: number,
+): ResultPayload {
+  const { verdict, cause, reason } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
   const isStored = storesTimings({ verdict, dueAtMs }, intervalSeconds ?? 0);
   const dnsAnswers = isStored ? toStoredAnswers(observation) : undefined;
-  const result: ResultPayload = {
+  return {
     monitorNo: check.monitorNo,
     agentNo,
     checksVersion: check.checksVersion,
     dueAtMs,
-    finishedAtMs: dependencies.now(),
+    finishedAtMs,
     verdict,
-    cause: judgement.cause,
-    reason: judgement.reason,
+    cause,
+    reason,
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
     phases: isStored ? timingsOf(observation) : null,
-    answer: isFirstFailure(verdict, check.badVote)
-      ? extractAnswerEvidence({ target: check.target, observation })
-      : null,
+    answer,
     ...(dnsAnswers && { dnsAnswers }),
   };
-  dependencies.onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });
-  await dependencies.batcher.add(result, result.verdict !== 'up' || !check.isUp);
-  return { name: check.name, result };
-}
-
-async function measure(
-  check: DueCheck,
-  { probe, judge, watchStalls, now, onCrash }: Omit<CheckerDependencies, 'listDueChecks'>,
-): Promise<{ startedAtMs: number; observation: Observation | null; judgement: Judgement }> {
-  const startedAtMs = now();
-  if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };
-  try {
-    const { result: observation, ownTime } = await watchStalls(() => probe(check.target));
-    const { judgement } = await judge({
-      target: check.target,
-      observation,
-      account: check.tenantId,
-      check: `${check.monitorNo} ${check.checksVersion}`,
-    });
-    return {
-      startedAtMs,
-      observation,
-      judgement: discountClock(discountStall(judgement, observation, ownTime), machineAheadMs()),
-    };
-  } catch (error) {
-    if (error instanceof OutOfBodyMemory)
-      return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: error.message } };
-    onCrash(check, error);
-    return {
-      startedAtMs,
-      observation: null,
-      judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' },
-    };
-  }
 }
 
 function slotKey({ agentNo, intervalSeconds, slot }: ScheduleSlot): string {

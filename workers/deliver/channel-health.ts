@@ -1,4 +1,4 @@
-import { isFailing } from '../../core/channel-health.ts';
+import { isFailing } from '../../core/channel-loss.ts';
 import { buildChannelMessage } from '../../core/channel-message.ts';
 import { claimNotification, recordFailure, type FailingChannel } from '../../models/channel-health.ts';
 import { disconnectChannel, type LostConnection } from '../../models/chat-connections.ts';

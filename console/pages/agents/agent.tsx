@@ -1,23 +1,109 @@
-import { api } from '../../client/api.ts';
+import { useSignal, useComputed } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { api, type Schemas } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
+import { monitors, type Monitor } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { PageProps } from '../../page-props.ts';
 import { useAction } from '../../parts/action.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, ButtonLink } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { EmptyPage } from '../../parts/empty-page.tsx';
+import { Empty } from '../../parts/empty.tsx';
 import { Fact } from '../../parts/fact.tsx';
+import { KeptDialog } from '../../parts/kept.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Outdated } from '../../parts/outdated.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
-import { formatDateTime, Moment } from '../../parts/time.tsx';
+import { StatusMark } from '../../parts/status.tsx';
+import { STATUSES } from '../../parts/statuses.ts';
+import { formatDateTime, Moment, Since } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { VirtualList } from '../../parts/virtual-list.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
-import { RotateToken } from './rotate.tsx';
 import { AgentState, capabilitiesOf, type Agent } from './state.tsx';
-import { Watched } from './watched.tsx';
+import { AgentCommand } from './token.tsx';
+
+/** How high a row is, in pixels. */
+const ROW_HEIGHT = 52;
+
+/** The monitors that an agent is to watch, each as it is now. */
+function Watched({ agent }: { agent: Agent }) {
+  const load = useLoad(
+    async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors,
+    [agent.id],
+  );
+  // Who watches what changes with what the monitors are set to, which their rows report, and with their number.
+  const version = useComputed(
+    () =>
+      monitors.value &&
+      monitors.value.reduce((newest, { updated_at: at }) => Math.max(newest, at), 0) * 1e5 + monitors.value.length,
+  );
+  useEffect(() => {
+    if (version.value !== null && load.value.peek() !== null) void load.reload();
+  }, [version.value]);
+  const live = new Map(monitors.value?.map((row) => [row.id, row]));
+  return (
+    <div class="mt-8">
+      <Section title="What it watches" lead={leadOf(agent, load.value.value)}>
+        <Loaded load={load} height="h-32">
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty
+                icon="monitors"
+                title="Nothing yet"
+                action={<ButtonLink href={PATHS.monitors}>Monitors</ButtonLink>}
+              >
+                It watches what chooses it: edit a monitor, and tick {agent.name} among its locations.
+              </Empty>
+            ) : (
+              <Card class="p-0">
+                <VirtualList
+                  label="Monitors that it watches"
+                  rows={rows.map((row) => live.get(row.id) ?? row)}
+                  rowHeight={ROW_HEIGHT}
+                  keyOf={({ id }) => id}
+                  render={(row) => <Row monitor={row} />}
+                  drawnWith={[]}
+                />
+              </Card>
+            )
+          }
+        </Loaded>
+      </Section>
+    </div>
+  );
+}
+
+function leadOf({ kind }: Agent, rows: readonly Monitor[] | null): string | undefined {
+  if (rows === null || rows.length === 0) return undefined;
+  const watched = rows.length === 1 ? 'One monitor' : `${rows.length} monitors`;
+  return `${watched}${kind === 'first_party' ? ' of this account' : ''}.`;
+}
+
+function Row({ monitor: { id, name, type, target, status, state_since: since } }: { monitor: Monitor }) {
+  const { label, text } = STATUSES[status];
+  return (
+    <a
+      href={`/monitors/${id}`}
+      class="
+        flex h-full items-center gap-3 border-b border-line px-4 text-ink hover:bg-hover
+        focus-visible:-outline-offset-2
+      "
+    >
+      <StatusMark status={status} silent class="size-3.5" />
+      <span class="min-w-0 flex-1">
+        <span class="clipped block text-sm font-medium leading-5">{name}</span>
+        <span class="clipped block text-xs leading-4 text-soft">{target === '' ? type : `${type} · ${target}`}</span>
+      </span>
+      <span class={`shrink-0 text-[0.8125rem] ${text}`}>
+        {label} for <Since at={since} />
+      </span>
+    </a>
+  );
+}
 
 const POLL_MS = 15_000;
 const BACK = { label: 'Agents', href: PATHS.agents };
@@ -113,5 +199,39 @@ function Missing() {
     <EmptyPage title="Agent" back={BACK} icon="agents" heading="There is no such agent">
       It was deleted, belongs to another account, or its address is not complete.
     </EmptyPage>
+  );
+}
+
+/** Gives an agent a new token, and shows it once. */
+function RotateToken({ agent }: { agent: Agent }) {
+  const made = useSignal<Schemas['AgentToken'] | null>(null);
+  const action = useAction();
+  const rotate = async () => {
+    if (
+      !(await confirm({
+        title: `Give ${agent.name} a new token?`,
+        text: 'The present one ends at once: the agent checks nothing until it is started with the new one.',
+        action: 'New token',
+      }))
+    )
+      return;
+    await action.run(async () => void (made.value = await api.post('/agents/{id}/rotate', { path: { id: agent.id } })));
+  };
+  return (
+    <>
+      <Button icon="key" busy={action.isBusy.value} onClick={() => void rotate()}>
+        New token
+      </Button>
+      {made.value !== null && (
+        <KeptDialog
+          title="The new token"
+          question="Have you kept the command?"
+          text="Its token is never shown again. Without it the agent needs another one."
+          onClose={() => (made.value = null)}
+        >
+          <AgentCommand command={made.value.install_command} token={made.value.token} />
+        </KeptDialog>
+      )}
+    </>
   );
 }

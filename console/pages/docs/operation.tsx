@@ -1,13 +1,74 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { Badge } from '../../parts/badge.tsx';
+import { Choices } from '../../parts/choices.tsx';
+import { CopyButton, useCopy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { CodeBlock } from './code-block.tsx';
-import { credentialOf, curlOf, type Credential } from './curl.ts';
-import { follow, type Answer, type Description, type Method, type Operation, type Parameter } from './description.ts';
-import { Examples, listExamples } from './examples.tsx';
+import {
+  follow,
+  type Answer,
+  type Description,
+  type Method,
+  type Operation,
+  type Parameter,
+  type Content,
+  type Example,
+} from './description.ts';
 import { FieldLine, SchemaFields, Unfold } from './fields.tsx';
 import { Prose } from './prose.tsx';
+
+/** Whose token an operation takes. */
+type Credential = 'token' | 'session' | 'agent' | 'none';
+
+/** What one has to show to be let through. */
+function credentialOf({ security }: Operation): Credential {
+  if (security === undefined) return 'token';
+  if (security.some((each) => 'session' in each)) return 'session';
+  return security.some((each) => 'agentToken' in each) ? 'agent' : 'none';
+}
+
+const HEADERS: Record<Credential, readonly string[]> = {
+  token: ['-H \'Authorization: Bearer \'"$SPOTCHECK_TOKEN"'],
+  agent: ['-H \'Authorization: Bearer \'"$SPOTCHECK_AGENT_TOKEN"'],
+  session: ['-b cookies.txt'],
+  none: [],
+};
+
+/** A line for a shell that asks for it; what belongs into the path is a variable of the shell. */
+function curlOf(operation: Operation, example: unknown): string {
+  const { method, path, server, parameters } = operation;
+  const credential = credentialOf(operation);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${variableOf(parameters, name)}`);
+  const address = `${server ?? ''}${filled}${queryOf(parameters)}`;
+  const parts = [
+    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${address}"`,
+    ...HEADERS[credential],
+    // The other operations for people need the cookie that this one gives.
+    ...(operation.operationId === 'signIn' ? ['-c cookies.txt'] : []),
+    ...(credential === 'session' && method !== 'get' ? ['-H \'X-CSRF-Token: \'"$CSRF_TOKEN"'] : []),
+    ...(example === undefined
+      ? []
+      : [
+          "-H 'Content-Type: application/json'",
+          `-d '${JSON.stringify(example, null, 2).replaceAll("'", String.raw`'\''`)}'`,
+        ]),
+  ];
+  return parts.join(' \\\n  ');
+}
+
+function variableOf(parameters: readonly Parameter[], name: string): string {
+  const kind = parameters.find((parameter) => parameter.in === 'path' && parameter.name === name)?.schema?.['x-id'];
+  return name === 'id' && kind !== undefined ? `${kind.toUpperCase()}_ID` : name.toUpperCase();
+}
+
+/** Only what has to be there. */
+function queryOf(parameters: readonly Parameter[]): string {
+  const names = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required === true)
+    .map(({ name }) => `${name}=$${name.toUpperCase()}`);
+  return names.length === 0 ? '' : `?${names.join('&')}`;
+}
 
 type OperationProps = { description: Description; operation: Operation; isOpen: boolean; onToggle: () => void };
 
@@ -172,6 +233,65 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
     <div class="min-w-0">
       <h4 class="mb-1.5 text-xs font-medium text-soft">{title}</h4>
       {children}
+    </div>
+  );
+}
+
+/** Several lines of code with their heading, and a button that copies them. */
+function CodeBlock({ title, label, text }: { title: string; label: string; text: string }) {
+  const copying = useCopy<HTMLPreElement>(text);
+  return (
+    <div class="min-w-0">
+      <div class="flex items-end justify-between gap-2 pb-1">
+        <h4 class="text-xs font-medium text-soft">{title}</h4>
+        <CopyButton copying={copying} size="small" tone="quiet" class="-my-1" />
+      </div>
+      <pre
+        ref={copying.box}
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+type NamedExample = { name: string; title: string; value: unknown };
+
+/** The examples of a body or an answer in JSON; empty where it has none. */
+function listExamples(description: Description, content: Content | undefined): NamedExample[] {
+  return Object.entries(content?.['application/json']?.examples ?? {}).map(([name, raw]) => {
+    const example: Example = follow(description, raw);
+    return { name, title: example.summary ?? name, value: example.value };
+  });
+}
+
+/** Examples, one at a time. */
+function Examples({ label, examples }: { label: string; examples: readonly NamedExample[] }) {
+  const name = useSignal(examples[0]?.name ?? '');
+  const shown = examples.find((example) => example.name === name.value);
+  if (shown === undefined) return null;
+  return (
+    <div class="grid grid-cols-1 gap-2">
+      {examples.length > 1 && (
+        <Choices
+          label={label}
+          choices={examples.map((example) => ({ value: example.name, label: example.title }))}
+          value={name.value}
+          onValue={(chosen) => (name.value = chosen)}
+        />
+      )}
+      <pre
+        tabIndex={0}
+        role="group"
+        aria-label={`${label}: ${shown.title}`}
+        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
+      >
+        {JSON.stringify(shown.value, null, 2)}
+      </pre>
     </div>
   );
 }

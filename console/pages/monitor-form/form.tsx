@@ -4,13 +4,16 @@ import { api, type Schemas } from '../../client/api.ts';
 import type { FormState } from '../../forms/form-state.ts';
 import { findHeaderProblems } from '../../forms/headers.ts';
 import { createBody, isChanged, patchBody } from '../../forms/monitor-body.ts';
-import { defaultsOf, type Surroundings } from '../../forms/monitor-defaults.ts';
-import type { Draft } from '../../forms/monitor-draft.ts';
+import { defaultsOf, type Surroundings, countLocations } from '../../forms/monitor-defaults.ts';
+import { type Draft, AGENT_CHECKED } from '../../forms/monitor-draft.ts';
 import { suggestName } from '../../forms/name.ts';
 import { NO_PROBLEMS, problemsOf, type Problems } from '../../forms/problems.ts';
-import { useUnsaved } from '../../forms/unsaved.ts';
+import { describeDown, latestNotice, sayDuration } from '../../forms/sentences.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
+import { CopyText } from '../../parts/copy.tsx';
+import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { useLeaveQuestion } from '../../parts/leaving.ts';
 import { Card } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useWide } from '../../parts/wide.ts';
@@ -19,8 +22,6 @@ import { navigate } from '../../shell/router.ts';
 import { Basics } from './basics.tsx';
 import { Dependencies, Judgement } from './judgement.tsx';
 import { Locations } from './locations.tsx';
-import { Meaning } from './meaning.tsx';
-import { PingAddress } from './ping-address.tsx';
 import { PreviewCard } from './preview-card.tsx';
 import { TypeChooser } from './type-chooser.tsx';
 import { TypeFields } from './type-fields.tsx';
@@ -196,5 +197,80 @@ function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
         Go to the monitor
       </ButtonLink>
     </Card>
+  );
+}
+
+/**
+ * While there is something unsaved, leaving is asked about. `isSaved` is asked in that moment, for what was just saved
+ * may not be drawn yet.
+ */
+function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
+  useLeaveQuestion({
+    isNeeded: isUnsaved,
+    isFree: isSaved,
+    ask: () =>
+      confirm({ title: 'Leave without saving?', text: 'What you have filled in here will be gone.', action: 'Leave' }),
+  });
+}
+
+/** Where a job reports, and how. */
+function PingAddress({ token }: { token: string }) {
+  const url = `${window.location.origin}/ping/${token}`;
+  const curl = 'curl -fsS -m 10 --retry 5';
+  return (
+    <div class="flex min-w-0 flex-col gap-4 text-sm">
+      <div>
+        <p class="mb-1 font-medium">Ping address</p>
+        <CopyText label="Ping address" text={url} />
+        <p class="mt-1 text-[0.8125rem] text-soft">
+          It is enough to ping: treat it as a password. GET, HEAD and POST all count.
+        </p>
+      </div>
+      <div>
+        <p class="mb-1 font-medium">At the end of a job, where only success counts</p>
+        <CopyText label="Command for success" text={`your-job && ${curl} ${url}`} />
+      </div>
+      <div>
+        <p class="mb-1 font-medium">With its start and its exit status</p>
+        <CopyText
+          label="Command with start and exit status"
+          text={`${curl} ${url}/start; your-job; ${curl} ${url}/$?`}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** What comes of what is filled in: when it counts as down, and how soon that is known. */
+function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
+  const down =
+    draft.type === 'heartbeat'
+      ? 'Down when a ping is missed, or at once when the job says it failed.'
+      : draft.type === 'domain'
+        ? 'Degraded once the days of warning begin, down when it has expired.'
+        : describeDown(draft, surroundings);
+  const seconds = latestNotice(draft, surroundings);
+  const locations = AGENT_CHECKED.includes(draft.type) ? countLocations(draft, surroundings.sharedLocations) : 1;
+  return (
+    <div aria-live="polite" class="rounded-xl border border-line bg-surface p-4 text-sm">
+      <h2 class="heading text-sm">What this means</h2>
+      <p class="mt-1.5 text-soft">{down ?? 'That many locations do not check it.'}</p>
+      {seconds !== null && (
+        <p class="mt-1.5 text-soft">
+          {draft.type === 'heartbeat' ? 'A job that does not run is known ' : 'An outage is known '}
+          <span class="font-medium text-ink">
+            {draft.type === 'heartbeat'
+              ? `${sayDuration(seconds)} after its last ping`
+              : `after ${sayDuration(seconds)} at the latest`}
+          </span>
+          .
+        </p>
+      )}
+      {locations === 0 && (
+        <p class="mt-1.5 text-degraded">
+          No place checks it yet: there is no shared agent, and none of yours is ticked.
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,14 +1,109 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
+import { capitalise } from '../../client/capitalise.ts';
 import { Failure } from '../../client/failure.ts';
 import type { FormState } from '../../forms/form-state.ts';
 import { createBody, patchBody } from '../../forms/monitor-body.ts';
 import { AGENT_CHECKED, type Draft } from '../../forms/monitor-draft.ts';
 import { problemsOf, type Problems } from '../../forms/problems.ts';
+import { OP_WORDS, SOURCES } from '../../forms/words.ts';
 import { Button } from '../../parts/button.tsx';
+import { FactLine } from '../../parts/fact.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Card } from '../../parts/page.tsx';
-import { PreviewResult } from './preview-result.tsx';
+import { formatDay, formatLatency } from '../../parts/time.tsx';
+import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
+import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
+import { VerdictMark } from '../monitor/verdict-mark.tsx';
+
+type Preview = Schemas['Trial'];
+type Condition = Preview['conditions'][number];
+
+const WORDS: Readonly<Record<Preview['verdict'], string>> = {
+  up: 'It would be up',
+  degraded: 'It would be degraded',
+  down: 'It would be down',
+  none: 'It could not be checked',
+};
+
+/** The result of a preview; `isOld` once the draft has changed since. */
+function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean }) {
+  const { verdict, region, reason, latency_ms: ms, phases, conditions, facts, certificate, answer } = preview;
+  const from = [region === null ? '' : `from ${region}`, ms === null ? '' : `in ${formatLatency(ms)}`]
+    .filter((part) => part !== '')
+    .join(', ');
+  return (
+    <div class="flex flex-col gap-3.5 border-t border-line pt-3.5 text-sm">
+      <div>
+        <p class="flex items-center gap-2">
+          <VerdictMark verdict={verdict} class="size-3" />
+          <span class="font-medium">{WORDS[verdict]}</span>
+          <span class="text-soft">{from}</span>
+        </p>
+        {reason !== null && <p class="mt-1 break-words">{capitalise(reason)}</p>}
+        {isOld && (
+          <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: run the preview again.</p>
+        )}
+      </div>
+      {hasTimings(phases) && <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />}
+      {conditions.length > 0 && (
+        <ul class="flex flex-col gap-1" aria-label="Conditions">
+          {conditions.map((condition, index) => (
+            <ConditionLine key={index} condition={condition} />
+          ))}
+        </ul>
+      )}
+      {(facts.length > 0 || certificate !== null) && (
+        <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[9rem_1fr]">
+          {facts.map(({ name, text }, index) => (
+            <FactLine key={index} name={capitalise(name)}>
+              {text}
+            </FactLine>
+          ))}
+          {certificate !== null && (
+            <FactLine name="Certificate">
+              {`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}
+            </FactLine>
+          )}
+        </dl>
+      )}
+      {answer !== null && (
+        <details>
+          <summary class="rounded text-[0.8125rem] font-medium text-soft hover:text-ink">What was answered</summary>
+          <div class="mt-2">
+            <AnswerEvidence answer={answer} />
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function ConditionLine({ condition }: { condition: Condition }) {
+  const { outcome, reason } = condition;
+  const holds = outcome === 'holds';
+  return (
+    <li class="flex gap-2">
+      <Icon
+        name={holds ? 'check' : 'close'}
+        class={`mt-1 size-3.5 ${holds ? 'text-up' : outcome === 'not_reached' ? 'text-soft' : 'text-down'}`}
+      />
+      <span class="min-w-0 break-words">
+        <span class="sr-only">{holds ? 'Holds: ' : outcome === 'not_reached' ? 'Not reached: ' : 'Fails: '}</span>
+        {sayCondition(condition)}
+        {reason !== null && <span class="text-soft"> ({reason})</span>}
+      </span>
+    </li>
+  );
+}
+
+function sayCondition({ source, op, value, path, name }: Condition): string {
+  if (source === 'status') return `Status is ${value ?? ''}`;
+  const { label, unit } = SOURCES[source];
+  const word = Object.entries(OP_WORDS).find(([known]) => known === op)?.[1] ?? op;
+  return [label, path ?? name, word, value, unit].filter((part) => part !== null && part !== '').join(' ');
+}
 
 type Props = { form: FormState; original: Draft; onProblems: (problems: Problems) => void };
 

@@ -1,26 +1,69 @@
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Schemas } from '../../client/api.ts';
-import { IconButton } from '../../parts/button.tsx';
+import { IconButton, Button } from '../../parts/button.tsx';
+import { Choices } from '../../parts/choices.tsx';
 import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatShort } from '../../parts/time.tsx';
 import { useWide } from '../../parts/wide.ts';
-import { useHeld } from '../../plots/held.ts';
 import { formatMs } from '../../plots/milliseconds.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand } from '../../plots/status-band.tsx';
 import { labelStep } from '../../plots/time-labels.ts';
 import { TimePlot } from '../../plots/time-plot.tsx';
+import { useShortcut } from '../../shell/keys.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { bandParts, describeBand } from './band.ts';
 import { Legend } from './legend.tsx';
 import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
-import { choose, RangeControl } from './range-control.tsx';
-import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
+import {
+  fitZoom,
+  SHORTEST_SECONDS,
+  spanOf,
+  wordsOf,
+  type Shown,
+  DEFAULT_RANGE,
+  RANGES,
+  type RangeName,
+} from './ranges.ts';
 import { KEPT_EVERY, TimingBreakdown } from './timing-breakdown.tsx';
 import { MOST_INCIDENTS, type ShownStats } from './use-monitor.ts';
+
+const NAMES = Object.keys(RANGES) as RangeName[];
+const CHOICES = NAMES.map((value) => ({ value, label: RANGES[value].label }));
+
+/** Chooses the stretch that the page shows; it stands in the address. */
+function RangeControl({ shown }: { shown: Shown }) {
+  useShortcut('[', 'A shorter range', () => stepRange(shown, -1));
+  useShortcut(']', 'A longer range', () => stepRange(shown, 1));
+  return (
+    <div class="flex max-w-full flex-wrap items-center gap-2">
+      <Choices<RangeName | ''>
+        label="Range"
+        choices={CHOICES}
+        value={shown.zoom === null ? shown.range : ''}
+        onValue={(name) => name !== '' && choose(name)}
+      />
+      {shown.zoom !== null && (
+        <Button size="small" tone="quiet" icon="back" onClick={() => choose(shown.range)}>
+          <span class="max-md:sr-only">Back to</span> {RANGES[shown.range].label}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Goes to a range; what was zoomed to or picked in another one is left. */
+function choose(name: RangeName): void {
+  setQuery({ range: name === DEFAULT_RANGE ? '' : name, from: '', to: '', at: '' });
+}
+
+function stepRange(shown: Shown, by: number): void {
+  const next = NAMES[NAMES.indexOf(shown.range) + by];
+  if (next !== undefined) choose(next);
+}
 
 type ResponseProps = {
   monitor: Schemas['Monitor'];
@@ -205,4 +248,25 @@ function describeValues(lines: readonly Line[], index: number): string {
     typeof labels[index] === 'number' ? [`${name} ${formatMs(labels[index])}`] : [],
   );
   return known.length === 0 ? 'nothing measured' : known.join(', ');
+}
+
+/**
+ * A value that stands still from `hold`, a button or finger that goes down, until that is up again: what is drawn anew
+ * under a drag loses it.
+ */
+function useHeld<Value>(value: Value): { held: Value; hold: () => void } {
+  const [isHeld, setIsHeld] = useState(false);
+  const held = useRef(value);
+  if (!isHeld) held.current = value;
+  useLayoutEffect(() => {
+    if (!isHeld) return undefined;
+    // A drag ends by the mouse's own event, which comes right after the pointer's.
+    const letGo = () => void setTimeout(() => setIsHeld(false));
+    const ends = ['pointerup', 'pointercancel', 'blur'];
+    for (const name of ends) window.addEventListener(name, letGo);
+    return () => {
+      for (const name of ends) window.removeEventListener(name, letGo);
+    };
+  }, [isHeld]);
+  return { held: held.current, hold: () => setIsHeld(true) };
 }

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
+import { type Schemas, api } from '../../client/api.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
-import { Expiry } from './expiry.tsx';
+import { clock, formatDay, Moment } from '../../parts/time.tsx';
+import { count } from './figures.ts';
 import { sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];
@@ -100,4 +102,96 @@ function Vendor({ detail, checks }: SpecialProps) {
 
 function Code({ children }: { children: ComponentChildren }) {
   return <code class="font-mono text-[0.8125rem]">{children}</code>;
+}
+
+type Facts = Schemas['MonitorFacts'];
+type Props = { detail: Schemas['MonitorDetail']; checks: readonly Schemas['Check'][] | null };
+
+/** When the domain and the certificate end, who the registrar is, and which warnings of that stand. */
+function Expiry({ detail, checks }: Props) {
+  const { id, type, target, updated_at: version } = detail;
+  const isDomain = type === 'domain';
+  const hasExpiry = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
+  const newest = isDomain ? checks?.[0] : undefined;
+  // A domain's facts come with its check, a certificate's change with another one.
+  const load = useLoad(
+    async (signal) => (hasExpiry ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
+    [id, version, hasExpiry, newest?.at, checks === null],
+  );
+  const facts = load.value.value;
+  const hasFacts = facts !== null && (facts.domain !== null || facts.certificate !== null);
+  if (!isDomain && !hasFacts) return null;
+  return (
+    <Section title="Expiry">
+      <Card class="grid gap-3 p-4 text-sm md:p-5">
+        {isDomain && newest === undefined && !hasFacts && <p class="text-soft">The registry was not queried yet.</p>}
+        {newest !== undefined && newest.reason !== null && <p>{sentence(newest.reason)}</p>}
+        {hasFacts && <FactList facts={facts} />}
+        {facts?.advisories.map((advisory) => (
+          <Warning key={advisory.subject} advisory={advisory} />
+        ))}
+      </Card>
+    </Section>
+  );
+}
+
+function FactList({ facts: { domain, certificate } }: { facts: Facts }) {
+  return (
+    <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
+      {domain !== null && (
+        <>
+          <Fact label="Domain">
+            {domain.name} <span class="text-soft">{sayDomain(domain)}</span>
+          </Fact>
+          {domain.registrar !== null && <Fact label="Registrar">{domain.registrar}</Fact>}
+          {domain.asked_at !== null && (
+            <Fact label="Registry queried">
+              <Moment at={domain.asked_at} />
+              {domain.failure !== null && <span class="text-soft">; since then: {sentence(domain.failure)}</span>}
+            </Fact>
+          )}
+        </>
+      )}
+      {certificate !== null && (
+        <Fact label="Certificate">
+          {certificate.name} <span class="text-soft">{sayExpiry(certificate.expires_at)}</span>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt class="text-soft max-md:mt-1 max-md:text-xs">{label}</dt>
+      <dd class="min-w-0 break-words">{children}</dd>
+    </>
+  );
+}
+
+function Warning({
+  advisory: { subject, threshold_days: days, sent_at: at },
+}: {
+  advisory: Facts['advisories'][number];
+}) {
+  return (
+    <p class="flex gap-2 text-degraded">
+      <Icon name="warning" class="mt-0.5 size-4" />
+      <span>
+        Warned that the {subject} expires, at {count(days, 'day')} left: <Moment at={at} />.
+      </span>
+    </p>
+  );
+}
+
+function sayDomain({ registered, expires_at: at }: NonNullable<Facts['domain']>): string {
+  if (registered === false) return 'is not registered';
+  if (registered === null) return 'was not found so far';
+  return at === null ? 'is registered; its registry publishes no expiry' : sayExpiry(at);
+}
+
+function sayExpiry(at: number): string {
+  const days = Math.ceil((at - clock.value) / 86_400);
+  return days <= 0 ? `expired on ${formatDay(at)}` : `expires on ${formatDay(at)}, in ${count(days, 'day')}`;
 }

@@ -1,17 +1,55 @@
-import { api } from '../../client/api.ts';
+import type { ComponentChildren } from 'preact';
+import { api, type Schemas } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
 import type { PageProps } from '../../page-props.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { EmptyPage } from '../../parts/empty-page.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { Page } from '../../parts/page.tsx';
-import { formatDateTime } from '../../parts/time.tsx';
+import { Page, Section, Card } from '../../parts/page.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { formatDateTime, formatDuration } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
-import { Gaps } from './gaps.tsx';
 import { MonitorParts } from './monitor-parts.tsx';
 import { MonitorTable } from './monitor-table.tsx';
+import { formatPercent } from './percent.ts';
 import { PERIODS, formatPeriod } from './periods.ts';
-import { Summary } from './summary.tsx';
+
+type Gap = Schemas['ServiceGap'];
+
+const WHAT: Record<Gap['kind'], string> = {
+  clock: 'The clock',
+  checks: 'Checks',
+  evaluation: 'Evaluation',
+  overload: 'Overload',
+};
+
+const COLUMNS: readonly Column<Gap>[] = [
+  { head: 'What', cell: ({ kind }) => WHAT[kind] },
+  { head: 'From', cell: ({ from }) => formatDateTime(from) },
+  { head: 'To', cell: ({ to }) => formatDateTime(to), wideOnly: true },
+  { head: 'Length', cell: ({ from, to }) => formatDuration(to - from), align: 'right' },
+];
+
+/** When the service itself stood still. */
+function Gaps({ gaps }: { gaps: readonly Gap[] }) {
+  if (gaps.length === 0) return <p class="mb-8 text-sm text-soft">The service itself was at work all the time.</p>;
+  return (
+    <Section
+      title="When the service itself stood still"
+      lead={
+        'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks ' +
+        'than we could run: it counts for the monitors alone that were not checked in time.'
+      }
+    >
+      <Table
+        caption="When the service itself stood still"
+        columns={COLUMNS}
+        rows={gaps}
+        keyOf={({ kind, from }) => `${kind} ${from}`}
+      />
+    </Section>
+  );
+}
 
 const BACK = { label: 'Reports', href: PATHS.reports };
 
@@ -59,5 +97,43 @@ function Missing() {
     <EmptyPage title="Report" back={BACK} icon="reports" heading="There is no such report">
       It belongs to another account, or its address is not complete.
     </EmptyPage>
+  );
+}
+
+/** The account in one line of numbers. */
+function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
+  const {
+    uptime_percent: uptime,
+    monitors,
+    incidents,
+    down_seconds: down,
+    sla_met: met = 0,
+    sla_missed: missed = 0,
+  } = summary;
+  return (
+    <div class="mb-8">
+      <Card>
+        <dl class="grid grid-cols-2 gap-x-6 gap-y-4 md:flex md:justify-between md:pr-8">
+          <Figure label="Uptime of all monitors">{formatPercent(uptime)}</Figure>
+          <Figure label="Monitors">{monitors.toLocaleString()}</Figure>
+          <Figure label="Incidents">{incidents.toLocaleString()}</Figure>
+          {down !== undefined && <Figure label="Down in all">{formatDuration(down)}</Figure>}
+          {met + missed > 0 && (
+            <Figure label="Targets met" tone={missed > 0 ? 'text-down' : 'text-up'}>
+              {met} of {met + missed}
+            </Figure>
+          )}
+        </dl>
+      </Card>
+    </div>
+  );
+}
+
+function Figure({ label, tone = '', children }: { label: string; tone?: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt class="text-xs text-soft">{label}</dt>
+      <dd class={`heading text-xl ${tone}`}>{children}</dd>
+    </div>
   );
 }

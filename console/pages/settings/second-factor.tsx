@@ -1,10 +1,42 @@
 import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
 import { signedIn } from '../../client/session-state.ts';
+import { loadSession } from '../../client/session.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { NewCodes } from './new-codes.tsx';
+import { useFormAction } from '../../parts/form-action.ts';
+import { toast } from '../../parts/toast.tsx';
+import { ProofDialog } from './proof-dialog.tsx';
+import { RecoveryCodes } from './recovery-codes.tsx';
 import { StartSecondFactor } from './start-second-factor.tsx';
-import { StopSecondFactor } from './stop-second-factor.tsx';
+
+const TITLE = 'New recovery codes';
+
+/** New recovery codes in place of all old ones. */
+function NewCodes({ onClose }: { onClose: () => void }) {
+  const proof = { password: useSignal(''), code: useSignal('') };
+  const made = useSignal<readonly string[] | null>(null);
+  const formAction = useFormAction();
+  const renew = () =>
+    formAction.run(async () => {
+      const { recovery_codes: codes } = await api.post('/user/recovery-codes', {
+        body: { password: proof.password.value, code: proof.code.value.trim() },
+      });
+      made.value = codes;
+      await loadSession();
+    });
+  if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
+  return (
+    <ProofDialog
+      title={TITLE}
+      action="Make new codes"
+      proof={proof}
+      formAction={formAction}
+      onSubmit={() => void renew()}
+      onClose={onClose}
+    />
+  );
+}
 
 const DIALOGS = { start: StartSecondFactor, codes: NewCodes, stop: StopSecondFactor } as const;
 
@@ -47,5 +79,31 @@ export function SecondFactor() {
       )}
       {Shown !== null && <Shown onClose={() => (shown.value = null)} />}
     </div>
+  );
+}
+
+/** The password alone is to do again. */
+function StopSecondFactor({ onClose }: { onClose: () => void }) {
+  const proof = { password: useSignal(''), code: useSignal('') };
+  const formAction = useFormAction();
+  const stop = () =>
+    formAction.run(async () => {
+      await api.delete('/user/totp', { body: { password: proof.password.value, code: proof.code.value.trim() } });
+      await loadSession();
+      toast('The second factor is off');
+      onClose();
+    });
+  return (
+    <ProofDialog
+      title="Turn off the second factor?"
+      action="Turn off"
+      tone="danger"
+      proof={proof}
+      formAction={formAction}
+      onSubmit={() => void stop()}
+      onClose={onClose}
+    >
+      <p class="text-sm text-soft">Your password alone lets you in then. Everywhere else you are signed out.</p>
+    </ProofDialog>
   );
 }

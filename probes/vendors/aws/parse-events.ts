@@ -2,8 +2,35 @@ import { z } from 'zod';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
 import { overallOf, type VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
+import { parseRss } from '../parse-rss.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 import { isResolved, stateOfText } from './event-text.ts';
+
+/**
+ * A feed keeps old entries, also of events whose end the vendor never entered: after a week without a word an event is
+ * over. In milliseconds.
+ */
+const FORGOTTEN_MS = 7 * 86_400_000;
+
+/** AWS' feed of one service in one region, whose newest entry says how it is. */
+export function parseAwsFeed(
+  body: Buffer,
+  { nowMs, component = '' }: { nowMs: number; component?: string },
+): Parsed<VendorSnapshot> {
+  const read = parseRss(body);
+  if (!read.ok) return read;
+  const newest = read.value.items.toSorted((a, b) => (b.publishedAtMs ?? 0) - (a.publishedAtMs ?? 0))[0];
+  const isOpen =
+    newest !== undefined && !isResolved(newest.title) && nowMs - (newest.publishedAtMs ?? nowMs) < FORGOTTEN_MS;
+  const state = isOpen ? stateOfText(newest.title) : 'operational';
+  return accepted({
+    name: null,
+    overall: null,
+    components: [{ id: component, name: component, state }],
+    listsAll: true,
+    events: isOpen ? [{ title: plainTitle(newest.title), componentIds: [component] }] : [],
+  });
+}
 
 const text = z
   .string()
@@ -37,7 +64,7 @@ const SERVICE_AND_REGION = /^(?<service>.+)-(?<region>(?:us-gov|[a-z]{2})-[a-z]+
 export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
   const read = parseJson(body, z.array(event));
   if (!read.ok) return read;
-  const open = read.value.filter((one) => isOpen(one, nowMs));
+  const open = read.value.filter((one) => isUnderWay(one, nowMs));
   const components = open.flatMap(componentsOf);
   return accepted({
     name: null,
@@ -50,7 +77,7 @@ export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Pars
   });
 }
 
-function isOpen(one: AwsEvent, nowMs: number): boolean {
+function isUnderWay(one: AwsEvent, nowMs: number): boolean {
   // An end that the vendor has not entered yet may be left out, null, empty or 0.
   const endMs = (one.end_time ?? 0) * 1000;
   const hasEnded = endMs > 0 && endMs <= nowMs;

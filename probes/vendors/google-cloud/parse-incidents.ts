@@ -5,6 +5,25 @@ import { parseJson } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 import { stateWord } from '../state-word.ts';
 
+const productList = z.object({ products: z.array(z.object({ id: z.string(), title: z.string() })) });
+
+/** Google Cloud's products by themselves: what there is, whether or not something is wrong with it. */
+export function parseGoogleProducts(body: Buffer): Parsed<VendorSnapshot> {
+  const read = parseJson(body, productList);
+  if (!read.ok) return read;
+  return accepted({
+    name: null,
+    overall: null,
+    components: read.value.products.map(({ id, title }) => ({
+      id,
+      name: plainName(title),
+      state: 'operational' as const,
+    })),
+    listsAll: true,
+    events: [],
+  });
+}
+
 /** What an incident does to its products; pure information does nothing. */
 const impact = stateWord({
   AVAILABLE: 'operational',

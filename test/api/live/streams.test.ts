@@ -5,7 +5,7 @@ import anyTest, { type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { sessionCaller, tokenCaller, type Caller } from '../../../api/caller.ts';
-import { createGathering } from '../../../api/live/gathering.ts';
+import { createGathering } from '../../../api/live/broadcast.ts';
 import { createLive } from '../../../api/live/live.ts';
 import { openStream } from '../../../api/live/stream.ts';
 import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/api-tokens.ts';

@@ -1,6 +1,5 @@
 import test from 'ava';
-import { describeCause } from '../../../core/agent/cause-sentence.ts';
-import { judgeReport } from '../../../core/agent/judge-report.ts';
+import { describeCause, judgeReport } from '../../../core/agent/judge-report.ts';
 import type { Report } from '../../../core/agent/read-ingest.ts';
 import { CAUSES } from '../../../core/verdict.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { hintRecheck } from '../../../core/agent/recheck-hints.ts';
+import { hintRecheck } from '../../../core/recheck.ts';
 import type { VotedResult } from '../../../core/source-state.ts';
 
 const SOURCE = { state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 } };

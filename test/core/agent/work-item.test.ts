@@ -9,8 +9,8 @@ import {
   type AssignedMonitor,
 } from '../../../core/agent/work-item.ts';
 import type { CheckTarget, MonitorSecrets } from '../../../core/monitor.ts';
-import { judgeUdp } from '../../../core/transport/judge-udp.ts';
 import { decodePayload } from '../../../core/transport/payload.ts';
+import { judgeUdp } from '../../../core/transport/udp-observation.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 
 type Settings = AssignedMonitor['settings'];

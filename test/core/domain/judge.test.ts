@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { DomainFacts } from '../../../core/domain/facts.ts';
-import { judgeDomain } from '../../../core/domain/judge.ts';
+import { judgeDomain } from '../../../core/domain/observation.ts';
 import type { Judgement } from '../../../core/verdict.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { isDeeplyNested } from '../../../core/http/json-depth.ts';
+import { isDeeplyNested } from '../../../core/http/assertion-check.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 

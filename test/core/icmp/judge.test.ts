@@ -1,7 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { judgeIcmp } from '../../../core/icmp/judge.ts';
-import type { IcmpMeasured } from '../../../core/icmp/observation.ts';
+import { judgeIcmp, type IcmpMeasured } from '../../../core/icmp/observation.ts';
 import type { CheckSpec } from '../../../core/monitor.ts';
 import type { Judgement } from '../../../core/verdict.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
+import { completeTransport, transportInput } from '../../../core/monitor-input/check-spec.ts';
 import type { Problem } from '../../../core/monitor-input/checks.ts';
-import { completeTransport, transportInput } from '../../../core/monitor-input/transport.ts';
 import type { MonitorSecrets } from '../../../core/monitor.ts';
 
 /** What is stored after a write, or the messages of its problems. */

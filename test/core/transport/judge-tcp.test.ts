@@ -1,7 +1,6 @@
 import test from 'ava';
 import type { TransportSpec } from '../../../core/monitor.ts';
-import { judgeTcp } from '../../../core/transport/judge-tcp.ts';
-import type { TcpAnswer, TcpObservation } from '../../../core/transport/tcp-observation.ts';
+import { judgeTcp, type TcpAnswer, type TcpObservation } from '../../../core/transport/tcp-observation.ts';
 import type { FixedCause, Judgement } from '../../../core/verdict.ts';
 
 const MEASURED = {

@@ -1,7 +1,6 @@
 import test from 'ava';
 import type { TransportSpec } from '../../../core/monitor.ts';
-import { judgeUdp } from '../../../core/transport/judge-udp.ts';
-import type { UdpObservation } from '../../../core/transport/udp-observation.ts';
+import { judgeUdp, type UdpObservation } from '../../../core/transport/udp-observation.ts';
 import type { FixedCause, Judgement } from '../../../core/verdict.ts';
 
 const MEASURED = { type: 'udp', startedAt: 0, dnsMs: null } as const;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { judgeVendor } from '../../../core/vendor/judge.ts';
+import { judgeVendor } from '../../../core/vendor/observation.ts';
 import type { VendorSnapshot, VendorState } from '../../../core/vendor/snapshot.ts';
 
 const OPERATIONAL: VendorSnapshot = {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { buildAlert } from '../../../core/chat/alert.ts';
 import type { MonitorMessage } from '../../../core/envelope.ts';
-import { renderSlackMessage } from '../../../notifications/slack/message.ts';
+import { renderSlackMessage } from '../../../notifications/slack/attempt.ts';
 
 test('the message in the documentation is what becomes of the event in it two minutes later', async (t) => {
   const page = await readFile(new URL('../../../docs/deliveries.md', import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import nock from 'nock';
 import type { ChatMessage } from '../../../core/chat/message.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
-import { attemptTelegram } from '../../../notifications/telegram/attempt.ts';
+import { attemptTelegram } from '../../../notifications/telegram/sending.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startListener } from '../../helpers/listener.ts';
 import { startTelegramServer } from '../../helpers/telegram-server.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { buildTelegramLinks } from '../../../notifications/telegram/connect-link.ts';
+import { buildTelegramLinks } from '../../../notifications/telegram/bot-api.ts';
 
 test("the links open the installation's own bot with the code", (t) => {
   t.deepEqual(buildTelegramLinks('C0de_-', 'acme_alerts_bot'), {

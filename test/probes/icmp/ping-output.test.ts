@@ -1,5 +1,5 @@
 import test from 'ava';
-import { readPingOutput } from '../../../probes/icmp/ping-output.ts';
+import { readPingOutput } from '../../../probes/icmp/ping-program.ts';
 
 const IPUTILS = `PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.
 64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { TcpAnswerReader } from '../../../probes/transport/answer-reader.ts';
+import { TcpAnswerReader } from '../../../probes/tcp.ts';
 
 const BYTE = Uint8Array.of(0x78);
 

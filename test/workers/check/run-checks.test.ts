@@ -2,11 +2,12 @@ import test from 'ava';
 import type { Observation } from '../../../core/observation.ts';
 import type { DueCheck } from '../../../models/checks.ts';
 import { bodyScope } from '../../../net/body-budget.ts';
+import { Checker, type CheckerParts } from '../../../probes/checker.ts';
 import { openJudge } from '../../../probes/judging/judge.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
-import { createConcurrencyLimiter } from '../../../workers/check/concurrency-limiter.ts';
+import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../../../workers/check/concurrency-limiter.ts';
 import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
-import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
+import { createTickRunner, type CompletedCheck, type TickDependencies } from '../../../workers/check/run-checks.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 
 const ENTRY = { agentNo: 2, intervalSeconds: 60, slot: 0 };
@@ -54,19 +55,30 @@ function dueCheck(monitorNo: number): DueCheck {
   };
 }
 
-/** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
-function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}) {
+type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'watchStalls'> &
+  Pick<TickDependencies, 'listDueChecks' | 'onBehind' | 'onCheck' | 'batcher'> & { limiter: ConcurrencyLimiter };
+
+/** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
+function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   let nowMs = startMs;
   const submitted: ResultPayload[][] = [];
   const completed: CompletedCheck[] = [];
   const crashed: unknown[] = [];
-  const check = createChecker({
-    listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
+  const now = () => nowMs;
+  const parts = {
     probe: () => Promise.resolve(answered(200)),
     judge: openJudge().judge,
-    watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
+    watchStalls: async <T>(work: () => Promise<T>) => ({
+      result: await work(),
+      ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 },
+    }),
     selfCheck: null,
     limiter: createConcurrencyLimiter({ concurrency: 10, perTurn: 10 }),
+    ...overrides,
+  };
+  const check = createTickRunner({
+    listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
+    checker: new Checker({ ...parts, now, aheadMs: () => 0, onCrash: (error) => void crashed.push(error) }),
     batcher: createResultBatcher({
       submit: (results) => Promise.resolve(void submitted.push([...results])),
       maxDelayMs: 5,
@@ -75,14 +87,13 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
       maxResults: 100,
       pause: () => Promise.resolve(),
     }),
-    now: () => nowMs,
+    now,
     waitUntil(atMs) {
       nowMs = Math.max(nowMs, atMs);
       return Promise.resolve();
     },
     onCheck: (done) => void completed.push(done),
-    onCrash: (_due, error) => void crashed.push(error),
-    ...overrides,
+    ...parts,
   });
   return { check, submitted, completed, crashed };
 }

@@ -5,7 +5,7 @@ import { createPartitions } from '../../../models/partitions.ts';
 import { rolledUntilMs, unrolledSinceMs } from '../../../models/rollups.ts';
 import { runOn } from '../../../models/sql.ts';
 import { sumTallies } from '../../../models/statistics.ts';
-import { maintainPartitions } from '../../../workers/maintain/partitions.ts';
+import { maintainPartitions } from '../../../workers/maintain/retention.ts';
 import { rollUp } from '../../../workers/maintain/rollups.ts';
 import { createWorkerMetrics } from '../../../workers/metrics.ts';
 import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';

@@ -6,7 +6,7 @@ import { rolledUntilMs } from '../../../models/rollups.ts';
 import { runOn } from '../../../models/sql.ts';
 import { sumTallies } from '../../../models/statistics.ts';
 import { createEvaluator } from '../../../workers/evaluate.ts';
-import { maintainPartitions } from '../../../workers/maintain/partitions.ts';
+import { maintainPartitions } from '../../../workers/maintain/retention.ts';
 import { rollUp } from '../../../workers/maintain/rollups.ts';
 import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';

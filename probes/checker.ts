@@ -1,0 +1,104 @@
+import { extractAnswerEvidence, isFirstFailure } from '../core/answer-evidence.ts';
+import type { AnswerEvidence } from '../core/failure-evidence.ts';
+import type { HeldCondition } from '../core/judging.ts';
+import type { CheckTarget } from '../core/monitor.ts';
+import type { Observation } from '../core/observation.ts';
+import { discountClock, discountStall } from '../core/own-stall.ts';
+import type { Judgement, Verdict } from '../core/verdict.ts';
+import { holdingBodies, OutOfBodyMemory } from '../net/body-budget.ts';
+import type { Judge } from './judging/judge.ts';
+import type { Probe } from './probe.ts';
+import type { SelfCheck } from './self-check.ts';
+import type { StallWatch } from './stall-watch.ts';
+
+/** What is to be checked. With an `inability`, a sentence, it cannot be; without a target there is one. */
+export type CheckRequest = {
+  target: CheckTarget | null;
+  inability: string | null;
+  /** Null for a preview, which no self-check follows. */
+  monitorId: string | null;
+  /** Tells the monitor in its present version from all others; null for a preview. */
+  identity: string | null;
+  /** How the monitor's source is known to be bad; null = not at all. The answer is evidence where it is news. */
+  badVote: Verdict | null;
+};
+
+/**
+ * A check as it counts; the observation is null where there was nothing to observe, the answer where it is no evidence.
+ * Unix milliseconds.
+ */
+export type Checked = {
+  startedAtMs: number;
+  observation: Observation | null;
+  judgement: Judgement;
+  conditions: readonly HeldCondition[];
+  answer: AnswerEvidence | null;
+};
+
+export type CheckerParts = {
+  probe: Probe;
+  judge: Judge;
+  watchStalls: StallWatch;
+  /** Null = bad results are never suspect. */
+  selfCheck: SelfCheck | null;
+  /** Runs a check when its turn has come. */
+  limiter: { pass: <T>(account: string, run: () => Promise<T>) => Promise<T> };
+  now: () => number;
+  /** How far the machine's clock is ahead of true time, in milliseconds. */
+  aheadMs: () => number;
+  /** Called when a check crashed: our bug, and no vote. */
+  onCrash: (error: unknown, monitorId: string | null) => void;
+};
+
+/**
+ * Checks targets, for ticks and rechecks, previews and customers' agents alike: waits for its turn, probes, judges what
+ * was observed, discounts our own stand-still and clock, and asks whether this machine's network is to blame (D-48).
+ */
+export class Checker {
+  readonly #parts: CheckerParts;
+
+  constructor(parts: CheckerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Never rejects: what cannot be checked is no vote (D-20). `account` is whose computing time and memory it takes;
+   * `begin` says what to check when its turn has come.
+   */
+  async check(account: string, begin: () => CheckRequest): Promise<Checked> {
+    const { limiter, selfCheck } = this.#parts;
+    const { request, ...measured } = await limiter.pass(account, async () => {
+      const asked = begin();
+      return { request: asked, ...(await holdingBodies(account, () => this.#measure(account, asked))) };
+    });
+    const { target, monitorId, badVote } = request;
+    const judgement =
+      selfCheck === null || monitorId === null || target === null
+        ? measured.judgement
+        : await selfCheck({ monitor: monitorId, type: target.type }, measured.judgement);
+    const { observation } = measured;
+    const isEvidence = target !== null && observation !== null && isFirstFailure(judgement.verdict, badVote);
+    return { ...measured, judgement, answer: isEvidence ? extractAnswerEvidence({ target, observation }) : null };
+  }
+
+  async #measure(account: string, request: CheckRequest): Promise<Omit<Checked, 'answer'>> {
+    const { probe, judge, watchStalls, now, aheadMs, onCrash } = this.#parts;
+    const startedAtMs = now();
+    const { target, inability, monitorId, identity } = request;
+    if (target === null || inability !== null) return noVote(startedAtMs, inability ?? '');
+    try {
+      const { result: observation, ownTime } = await watchStalls(() => probe(target));
+      const { judgement, conditions } = await judge({ target, observation, account, check: identity });
+      const counted = discountClock(discountStall(judgement, observation, ownTime), aheadMs());
+      return { startedAtMs, observation, judgement: counted, conditions };
+    } catch (error) {
+      if (error instanceof OutOfBodyMemory) return noVote(startedAtMs, error.message);
+      onCrash(error, monitorId);
+      return noVote(startedAtMs, 'The check could not be run here');
+    }
+  }
+}
+
+function noVote(startedAtMs: number, reason: string): Omit<Checked, 'answer'> {
+  return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason }, conditions: [] };
+}
