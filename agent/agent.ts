@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { IngestAnswer } from '../core/agent/wire.ts';
-import type { Vote } from '../core/verdict.ts';
+import type { IngestAnswer } from '../core/agents/wire.ts';
+import type { Vote } from '../core/checks/verdict.ts';
 import { Checker } from '../probes/checker.ts';
 import { openJudge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';

@@ -1,6 +1,6 @@
-import type { WorkItem, WorkSecrets } from '../core/agent/wire.ts';
-import { checkTargetOf } from '../core/agent/work-item.ts';
-import type { CheckTarget } from '../core/monitor.ts';
+import type { WorkItem, WorkSecrets } from '../core/agents/wire.ts';
+import { checkTargetOf } from '../core/agents/work-item.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import type { KeyPair } from './key-pair.ts';
 
 /** Turns the service's items into assignments, secrets opened. Secrets are in memory only. */

@@ -1,4 +1,4 @@
-import type { PullRequest } from '../core/agent/wire.ts';
+import type { PullRequest } from '../core/agents/wire.ts';
 import { backoffMs } from './backoff.ts';
 import type { PullOutcome, ServiceClient } from './service-client.ts';
 import { createWakeUp, type Wake } from './wake-up.ts';

@@ -1,5 +1,5 @@
-import { agentOffsetMs, nextTickMs } from '../core/agent/ticks.ts';
-import { planStart } from '../core/slots.ts';
+import { agentOffsetMs, nextTickMs } from '../core/agents/ticks.ts';
+import { planStart } from '../core/checks/slots.ts';
 import type { Assignment } from './assignment.ts';
 import type { Wake } from './wake-up.ts';
 

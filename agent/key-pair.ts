@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { WorkSecrets } from '../core/agent/wire.ts';
+import type { WorkSecrets } from '../core/agents/wire.ts';
 import { writeWhole } from './work-file.ts';
 
 /** The agent's X25519 keys: the public one, base64, is what the service seals secrets to. */

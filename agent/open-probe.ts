@@ -1,4 +1,4 @@
-import type { AgentCapability } from '../core/agent/capability.ts';
+import type { AgentCapability } from '../core/agents/capability.ts';
 import { openAgentProbe } from '../probes/agent-probe.ts';
 import type { EchoNotice } from '../probes/icmp.ts';
 import type { Probe } from '../probes/probe.ts';

@@ -1,4 +1,4 @@
-import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agent/wire.ts';
+import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agents/wire.ts';
 import { backoffMs } from './backoff.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { IngestOutcome } from './service-client.ts';

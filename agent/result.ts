@@ -3,10 +3,10 @@ import {
   type AgentAnswer,
   type AgentResult,
   type AgentResultDetail,
-} from '../core/agent/wire.ts';
-import type { AnswerEvidence } from '../core/failure-evidence.ts';
-import type { Observation } from '../core/observation.ts';
-import type { Timings } from '../core/verdict.ts';
+} from '../core/agents/wire.ts';
+import type { Observation } from '../core/checks/observation.ts';
+import type { Timings } from '../core/checks/verdict.ts';
+import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
 import type { Checked } from '../probes/checker.ts';
 
 /** A check of a monitor, as it counts. */

@@ -1,4 +1,4 @@
-import type { Vote } from '../core/verdict.ts';
+import type { Vote } from '../core/checks/verdict.ts';
 
 /** What happened since the last summary, for the one line that tells of it. */
 export type Summary = {

@@ -1,6 +1,6 @@
 import { readFile, rm, stat, utimes, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PullAnswer } from '../core/agent/wire.ts';
+import type { PullAnswer } from '../core/agents/wire.ts';
 
 /** The work as the service gave it, secrets sealed, and the tag that it had. */
 export type SavedWork = { answer: PullAnswer; etag: string | null };

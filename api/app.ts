@@ -2,14 +2,15 @@ import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/webhook.ts';
-import { AGENT_PATH, createAgentRouter } from './agents/routes.ts';
+import { requireOwnPage } from './accounts/session/csrf.ts';
+import { createThrottle, type Throttle } from './accounts/session/throttle.ts';
+import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
+import { slackReturnHandler } from './alerts/slack.ts';
+import { createTelegramRouter } from './alerts/telegram.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
-import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
-import { PING_PATH, pingHandler } from './handlers/pings.ts';
-import { slackReturnHandler } from './handlers/slack.ts';
-import { createTelegramRouter } from './handlers/telegram.ts';
+import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
 import { createLive } from './live/live.ts';
 import { accountSlots, createShutAccountRecorder } from './middleware/account-slots.ts';
 import { authentication } from './middleware/authentication.ts';
@@ -21,8 +22,7 @@ import { guardRoutes } from './middleware/route-guard.ts';
 import { validation } from './middleware/validation.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './routes.ts';
-import { requireOwnPage } from './session/csrf.ts';
-import { createThrottle, type Throttle } from './session/throttle.ts';
+import { getHealth, getMetricsHandler, getReadinessHandler } from './system/health.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),

@@ -1,9 +1,9 @@
-import type { Plan } from '../core/plans.ts';
-import { ROLE_SCOPES, type Scope } from '../core/roles.ts';
-import type { TokenHolder } from '../models/api-tokens.ts';
-import type { SessionHolder } from '../models/sessions.ts';
-import type { Tenant } from '../models/tenants.ts';
-import type { User } from '../models/user-row.ts';
+import type { Plan } from '../core/accounts/plans.ts';
+import { ROLE_SCOPES, type Scope } from '../core/accounts/roles.ts';
+import type { TokenHolder } from '../models/accounts/api-tokens.ts';
+import type { SessionHolder } from '../models/accounts/sessions.ts';
+import type { Tenant } from '../models/accounts/tenants.ts';
+import type { User } from '../models/accounts/user-row.ts';
 
 /** Who did something, for what is written down of it. */
 export type Actor = { kind: 'user' | 'token'; id: string; name: string };

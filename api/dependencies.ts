@@ -1,25 +1,25 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Channel } from '../core/channel.ts';
-import type { ChatMessage } from '../core/chat/message.ts';
-import type { PreviewOutcome } from '../core/preview.ts';
-import type { ScheduleChange } from '../core/schedule.ts';
-import type { VendorReading } from '../core/vendor/document.ts';
-import type { VendorPage } from '../core/vendor/page.ts';
+import type { Channel } from '../core/alerts/channel.ts';
+import type { ChatMessage } from '../core/alerts/chat/message.ts';
+import type { PreviewOutcome } from '../core/checks/preview.ts';
+import type { ScheduleChange } from '../core/checks/schedule.ts';
+import type { VendorReading } from '../core/checks/vendor/document.ts';
+import type { VendorPage } from '../core/checks/vendor/page.ts';
 import type { Database } from '../models/database.ts';
-import type { IdPrefix } from '../models/ids.ts';
+import type { IdPrefix } from '../models/secrets/ids.ts';
 import type { ChatAttempt } from '../notifications/chat-attempt.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
 import type { TestedWebhook, TestResult } from '../notifications/webhook/test-delivery.ts';
 import type { QueueDepth } from '../queues/depths.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
+import type { Throttle } from './accounts/session/throttle.ts';
+import type { UnstoredPings } from './heartbeats/unstored-pings.ts';
 import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
-import type { PreviewInput } from './preview-run.ts';
+import type { PreviewInput } from './monitors/preview-run.ts';
 import type { RateLimits } from './rate-limits.ts';
-import type { Throttle } from './session/throttle.ts';
-import type { UnstoredPings } from './unstored-pings.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
 export type ApiDependencies = {

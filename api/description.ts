@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RequestHandler } from 'express';
-import type { Role } from '../core/roles.ts';
+import type { Role } from '../core/accounts/roles.ts';
 
 /** Below which path the described operations are served. */
 export const BASE_PATH = '/v1';

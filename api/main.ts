@@ -4,19 +4,19 @@ import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
-import { listCheckRegions } from '../models/agents.ts';
+import { listCheckRegions } from '../models/agents/agents.ts';
 import { closeDatabase } from '../models/database.ts';
-import { createIdSource } from '../models/ids.ts';
-import { recordProcess } from '../models/processes.ts';
 import { requireSchema } from '../models/schema-state.ts';
-import { createSecretBox } from '../models/secret-box.ts';
-import { CLOCKS, installServiceClock, runServiceClock } from '../models/service-clock.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
+import { createSecretBox } from '../models/secrets/secret-box.ts';
+import { recordProcess } from '../models/system/processes.ts';
+import { CLOCKS, installServiceClock, runServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
-import { openApiDatabase } from './database.ts';
 import { serveApi } from './serve.ts';
+import { openApiDatabase } from './system/database.ts';
 
 /**
  * Load balancers ask every few seconds; a process supervisor kills them 30 s after the signal, and requests under way

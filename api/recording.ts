@@ -1,7 +1,7 @@
 import type { RequestHandler, Response } from 'express';
-import type { AuditAction, AuditActor, Author } from '../core/audit/entry.ts';
+import type { AuditAction, AuditActor, Author } from '../core/accounts/audit-entry.ts';
+import { personName } from '../models/accounts/recorded-fields.ts';
 import type { Database } from '../models/database.ts';
-import { personName } from '../models/recorded-fields.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { addressOf, contextOf } from './request-context.ts';
 

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { TokenAgent } from '../models/agent-work.ts';
+import type { TokenAgent } from '../models/agents/work.ts';
 import type { Caller, SessionCaller } from './caller.ts';
 
 /** What the middleware learns of a request and the handlers use. */

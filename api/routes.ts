@@ -1,8 +1,34 @@
 import { Router, type RequestHandler } from 'express';
-import type { AuditAction } from '../core/audit/entry.ts';
-import type { HandlerDependencies } from './dependencies.ts';
-import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './handlers/agents.ts';
-import { listAuditLogHandler } from './handlers/audit-log.ts';
+import type { AuditAction } from '../core/accounts/audit-entry.ts';
+import { listAuditLogHandler } from './accounts/audit-log.ts';
+import {
+  acceptInvitationHandler,
+  createInvitationHandler,
+  deleteInvitationHandler,
+  findInvitationHandler,
+  listInvitationsHandler,
+} from './accounts/invitations.ts';
+import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './accounts/members.ts';
+import {
+  confirmTotpHandler,
+  removeTotpHandler,
+  renewRecoveryCodesHandler,
+  startTotpHandler,
+} from './accounts/second-factor.ts';
+import {
+  endOtherSessionsHandler,
+  endSessionHandler,
+  getSessionHandler,
+  listSessionsHandler,
+  signOutHandler,
+} from './accounts/sessions.ts';
+import { signInHandler } from './accounts/sign-in.ts';
+import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './accounts/tokens.ts';
+import { getUsageHandler } from './accounts/usage.ts';
+import { changePasswordHandler, updateUserHandler } from './accounts/user.ts';
+import { getFleetHandler, retireRegionHandler } from './agents/fleet.ts';
+import { createAgentHandler, rotateAgentTokenHandler } from './agents/own-agents.ts';
+import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './agents/shared-agents.ts';
 import {
   createChannelHandler,
   deleteChannelHandler,
@@ -11,28 +37,22 @@ import {
   rotateSecretHandler,
   testChannelHandler,
   updateChannelHandler,
-} from './handlers/channels.ts';
-import { requestCheckHandler } from './handlers/check-request.ts';
-import { listChecksHandler } from './handlers/checks.ts';
-import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
-import { getFleetHandler, retireRegionHandler } from './handlers/fleet.ts';
+} from './alerts/channels.ts';
+import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
+import { requestCheckHandler } from './checks/check-request.ts';
+import { listChecksHandler } from './checks/checks.ts';
+import type { HandlerDependencies } from './dependencies.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
   deleteIncidentNoteHandler,
   getIncidentHandler,
   unacknowledgeIncidentHandler,
-} from './handlers/incident-record.ts';
-import { listIncidentsHandler, listMonitorIncidentsHandler } from './handlers/incidents.ts';
-import {
-  acceptInvitationHandler,
-  createInvitationHandler,
-  deleteInvitationHandler,
-  findInvitationHandler,
-  listInvitationsHandler,
-} from './handlers/invitations.ts';
-import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './handlers/members.ts';
-import { getMonitorFactsHandler } from './handlers/monitor-facts.ts';
+} from './incidents/incident.ts';
+import { listIncidentsHandler, listMonitorIncidentsHandler } from './incidents/incidents.ts';
+import { watchLiveHandler } from './live/live.ts';
+import { onlyAs } from './middleware/route-guard.ts';
+import { getMonitorFactsHandler } from './monitors/facts.ts';
 import {
   createMonitorHandler,
   deleteMonitorHandler,
@@ -41,35 +61,15 @@ import {
   pauseMonitorHandler,
   resumeMonitorHandler,
   updateMonitorHandler,
-} from './handlers/monitors.ts';
-import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
-import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
-import { previewMonitorHandler } from './handlers/previews.ts';
-import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
-import {
-  confirmTotpHandler,
-  removeTotpHandler,
-  renewRecoveryCodesHandler,
-  startTotpHandler,
-} from './handlers/second-factor.ts';
-import { listServiceGapsHandler } from './handlers/service-gaps.ts';
-import {
-  endOtherSessionsHandler,
-  endSessionHandler,
-  getSessionHandler,
-  listSessionsHandler,
-  signOutHandler,
-} from './handlers/sessions.ts';
-import { signInHandler } from './handlers/sign-in.ts';
-import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
-import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './handlers/tokens.ts';
-import { getUsageHandler } from './handlers/usage.ts';
-import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
-import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
-import { watchLiveHandler } from './live/live.ts';
-import { onlyAs } from './middleware/route-guard.ts';
+} from './monitors/monitors.ts';
+import { getOverviewHandler, getOverviewHistoryHandler } from './monitors/overview.ts';
+import { previewMonitorHandler } from './monitors/previews.ts';
+import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
 import { recorded } from './recording.ts';
 import type { operations } from './schema.generated.ts';
+import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
+import { listServiceGapsHandler } from './statistics/service-gaps.ts';
+import { getMonitorStatsHandler, getMonitorUptimeHandler } from './statistics/stats.ts';
 
 /** Operations that are served elsewhere: without a token, or at the root. */
 type ServedElsewhere = 'getDescription' | `agent${string}` | `pingHeartbeat${string}` | `on${string}`;

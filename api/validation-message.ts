@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { error as validatorErrors } from 'express-openapi-validator';
-import { READ_ONLY_FIELDS } from '../core/monitor-input/fields.ts';
+import { READ_ONLY_FIELDS } from '../core/monitors/input/fields.ts';
 import { badRequest } from './api-error.ts';
 import { resolveSchema, type Description, type Schema, bodySchema, querySchema } from './description.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fingerprintOf, generateToken } from '../models/api-tokens.ts';
+import { fingerprintOf, generateToken } from '../models/accounts/api-tokens.ts';
 import { runWith } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { prepareConsole } from '../cli/console-build.ts';
-import { DAY_MS } from '../core/rollup-spans.ts';
-import { createIdSource } from '../models/ids.ts';
+import { DAY_MS } from '../core/statistics/rollup-spans.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
 import { runWith } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
 import { openPage, startBrowser } from '../test/helpers/browser.ts';

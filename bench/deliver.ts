@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { countPendingDeliveries } from '../models/deliveries.ts';
+import { countPendingDeliveries } from '../models/alerts/deliveries.ts';
 import type { BenchContext } from './benchmark.ts';
 import { openOutbox } from './harness/deliveries.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';

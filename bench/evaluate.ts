@@ -1,7 +1,7 @@
-import type { MeasuredResult } from '../models/check-results.ts';
-import { createIdSource } from '../models/ids.ts';
+import type { MeasuredResult } from '../models/checks/check-results.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
 import { runWith } from '../models/sql.ts';
-import { createEvaluator } from '../workers/evaluate.ts';
+import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';

@@ -1,8 +1,8 @@
-import { createIdSource } from '../models/ids.ts';
-import { recordPingAvailability } from '../models/ping-availability.ts';
+import { recordPingAvailability } from '../models/heartbeats/ping-availability.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
 import { runWith } from '../models/sql.ts';
-import { createEvaluator } from '../workers/evaluate.ts';
 import { watchHeartbeats } from '../workers/heartbeats/watch.ts';
+import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Assertion } from '../core/monitor.ts';
+import type { Assertion } from '../core/monitors/monitor.ts';
+import { createTenant } from '../models/accounts/tenants.ts';
 import { runWith } from '../models/sql.ts';
-import { createTenant } from '../models/tenants.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fingerprintOf, generateToken } from '../models/api-tokens.ts';
-import type { MeasuredResult } from '../models/check-results.ts';
-import { createIdSource } from '../models/ids.ts';
+import { fingerprintOf, generateToken } from '../models/accounts/api-tokens.ts';
+import type { MeasuredResult } from '../models/checks/check-results.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
 import { runWith } from '../models/sql.ts';
-import { createEvaluator } from '../workers/evaluate.ts';
+import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import type { Harness } from './harness/harness.ts';

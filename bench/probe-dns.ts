@@ -1,4 +1,4 @@
-import type { CheckTarget, DnsRecordSpec } from '../core/monitor.ts';
+import type { CheckTarget, DnsRecordSpec } from '../core/monitors/monitor.ts';
 import { openDnsProbe } from '../probes/dns.ts';
 import type { BenchContext } from './benchmark.ts';
 import { forkChild } from './harness/program.ts';

@@ -1,5 +1,5 @@
 import http from 'node:http';
-import type { CheckTarget } from '../core/monitor.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createHttpProbe } from '../probes/http.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';

@@ -1,4 +1,4 @@
-import type { CheckTarget } from '../core/monitor.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { openIcmpProbe } from '../probes/icmp.ts';
 import type { BenchContext } from './benchmark.ts';
 import { measureProbeRate } from './probe-rate.ts';

@@ -1,4 +1,4 @@
-import type { CheckTarget, TransportSpec } from '../core/monitor.ts';
+import type { CheckTarget, TransportSpec } from '../core/monitors/monitor.ts';
 import { createTcpProbe } from '../probes/tcp.ts';
 import type { BenchContext } from './benchmark.ts';
 import { forkChild } from './harness/program.ts';

@@ -1,4 +1,4 @@
-import type { CheckTarget, TransportSpec } from '../core/monitor.ts';
+import type { CheckTarget, TransportSpec } from '../core/monitors/monitor.ts';
 import { createUdpProbe } from '../probes/udp.ts';
 import type { BenchContext } from './benchmark.ts';
 import { forkChild } from './harness/program.ts';

@@ -1,7 +1,7 @@
-import { HOUR_MS } from '../core/rollup-spans.ts';
-import { createPartitions, createRollupPartitions, indexNewTimes } from '../models/partitions.ts';
-import { beginRollups, rollNextHour } from '../models/rollups.ts';
+import { HOUR_MS } from '../core/statistics/rollup-spans.ts';
 import { runWith } from '../models/sql.ts';
+import { beginRollups, rollNextHour } from '../models/statistics/rollups.ts';
+import { createPartitions, createRollupPartitions, indexNewTimes } from '../models/system/partitions.ts';
 import type { BenchContext } from './benchmark.ts';
 import { startInstallation } from './harness/installation.ts';
 import { cpuSecondsOf } from './harness/process-tree.ts';

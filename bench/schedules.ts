@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { MonitorSettings } from '../core/monitor.ts';
-import { countSlots } from '../core/slots.ts';
-import { listCheckRegions, registerSharedAgent } from '../models/agents.ts';
-import { createIdSource } from '../models/ids.ts';
-import { createMonitor } from '../models/monitor-changes.ts';
+import { countSlots } from '../core/checks/slots.ts';
+import type { MonitorSettings } from '../core/monitors/monitor.ts';
+import { listCheckRegions, registerSharedAgent } from '../models/agents/agents.ts';
+import { createMonitor } from '../models/monitors/monitor-changes.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';

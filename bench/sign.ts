@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { buildTestMessage, sealEnvelope } from '../core/envelope.ts';
+import { buildTestMessage, sealEnvelope } from '../core/alerts/envelope.ts';
 import { signDelivery } from '../notifications/webhook/signature.ts';
 import { generateSigningSecret } from '../notifications/webhook/signing-secret.ts';
 import type { BenchContext } from './benchmark.ts';

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { AuditAction } from '../core/audit/entry.ts';
-import { PLAN_LIMITS } from '../core/plans.ts';
-import { createApiToken, generateToken, isTokenKnown } from '../models/api-tokens.ts';
-import { authorOf, OPERATOR } from '../models/audit-log.ts';
+import type { AuditAction } from '../core/accounts/audit-entry.ts';
+import { PLAN_LIMITS } from '../core/accounts/plans.ts';
+import { createApiToken, generateToken, isTokenKnown } from '../models/accounts/api-tokens.ts';
+import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
+import { createTenant, listTenants } from '../models/accounts/tenants.ts';
+import { createUser, findUserByEmail } from '../models/accounts/users.ts';
 import type { Database } from '../models/database.ts';
-import type { IdPrefix } from '../models/ids.ts';
-import { hashPassword } from '../models/password.ts';
-import { isFirstStartOver, recordFirstStartOver } from '../models/service-marks.ts';
-import { createTenant, listTenants } from '../models/tenants.ts';
-import { createUser, findUserByEmail } from '../models/users.ts';
+import type { IdPrefix } from '../models/secrets/ids.ts';
+import { hashPassword } from '../models/secrets/password.ts';
+import { isFirstStartOver, recordFirstStartOver } from '../models/system/service-marks.ts';
 
 /**
  * What the first start made; token and password are null where the operator gave them, who is not to find them in a

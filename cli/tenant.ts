@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
 import type { Database } from '../models/database.ts';
-import { findTenant, type Tenant } from '../models/tenants.ts';
 import { Refusal } from './output.ts';
 
 /** The tenant that a command names; throws a `Refusal` where there is none of that id. */

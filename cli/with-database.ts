@@ -1,10 +1,10 @@
 import type { Environment } from '../config/environment.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
-import type { AuditAction } from '../core/audit/entry.ts';
-import { authorOf, OPERATOR } from '../models/audit-log.ts';
+import type { AuditAction } from '../core/accounts/audit-entry.ts';
+import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
 import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
-import { createIdSource, type IdPrefix } from '../models/ids.ts';
-import { createSecretBox } from '../models/secret-box.ts';
+import { createIdSource, type IdPrefix } from '../models/secrets/ids.ts';
+import { createSecretBox } from '../models/secrets/secret-box.ts';
 import { findEmbeddedPostgres } from './embedded-postgres/runtime-file.ts';
 import { Refusal } from './output.ts';
 

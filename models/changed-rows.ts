@@ -1,9 +1,9 @@
-import type { Channel } from '../core/channel.ts';
-import { findAgent, type Agent } from './agents.ts';
-import { findChannel } from './channels.ts';
+import type { Channel } from '../core/alerts/channel.ts';
+import { findAgent, type Agent } from './agents/agents.ts';
+import { findChannel } from './alerts/channels.ts';
 import type { Database } from './database.ts';
-import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
-import { LISTED_ATTRIBUTES, type ListedMonitor } from './monitor-rows.ts';
+import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './incidents/history.ts';
+import { LISTED_ATTRIBUTES, type ListedMonitor } from './monitors/monitor-rows.ts';
 import { runOn } from './sql.ts';
 
 /** Things of a tenant, or a tenant's to use, by their ids. */

@@ -1,18 +1,18 @@
 import { Pool, types } from 'pg';
 import { Sequelize, type ModelStatic } from 'sequelize';
-import type { Author } from '../core/audit/entry.ts';
+import type { Author } from '../core/accounts/audit-entry.ts';
 import { clientClass, type ClientClass } from '../postgres/client.ts';
 import {
   defineApiTokenRecord,
   defineTenantRecord,
   type ApiTokenRecord,
   type TenantRecord,
-} from './records/accounts.ts';
-import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
-import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
-import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
-import type { SecretBox } from './secret-box.ts';
-import { sessionNameOf } from './session-name.ts';
+} from './accounts/records.ts';
+import { sessionNameOf } from './accounts/session-name.ts';
+import { defineAgentRecord, type AgentRecord } from './agents/record.ts';
+import { defineChannelRecord, type ChannelRecord } from './alerts/channel-record.ts';
+import { defineMonitorRecord, type MonitorRecord } from './monitors/record.ts';
+import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
  * The two clients of one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL, and

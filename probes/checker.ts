@@ -1,10 +1,10 @@
-import { extractAnswerEvidence, isFirstFailure } from '../core/answer-evidence.ts';
-import type { AnswerEvidence } from '../core/failure-evidence.ts';
-import type { HeldCondition } from '../core/judging.ts';
-import type { CheckTarget } from '../core/monitor.ts';
-import type { Observation } from '../core/observation.ts';
-import { discountClock, discountStall } from '../core/own-stall.ts';
-import type { Judgement, Verdict } from '../core/verdict.ts';
+import type { HeldCondition } from '../core/checks/judging.ts';
+import type { Observation } from '../core/checks/observation.ts';
+import { discountClock, discountStall } from '../core/checks/own-stall.ts';
+import type { Judgement, Verdict } from '../core/checks/verdict.ts';
+import { extractAnswerEvidence, isFirstFailure } from '../core/incidents/answer-evidence.ts';
+import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { holdingBodies, OutOfBodyMemory } from '../net/body-budget.ts';
 import type { Judge } from './judging/judge.ts';
 import type { Probe } from './probe.ts';

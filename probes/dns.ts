@@ -1,9 +1,9 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import { dnsQuestionTypes } from '../core/dns/judge.ts';
-import type { DnsAnswers, DnsFailure, DnsObservation } from '../core/dns/observation.ts';
-import { splitDnsTarget, type DnsTarget } from '../core/dns/target.ts';
-import type { CheckTarget } from '../core/monitor.ts';
+import { dnsQuestionTypes } from '../core/checks/dns/judge.ts';
+import type { DnsAnswers, DnsFailure, DnsObservation } from '../core/checks/dns/observation.ts';
+import { splitDnsTarget, type DnsTarget } from '../core/checks/dns/target.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
 import { inquire } from './dns/inquiry.ts';
 import {

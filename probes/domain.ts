@@ -1,5 +1,5 @@
-import type { DomainObservation } from '../core/domain/observation.ts';
-import type { CheckTarget } from '../core/monitor.ts';
+import type { DomainObservation } from '../core/checks/domain/observation.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import type { KnowDomain } from './domain/known-domains.ts';
 import { findRegistrableDomain } from './domain/registrable-domain.ts';
 

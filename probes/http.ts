@@ -1,7 +1,7 @@
-import { STORED_BODY_BYTES } from '../core/answer-evidence.ts';
-import { expectsStatus, needsBody } from '../core/http/judge.ts';
-import type { HttpObservation } from '../core/http/observation.ts';
-import type { CheckTarget } from '../core/monitor.ts';
+import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
+import type { HttpObservation } from '../core/checks/http/observation.ts';
+import { STORED_BODY_BYTES } from '../core/incidents/answer-evidence.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { HttpJourney } from './http/journey.ts';
 import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http/redirect.ts';

@@ -1,6 +1,6 @@
 import net from 'node:net';
-import type { IcmpObservation } from '../core/icmp/observation.ts';
-import type { CheckTarget } from '../core/monitor.ts';
+import type { IcmpObservation } from '../core/checks/icmp/observation.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
 import type { ProbeEnvironment } from './http.ts';
 import { type EchoMeans, type EchoOutcome, type EchoMeansKind } from './icmp/echo-means.ts';

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import type { PatternSearch } from '../core/http/assertion-check.ts';
+import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
 
 // Compiling takes 0.1 to 8 ms and a compiled pattern holds up to 8 MB once it has seen much text.
 const MAX_COMPILED = 256;

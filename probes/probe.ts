@@ -1,5 +1,5 @@
-import type { CheckTarget, MonitorType } from '../core/monitor.ts';
-import type { Observation } from '../core/observation.ts';
+import type { Observation } from '../core/checks/observation.ts';
+import type { CheckTarget, MonitorType } from '../core/monitors/monitor.ts';
 
 /**
  * Measures a target once. Whatever the target does is in the observation; it rejects only where our own machine lacks

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type MonitorType, talksToTarget } from '../core/monitor.ts';
-import { createRecentResults } from '../core/self-check.ts';
-import type { Judgement } from '../core/verdict.ts';
+import { createRecentResults } from '../core/checks/self-check.ts';
+import type { Judgement } from '../core/checks/verdict.ts';
+import { type MonitorType, talksToTarget } from '../core/monitors/monitor.ts';
 import type { HostPort } from '../net/host-port.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 

@@ -1,5 +1,5 @@
-import type { CheckTarget } from '../core/monitor.ts';
-import type { UdpObservation } from '../core/transport/udp-observation.ts';
+import type { UdpObservation } from '../core/checks/transport/udp-observation.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { parseHostPort } from '../net/host-port.ts';
 import { createUdpClient, type UdpExchange } from '../net/udp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';

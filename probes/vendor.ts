@@ -1,7 +1,7 @@
-import type { CheckTarget } from '../core/monitor.ts';
-import type { VendorReading } from '../core/vendor/document.ts';
-import type { VendorObservation } from '../core/vendor/observation.ts';
-import { findVendorPage } from '../core/vendor/page.ts';
+import type { VendorReading } from '../core/checks/vendor/document.ts';
+import type { VendorObservation } from '../core/checks/vendor/observation.ts';
+import { findVendorPage } from '../core/checks/vendor/page.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import type { VendorPageReader } from './vendors/page-reader.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Job, type JobsOptions, type Queue, DelayedError, WaitingError } from 'bullmq';
-import type { ScheduleChange, ScheduleSlot } from '../core/schedule.ts';
+import type { ScheduleChange, ScheduleSlot } from '../core/checks/schedule.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
 import type {

@@ -1,6 +1,6 @@
-import type { StoredAnswers } from '../core/dns/stored-answers.ts';
-import type { AnswerEvidence } from '../core/failure-evidence.ts';
-import type { Timings, Vote } from '../core/verdict.ts';
+import type { StoredAnswers } from '../core/checks/dns/stored-answers.ts';
+import type { Timings, Vote } from '../core/checks/verdict.ts';
+import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
 
 /** A tick of one slot of an agent's interval: the worker reads which monitors stand in it. */
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
@@ -35,7 +35,7 @@ export type CheckOutcome = {
 
 /**
  * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded.
- * `phases` only where they are stored (core/failure-evidence.ts), `answer` only where it can be the first failure of
+ * `phases` only where they are stored (core/incidents/failure-evidence.ts), `answer` only where it can be the first failure of
  * its source.
  */
 export type ResultPayload = {

@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
-import type { ScheduleSlot } from '../core/schedule.ts';
-import { slotStartMs } from '../core/slots.ts';
+import type { ScheduleSlot } from '../core/checks/schedule.ts';
+import { slotStartMs } from '../core/checks/slots.ts';
 import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 

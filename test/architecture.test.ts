@@ -53,12 +53,12 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   // BullMQ on PostgreSQL is handed its connections.
   pg: ['postgres/', 'models/', 'queues/connection.ts', 'cli/embedded-postgres/'],
   'pg-connection-string': ['postgres/'],
-  bullmq: ['queues/', 'workers/', 'api/queue-board'],
+  bullmq: ['queues/', 'workers/', 'api/system/queue-board'],
   ioredis: ['queues/'],
   // 18 MB of memory where it is loaded: what is sealed by models is opened by agents.
   'libsodium-wrappers': ['models/', 'agent/'],
-  '@bull-board/api': ['api/queue-board'],
-  '@bull-board/express': ['api/queue-board'],
+  '@bull-board/api': ['api/system/queue-board'],
+  '@bull-board/express': ['api/system/queue-board'],
   // What builds the console is no part of what browsers load, nor of the service.
   vite: ['console/build/'],
   '@tailwindcss/vite': ['console/build/'],
@@ -214,7 +214,11 @@ const ALLOWED: readonly [why: string, path: string, text: string][] = [
     'console/a.tsx',
     `import type { paths } from '../api/schema.generated.ts';`,
   ],
-  ['the queue board may use the board', 'api/queue-board.ts', `import { createBullBoard } from '@bull-board/api';`],
+  [
+    'the queue board may use the board',
+    'api/system/queue-board.ts',
+    `import { createBullBoard } from '@bull-board/api';`,
+  ],
   ['the embedded database may use pg', 'cli/embedded-postgres/a.ts', `import { Client } from 'pg';`],
 ];
 for (const [why, path, text] of ALLOWED) {

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { createHarnesses } from '../bench/harness/harness.ts';
 import { startInstallation } from '../bench/harness/installation.ts';
 import { startWeb } from '../bench/harness/running-service.ts';
-import { createIdSource } from '../models/ids.ts';
+import { createIdSource } from '../models/secrets/ids.ts';
 import { runWith } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
 import { openPage, startBrowser } from '../test/helpers/browser.ts';

@@ -5,14 +5,14 @@ import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { requireSchema } from '../models/schema-state.ts';
-import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
+import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { serveMetrics } from './metrics-server.ts';
-import { openRuntime } from './open-runtime.ts';
 import { startProcessRecord } from './processes/process-record.ts';
 import { startServiceClock } from './processes/service-clock.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
-import { stopAll } from './stop.ts';
+import { serveMetrics } from './system/metrics-server.ts';
+import { openRuntime } from './system/open-runtime.ts';
+import { stopAll } from './system/stop.ts';
 
 /** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Database } from '../models/database.ts';
-import type { IdPrefix } from '../models/ids.ts';
-import type { ClockName } from '../models/service-clock.ts';
-import type { Activity } from '../models/service-marks.ts';
+import type { IdPrefix } from '../models/secrets/ids.ts';
+import type { ClockName } from '../models/system/service-clock.ts';
+import type { Activity } from '../models/system/service-marks.ts';
 import type { Judge } from '../probes/judging/judge.ts';
 import type { QueueBackend } from '../queues/connection.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
-import type { WorkerMetrics } from './metrics.ts';
+import type { WorkerMetrics } from './system/metrics.ts';
 
 /** What every worker process runs on; the entry file makes it, and closes it after the processes have stopped. */
 export type Runtime = {

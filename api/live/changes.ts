@@ -1,10 +1,10 @@
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
-import { presentAgent } from '../presenters/agent.ts';
-import { presentChannel } from '../presenters/channel.ts';
-import { presentIncident } from '../presenters/incident.ts';
-import { presentMonitor } from '../presenters/monitor.ts';
+import { presentAgent } from '../agents/presenter.ts';
+import { presentChannel } from '../alerts/presenter.ts';
+import { presentIncident } from '../incidents/presenter.ts';
+import { presentMonitor } from '../monitors/presenter.ts';
 
 /** What changed for a tenant, by kind. */
 export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;

@@ -1,9 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { authorOf, recordThrottledSignIn, systemActor } from '../../models/audit-log.ts';
+import { authorOf, recordThrottledSignIn, systemActor } from '../../models/accounts/audit-log.ts';
+import type { ShutAccount } from '../accounts/session/throttle.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
-import type { ShutAccount } from '../session/throttle.ts';
 
 /** What an account may have at a time in a process: connections to the database are ten. */
 const UNDER_WAY = 4;

@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express';
-import { findTokenHolders, type TokenHolder } from '../../models/api-tokens.ts';
+import { findTokenHolders, type TokenHolder } from '../../models/accounts/api-tokens.ts';
+import { findSessionHolder } from '../../models/accounts/sessions.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
-import { findSessionHolder } from '../../models/sessions.ts';
+import { sessionCookie } from '../accounts/session/cookie.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
-import { sessionCookie } from '../session/cookie.ts';
 
 /**
  * Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { isDatabaseAway } from '../../models/availability.ts';
-import { PasswordsBusy } from '../../models/password.ts';
+import { PasswordsBusy } from '../../models/secrets/password.ts';
+import { isDatabaseAway } from '../../models/system/availability.ts';
 import { ApiError, methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';

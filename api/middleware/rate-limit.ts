@@ -6,13 +6,13 @@ import {
   RateLimiterRes,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
-import { PLAN_LIMITS, PLANS } from '../../core/plans.ts';
+import { PLAN_LIMITS, PLANS } from '../../core/accounts/plans.ts';
 import type { Database } from '../../models/database.ts';
 import type { QueueBackend } from '../../queues/connection.ts';
+import { networkOf } from '../accounts/session/network.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import { addressOf, contextOf, type RequestContext } from '../request-context.ts';
-import { networkOf } from '../session/network.ts';
 
 /** Where all processes of the API count together. */
 export type RateLimitStore =

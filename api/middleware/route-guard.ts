@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import { isAtLeast, type Scope } from '../../core/roles.ts';
+import { isAtLeast, type Scope } from '../../core/accounts/roles.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import { METHODS, type Description, type Operation } from '../description.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import express from 'express';
 import { openDatabase } from '../../models/database.ts';
-import { findMonitor } from '../../models/monitors.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
+import { findMonitor } from '../../models/monitors/monitors.ts';
+import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { answer, readSettings, ready } from './settings.ts';
 
 // The limit that the API is held against: Express, the same query, JSON; no token, limit, validation, log or header of

@@ -1,4 +1,4 @@
-import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
+import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
 import { runWith } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 import { monitorId } from './monitors.ts';

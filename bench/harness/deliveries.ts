@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { buildTestMessage } from '../../core/envelope.ts';
-import { createChannel } from '../../models/channels.ts';
-import { insertDeliveries } from '../../models/deliveries.ts';
-import { createIdSource } from '../../models/ids.ts';
+import { buildTestMessage } from '../../core/alerts/envelope.ts';
+import { createChannel } from '../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../models/alerts/deliveries.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import { openQueueBackend } from '../../queues/connection.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../core/rollup-spans.ts';
+import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
 import { runWith } from '../../models/sql.ts';
 

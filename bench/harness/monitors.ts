@@ -1,5 +1,5 @@
-import { countSlots } from '../../core/slots.ts';
-import { stepSource } from '../../core/source-state.ts';
+import { countSlots } from '../../core/checks/slots.ts';
+import { stepSource } from '../../core/incidents/source-state.ts';
 import { inTransaction, runWith, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 

@@ -1,8 +1,8 @@
-import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
-import { createRollupPartitions } from '../../models/partitions.ts';
-import { beginRollups } from '../../models/rollups.ts';
 import { runWith, type Run } from '../../models/sql.ts';
+import { beginRollups } from '../../models/statistics/rollups.ts';
+import { createRollupPartitions } from '../../models/system/partitions.ts';
 
 type Partition = { table: string; name: string; bounds: string; fromMs: number; toMs: number };
 

@@ -1,7 +1,7 @@
-import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
-import type { DecidedMonitor } from '../../core/decided-monitor.ts';
-import { freshnessMs } from '../../core/quorum.ts';
-import { countSlots } from '../../core/slots.ts';
+import { OFFLINE_AFTER_MS } from '../../core/agents/silence.ts';
+import { countSlots } from '../../core/checks/slots.ts';
+import type { DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
+import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { createLocation, type Location } from './location.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Script, Period } from './script.ts';

@@ -1,6 +1,6 @@
-import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
-import { msUntilTick, type TickMoment } from '../../core/slots.ts';
-import type { Verdict } from '../../core/verdict.ts';
+import { OFFLINE_AFTER_MS } from '../../core/agents/silence.ts';
+import { msUntilTick, type TickMoment } from '../../core/checks/slots.ts';
+import type { Verdict } from '../../core/checks/verdict.ts';
 import type { Random } from './random.ts';
 import type { Script, Period } from './script.ts';
 

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../core/verdict.ts';
+import type { Verdict } from '../../core/checks/verdict.ts';
 
 /**
  * How a location sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by

@@ -1,4 +1,4 @@
-import { defaultTimeoutMs } from '../../core/monitor-defaults.ts';
+import { defaultTimeoutMs } from '../../core/monitors/defaults.ts';
 
 /**
  * When the locations of a monitor check: all at once, as locations do that have the same monitors; each at a moment of

@@ -1,10 +1,10 @@
-import type { Change } from '../../core/change.ts';
-import { isDecided, type DecidedMonitor, type Source } from '../../core/decided-monitor.ts';
-import { applyResult, reconsider, withChange } from '../../core/monitor-state.ts';
-import { recheckAfterMs, recheckAtMs } from '../../core/recheck.ts';
-import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/source-state.ts';
-import type { MonitorState } from '../../core/state.ts';
-import type { Verdict } from '../../core/verdict.ts';
+import { recheckAfterMs, recheckAtMs } from '../../core/checks/recheck.ts';
+import type { Verdict } from '../../core/checks/verdict.ts';
+import type { Change } from '../../core/incidents/change.ts';
+import { isDecided, type DecidedMonitor, type Source } from '../../core/incidents/decided-monitor.ts';
+import { applyResult, reconsider, withChange } from '../../core/incidents/monitor-state.ts';
+import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/incidents/source-state.ts';
+import type { MonitorState } from '../../core/incidents/state.ts';
 import { createMonitor, createLocations, listSweptStretches, type History } from './beginning.ts';
 import { isOnline, makeCheck, nextCheckMs, nextChangeMs, passRun, type Check, type Location } from './location.ts';
 import type { Random } from './random.ts';

@@ -1,8 +1,13 @@
 import type { Command } from 'commander';
-import { PLAN_LIMITS } from '../../core/plans.ts';
-import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
-import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
-import { planRetirement, restoreRegion, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
+import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents/agents.ts';
+import {
+  planRetirement,
+  restoreRegion,
+  retireRegion,
+  type RetirementObstacle,
+} from '../../models/agents/retired-regions.ts';
 import { print, Refusal } from '../output.ts';
 import { getTenant, parseName } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';

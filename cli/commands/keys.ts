@@ -7,7 +7,7 @@ import {
   resealBatch,
   SEALED_KINDS,
   type SealedKind,
-} from '../../models/sealed-values.ts';
+} from '../../models/secrets/sealed-values.ts';
 import { print, Refusal } from '../output.ts';
 import type { WithDatabase } from '../with-database.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { PLANS, type Plan } from '../../core/plans.ts';
-import { hashPassword } from '../../models/password.ts';
-import { createTenant, listTenants } from '../../models/tenants.ts';
-import { createUser, findUserByEmail } from '../../models/users.ts';
+import { PLANS, type Plan } from '../../core/accounts/plans.ts';
+import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
+import { createUser, findUserByEmail } from '../../models/accounts/users.ts';
+import { hashPassword } from '../../models/secrets/password.ts';
 import { print, Refusal } from '../output.ts';
 import type { WithDatabase } from '../with-database.ts';
 

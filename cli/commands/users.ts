@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { hashPassword } from '../../models/password.ts';
-import { resetAccess, findUserByEmail, setOperator } from '../../models/users.ts';
+import { resetAccess, findUserByEmail, setOperator } from '../../models/accounts/users.ts';
+import { hashPassword } from '../../models/secrets/password.ts';
 import { print, Refusal } from '../output.ts';
 import type { WithDatabase } from '../with-database.ts';
 

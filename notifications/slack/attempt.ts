@@ -1,5 +1,5 @@
-import { type ChatMessage, CHAT_CAPS, CHAT_MARKS, type ChatFact } from '../../core/chat/message.ts';
-import { escapeShown, shorten } from '../../core/chat/shown-text.ts';
+import { type ChatMessage, CHAT_CAPS, CHAT_MARKS, type ChatFact } from '../../core/alerts/chat/message.ts';
+import { escapeShown, shorten } from '../../core/alerts/chat/shown-text.ts';
 import { cleanText } from '../../core/clean-text.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
 import { excerptAnswer } from '../answer-text.ts';

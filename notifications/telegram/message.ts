@@ -1,5 +1,5 @@
-import { CHAT_CAPS, CHAT_MARKS, type ChatMessage } from '../../core/chat/message.ts';
-import { escapeShown } from '../../core/chat/shown-text.ts';
+import { CHAT_CAPS, CHAT_MARKS, type ChatMessage } from '../../core/alerts/chat/message.ts';
+import { escapeShown } from '../../core/alerts/chat/shown-text.ts';
 
 /** The parameters of one sendMessage. */
 export type TelegramMessage = {

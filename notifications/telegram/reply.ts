@@ -1,7 +1,7 @@
-import { CHAT_CAPS, type ChatMessage } from '../../core/chat/message.ts';
-import { buildGreeting } from '../../core/chat/service-messages.ts';
-import { shorten } from '../../core/chat/shown-text.ts';
-import type { ChatChannel, ChatOutcome } from '../../core/chat/update.ts';
+import { CHAT_CAPS, type ChatMessage } from '../../core/alerts/chat/message.ts';
+import { buildGreeting } from '../../core/alerts/chat/service-messages.ts';
+import { shorten } from '../../core/alerts/chat/shown-text.ts';
+import type { ChatChannel, ChatOutcome } from '../../core/alerts/chat/update.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
 
 const HOW_TO_STOP = 'Write /stop to end them.';

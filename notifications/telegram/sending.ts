@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../core/chat/message.ts';
+import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { type ChatAttempt, MAX_RETRY_AFTER_MS, NOTHING_MORE } from '../chat-attempt.ts';
 import { type TelegramBot, callBot, type BotAnswer } from './bot-api.ts';

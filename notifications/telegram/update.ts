@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ChatUpdate } from '../../core/chat/update.ts';
+import type { ChatUpdate } from '../../core/alerts/chat/update.ts';
 import { fingerprintOf } from '../connect-code.ts';
 
 /** An update as far as it concerns us. `id` is null where it has none, so that it is no update at all. */

@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https';
-import { sealEnvelope, type EventMessage } from '../../core/envelope.ts';
+import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { excerptAnswer } from '../answer-text.ts';
 import { OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';

@@ -1,4 +1,4 @@
-import { buildTestMessage } from '../../core/envelope.ts';
+import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
 

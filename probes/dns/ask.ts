@@ -1,7 +1,7 @@
 import type { CaaRecord } from 'node:dns';
 import type { Resolver } from 'node:dns/promises';
-import type { DnsAnswer, DnsFailure } from '../../core/dns/observation.ts';
-import { normaliseDnsRecord, type DnsRecordType } from '../../core/dns/records.ts';
+import type { DnsAnswer, DnsFailure } from '../../core/checks/dns/observation.ts';
+import { normaliseDnsRecord, type DnsRecordType } from '../../core/checks/dns/records.ts';
 
 // Each gives its records as a zone file would write them; a name of no length is the root, as in a null MX (RFC 7505).
 const LOOKUPS = {

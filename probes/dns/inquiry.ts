@@ -1,6 +1,6 @@
 import type { Resolver } from 'node:dns/promises';
-import type { DnsAnswer, DnsAnswers } from '../../core/dns/observation.ts';
-import type { DnsRecordType } from '../../core/dns/records.ts';
+import type { DnsAnswer, DnsAnswers } from '../../core/checks/dns/observation.ts';
+import type { DnsRecordType } from '../../core/checks/dns/records.ts';
 import { startDeadline } from '../../net/deadline.ts';
 import { ask } from './ask.ts';
 import type { ResolverPool } from './resolver-pool.ts';

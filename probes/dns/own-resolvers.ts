@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { DnsAnswer, DnsOpinion } from '../../core/dns/observation.ts';
+import type { DnsAnswer, DnsOpinion } from '../../core/checks/dns/observation.ts';
 import { startDeadline } from '../../net/deadline.ts';
 import { ask } from './ask.ts';
 import { inquire, type DnsQuestion } from './inquiry.ts';

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCurrent, learnDomain, unknownDomain, type DomainFacts, type DomainLookup } from '../../core/domain/facts.ts';
+import {
+  isCurrent,
+  learnDomain,
+  unknownDomain,
+  type DomainFacts,
+  type DomainLookup,
+} from '../../core/checks/domain/facts.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
 import { readSnapshot } from './rdap-bootstrap.ts';

@@ -1,4 +1,4 @@
-import type { DomainLookup } from '../../core/domain/facts.ts';
+import type { DomainLookup } from '../../core/checks/domain/facts.ts';
 import type { HttpAnswer, HttpClient } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';

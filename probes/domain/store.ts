@@ -1,4 +1,4 @@
-import type { DomainFacts } from '../../core/domain/facts.ts';
+import type { DomainFacts } from '../../core/checks/domain/facts.ts';
 
 /** What lookups keep, shared by all processes and lasting over restarts. Times are Unix milliseconds. */
 export type DomainStore = {

@@ -1,4 +1,4 @@
-import type { DomainLookup } from '../../core/domain/facts.ts';
+import type { DomainLookup } from '../../core/checks/domain/facts.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
 import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';

@@ -1,6 +1,6 @@
-import { isLatin1, STORED_BODY_BYTES } from '../../core/answer-evidence.ts';
-import type { CertificateFacts, HttpAnswered, HttpFailed } from '../../core/http/observation.ts';
-import type { FixedCause, Timings } from '../../core/verdict.ts';
+import type { CertificateFacts, HttpAnswered, HttpFailed } from '../../core/checks/http/observation.ts';
+import type { FixedCause, Timings } from '../../core/checks/verdict.ts';
+import { isLatin1, STORED_BODY_BYTES } from '../../core/incidents/answer-evidence.ts';
 import type { HttpAnswer, HttpExchange } from '../../net/http-client.ts';
 
 const NO_TIMINGS: Timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };

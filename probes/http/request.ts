@@ -1,4 +1,4 @@
-import type { CheckTarget } from '../../core/monitor.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 
 /**

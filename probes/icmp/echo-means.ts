@@ -1,4 +1,4 @@
-import type { FixedCause } from '../../core/verdict.ts';
+import type { FixedCause } from '../../core/checks/verdict.ts';
 
 /**
  * A number of echo requests to one address, all to be answered within the deadline in milliseconds. The address is in

@@ -1,9 +1,9 @@
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
-import { beginJudging } from '../../core/judge.ts';
-import { JUDGING_BUDGET_MS, type Judged } from '../../core/judging.ts';
-import type { CheckTarget } from '../../core/monitor.ts';
-import type { Observation } from '../../core/observation.ts';
+import { beginJudging } from '../../core/checks/judge.ts';
+import { JUDGING_BUDGET_MS, type Judged } from '../../core/checks/judging.ts';
+import type { Observation } from '../../core/checks/observation.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { createPatternSearch } from '../pattern-search.ts';
 import { giveWay, runWithin, threadMs } from './bounded-run.ts';
 import type { ThreadAnswer } from './compute-thread.ts';

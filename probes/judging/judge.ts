@@ -1,9 +1,9 @@
-import { beginJudging } from '../../core/judge.ts';
-import { measureJudging, MS_OF_WORK } from '../../core/judging-work.ts';
-import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/judging.ts';
-import type { CheckTarget } from '../../core/monitor.ts';
-import type { Observation } from '../../core/observation.ts';
-import type { Judgement } from '../../core/verdict.ts';
+import { beginJudging } from '../../core/checks/judge.ts';
+import { measureJudging, MS_OF_WORK } from '../../core/checks/judging-work.ts';
+import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/checks/judging.ts';
+import type { Observation } from '../../core/checks/observation.ts';
+import type { Judgement } from '../../core/checks/verdict.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { createPatternSearch } from '../pattern-search.ts';
 import { ComputeThread, type Computed } from './compute-thread.ts';
 import type { JudgingTask } from './judge-thread.ts';

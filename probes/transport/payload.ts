@@ -1,6 +1,6 @@
-import type { CheckTarget } from '../../core/monitor.ts';
+import { decodePayload } from '../../core/checks/transport/payload.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import type { Parsed } from '../../core/parsed.ts';
-import { decodePayload } from '../../core/transport/payload.ts';
 
 /**
  * The bytes that a tcp or udp check sends, a secret payload opened; empty where it sends nothing. Refused where the

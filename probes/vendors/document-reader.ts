@@ -6,7 +6,7 @@ import {
   type VendorDocumentStore,
   type VendorFailure,
   type VendorFormat,
-} from '../../core/vendor/document.ts';
+} from '../../core/checks/vendor/document.ts';
 import type { DocumentParser } from './document-parser.ts';
 import type { FetchDocument } from './fetch-document.ts';
 

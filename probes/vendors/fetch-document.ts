@@ -1,4 +1,4 @@
-import type { VendorFailure } from '../../core/vendor/document.ts';
+import type { VendorFailure } from '../../core/checks/vendor/document.ts';
 import { createHttpClient, type HttpAnswer } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/redirect.ts';

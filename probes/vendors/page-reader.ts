@@ -4,8 +4,8 @@ import {
   type VendorDocument,
   type VendorDocumentStore,
   type VendorReading,
-} from '../../core/vendor/document.ts';
-import type { VendorPage } from '../../core/vendor/page.ts';
+} from '../../core/checks/vendor/document.ts';
+import type { VendorPage } from '../../core/checks/vendor/page.ts';
 import { createDocumentParser } from './document-parser.ts';
 import { createDocumentReader } from './document-reader.ts';
 import { createDocumentFetch } from './fetch-document.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { VendorState } from '../../core/vendor/snapshot.ts';
+import type { VendorState } from '../../core/checks/vendor/snapshot.ts';
 
 /**
  * Reads a page's own word for a state into the common one. A word that is not in the table does not fit: what it means

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { assign, type Assignment } from '../../agent/assignment.ts';
 import { createClock } from '../../agent/clock.ts';
-import { agentOffsetMs } from '../../core/agent/ticks.ts';
+import { agentOffsetMs } from '../../core/agents/ticks.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
 function assignment(

@@ -29,7 +29,7 @@ function reachableFrom(entry: string, files: readonly SourceFile[]): { paths: Se
 test('the agent loads nothing of the service, no database, no queue, and few packages', async (t) => {
   const { paths, packages } = reachableFrom('agent/main.ts', await readSourceFiles(ROOT));
   t.true(
-    paths.has('agent/agent.ts') && paths.has('probes/icmp/kernel-socket.ts') && paths.has('core/judge.ts'),
+    paths.has('agent/agent.ts') && paths.has('probes/icmp/kernel-socket.ts') && paths.has('core/checks/judge.ts'),
     'imports were followed',
   );
   t.deepEqual([...new Set([...paths].map((path) => path.split('/')[0]))].toSorted(), [

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Journal } from '../../agent/journal.ts';
 import { Outbox, type OutboxEvent } from '../../agent/outbox.ts';
 import type { IngestOutcome } from '../../agent/service-client.ts';
-import type { AgentResult, IngestAnswer } from '../../core/agent/wire.ts';
+import type { AgentResult, IngestAnswer } from '../../core/agents/wire.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';

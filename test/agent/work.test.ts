@@ -4,7 +4,7 @@ import test from 'ava';
 import { createWorkReader } from '../../agent/assignment.ts';
 import { loadKeyPair } from '../../agent/key-pair.ts';
 import { createWorkFile, type SavedWork } from '../../agent/work-file.ts';
-import type { WorkItem } from '../../core/agent/wire.ts';
+import type { WorkItem } from '../../core/agents/wire.ts';
 import { sealFor } from '../helpers/sealed-box.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 

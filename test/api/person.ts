@@ -1,9 +1,9 @@
-import { csrfTokenOf } from '../../api/session/csrf.ts';
-import type { Role } from '../../core/roles.ts';
-import { hashPassword } from '../../models/password.ts';
-import { createSession, generateSessionSecret } from '../../models/sessions.ts';
-import type { User } from '../../models/user-row.ts';
-import { createUser } from '../../models/users.ts';
+import { csrfTokenOf } from '../../api/accounts/session/csrf.ts';
+import type { Role } from '../../core/accounts/roles.ts';
+import { createSession, generateSessionSecret } from '../../models/accounts/sessions.ts';
+import type { User } from '../../models/accounts/user-row.ts';
+import { createUser } from '../../models/accounts/users.ts';
+import { hashPassword } from '../../models/secrets/password.ts';
 import { send, type Answer, type ApiServer, type Call } from './api-server.ts';
 
 /** Where people are made. */

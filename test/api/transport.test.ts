@@ -1,6 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { listDueChecks, type DueCheck } from '../../models/checks.ts';
-import { listOccupiedSlots } from '../../models/schedule.ts';
+import { listDueChecks, type DueCheck } from '../../models/checks/checks.ts';
+import { listOccupiedSlots } from '../../models/checks/schedule.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
 import { createUdpProbe } from '../../probes/udp.ts';
 import { startRawServer } from '../helpers/http-server.ts';

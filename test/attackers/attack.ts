@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import type { CheckTarget } from '../../core/monitor.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startRawServer } from '../helpers/http-server.ts';
 import type { ProbedCheck, ProbingOrder, ProbingReport } from './probing-process.ts';

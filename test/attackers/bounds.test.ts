@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import anyTest, { type TestFn } from 'ava';
-import { createPartitions } from '../../models/partitions.ts';
+import { createPartitions } from '../../models/system/partitions.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { ACCOUNT_WALKERS } from './bounds/accounts.ts';
 import { NOTIFYING_WALKERS } from './bounds/notifying.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
-import type { CheckTarget, MonitorType } from '../../core/monitor.ts';
-import type { VendorFormat } from '../../core/vendor/document.ts';
+import type { VendorFormat } from '../../core/checks/vendor/document.ts';
+import type { CheckTarget, MonitorType } from '../../core/monitors/monitor.ts';
 import { parseVendorDocument } from '../../probes/vendors/parse-document.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib';
 import test from 'ava';
-import type { Assertion, CheckTarget } from '../../core/monitor.ts';
+import type { Assertion, CheckTarget } from '../../core/monitors/monitor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import {
   drip,

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import test from 'ava';
-import { parseTarget } from '../../core/targets.ts';
+import { parseTarget } from '../../core/monitors/targets.ts';
 import { runCommand } from '../helpers/command.ts';
 import { until } from '../helpers/until.ts';
 import { DISGUISED_URLS, ELSEWHERE, IMPOSSIBLE, LOOPBACK, NAMES } from './address-forms.ts';

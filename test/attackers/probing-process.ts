@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { extractAnswerEvidence } from '../../core/answer-evidence.ts';
-import type { CheckTarget } from '../../core/monitor.ts';
-import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/vendor/document.ts';
-import type { Vote } from '../../core/verdict.ts';
+import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/checks/vendor/document.ts';
+import type { Vote } from '../../core/checks/verdict.ts';
+import { extractAnswerEvidence } from '../../core/incidents/answer-evidence.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
 import type { DomainStore } from '../../probes/domain/store.ts';

@@ -1,9 +1,9 @@
 import anyTest, { type TestFn } from 'ava';
 import { readDescription } from '../../api/description.ts';
-import { revokeAgent } from '../../models/agents.ts';
-import { createApiToken, generateToken, revokeApiToken } from '../../models/api-tokens.ts';
-import { endSession, generateSessionSecret } from '../../models/sessions.ts';
-import { agentCaller } from '../api/agent-caller.ts';
+import { createApiToken, generateToken, revokeApiToken } from '../../models/accounts/api-tokens.ts';
+import { endSession, generateSessionSecret } from '../../models/accounts/sessions.ts';
+import { revokeAgent } from '../../models/agents/agents.ts';
+import { agentCaller } from '../api/agents/agent-caller.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { addPerson } from '../api/person.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';

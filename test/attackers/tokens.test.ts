@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { pino } from 'pino';
-import { revokeAgent } from '../../models/agents.ts';
-import { generateToken, revokeApiToken } from '../../models/api-tokens.ts';
-import { agentCaller } from '../api/agent-caller.ts';
+import { generateToken, revokeApiToken } from '../../models/accounts/api-tokens.ts';
+import { revokeAgent } from '../../models/agents/agents.ts';
+import { agentCaller } from '../api/agents/agent-caller.ts';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;

@@ -1,6 +1,6 @@
-import { buildTestMessage } from '../../core/envelope.ts';
-import { judgeObservation } from '../../core/judge.ts';
-import type { CheckTarget } from '../../core/monitor.ts';
+import { buildTestMessage } from '../../core/alerts/envelope.ts';
+import { judgeObservation } from '../../core/checks/judge.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { openAgentProbe } from '../../probes/agent-probe.ts';

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { bootstrap } from '../../cli/bootstrap.ts';
-import { findTokenHolder } from '../../models/api-tokens.ts';
+import { findTokenHolder } from '../../models/accounts/api-tokens.ts';
+import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
+import { findUserByEmail } from '../../models/accounts/users.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
-import { createIdSource } from '../../models/ids.ts';
-import { createTenant, listTenants } from '../../models/tenants.ts';
-import { findUserByEmail } from '../../models/users.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 
 const newId = createIdSource();

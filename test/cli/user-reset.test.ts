@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { listAuditLog } from '../../models/audit-log.ts';
-import { closeDatabase, openDatabase } from '../../models/database.ts';
-import { createIdSource } from '../../models/ids.ts';
-import { verifyPassword } from '../../models/password.ts';
+import { listAuditLog } from '../../models/accounts/audit-log.ts';
 import {
   beginSecondFactor,
   confirmSecondFactor,
   countRecoveryCodes,
   findSecondFactor,
-} from '../../models/second-factor.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
-import { createSession, findSessionHolder, generateSessionSecret, listSessions } from '../../models/sessions.ts';
-import { createTenant } from '../../models/tenants.ts';
-import type { User } from '../../models/user-row.ts';
-import { resetAccess, createUser, findUserByEmail } from '../../models/users.ts';
+} from '../../models/accounts/second-factor.ts';
+import {
+  createSession,
+  findSessionHolder,
+  generateSessionSecret,
+  listSessions,
+} from '../../models/accounts/sessions.ts';
+import { createTenant } from '../../models/accounts/tenants.ts';
+import type { User } from '../../models/accounts/user-row.ts';
+import { resetAccess, createUser, findUserByEmail } from '../../models/accounts/users.ts';
+import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
+import { verifyPassword } from '../../models/secrets/password.ts';
+import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 

@@ -1,8 +1,8 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { readConsole } from '../../api/console-files.ts';
-import { consolePages } from '../../api/console-pages.ts';
-import { totpCode } from '../../api/session/totp.ts';
+import { totpCode } from '../../api/accounts/session/totp.ts';
+import { readConsole } from '../../api/system/console-files.ts';
+import { consolePages } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
 import { PATHS, type PageName } from '../../console/paths.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';

@@ -13,14 +13,19 @@ import {
   sayDuration,
 } from '../../console/forms/sentences.ts';
 import { MODE_WORDS, OP_WORDS, OPS, RECORDS, SOURCES, TYPE_ORDER } from '../../console/forms/words.ts';
-import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/dns/records.ts';
-import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/http/assertions.ts';
-import * as core from '../../core/monitor-defaults.ts';
-import { readMonitorCreate } from '../../core/monitor-input/read.ts';
-import { AGENT_CHECKED_TYPES, ASSERTION_SOURCES, MONITOR_TYPES, type MonitorType } from '../../core/monitor.ts';
-import { PLAN_LIMITS } from '../../core/plans.ts';
-import { recheckAfterMs } from '../../core/recheck.ts';
-import { CONTEXT } from '../core/monitor-input/context.ts';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/checks/dns/records.ts';
+import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/checks/http/assertions.ts';
+import { recheckAfterMs } from '../../core/checks/recheck.ts';
+import * as core from '../../core/monitors/defaults.ts';
+import { readMonitorCreate } from '../../core/monitors/input/read.ts';
+import {
+  AGENT_CHECKED_TYPES,
+  ASSERTION_SOURCES,
+  MONITOR_TYPES,
+  type MonitorType,
+} from '../../core/monitors/monitor.ts';
+import { CONTEXT } from '../core/monitors/input/context.ts';
 
 type Listed = Parameters<typeof isWatched>[0];
 

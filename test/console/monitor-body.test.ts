@@ -1,14 +1,14 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { presentMonitorDetail } from '../../api/presenters/monitor.ts';
+import { presentMonitorDetail } from '../../api/monitors/presenter.ts';
 import { removeHeader } from '../../console/forms/headers.ts';
 import { createBody, patchBody } from '../../console/forms/monitor-body.ts';
 import { withFollowing, type Surroundings } from '../../console/forms/monitor-defaults.ts';
 import { draftOf, emptyDraft, type Draft, type HeaderDraft } from '../../console/forms/monitor-draft.ts';
-import type { MonitorDraft } from '../../core/monitor-input/complete.ts';
-import { readMonitorCreate, readMonitorPatch } from '../../core/monitor-input/read.ts';
-import { MONITOR_TYPES, type MonitorType } from '../../core/monitor.ts';
-import { CONTEXT } from '../core/monitor-input/context.ts';
+import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
+import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
+import { MONITOR_TYPES, type MonitorType } from '../../core/monitors/monitor.ts';
+import { CONTEXT } from '../core/monitors/input/context.ts';
 
 const SURROUNDINGS: Surroundings = {
   minInterval: CONTEXT.minIntervalSeconds,

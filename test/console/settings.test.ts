@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { totpCode } from '../../api/session/totp.ts';
+import { totpCode } from '../../api/accounts/session/totp.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';

@@ -1,12 +1,12 @@
-import { buildLossMessage } from '../../core/channel-loss.ts';
-import { buildChannelMessage } from '../../core/channel-message.ts';
-import { buildAlert } from '../../core/chat/alert.ts';
-import type { ChatMessage } from '../../core/chat/message.ts';
-import { buildTestMessage } from '../../core/chat/service-messages.ts';
-import { buildAdvisoryMessage } from '../../core/domain/advisory-message.ts';
-import type { MonitorMessage, StoredMessage } from '../../core/envelope.ts';
-import { buildReportMessage } from '../../core/report/message.ts';
-import { fillSummary, openSummary } from '../../core/storm.ts';
+import { buildLossMessage } from '../../core/alerts/channel-loss.ts';
+import { buildChannelMessage } from '../../core/alerts/channel-message.ts';
+import { buildAlert } from '../../core/alerts/chat/alert.ts';
+import type { ChatMessage } from '../../core/alerts/chat/message.ts';
+import { buildTestMessage } from '../../core/alerts/chat/service-messages.ts';
+import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
+import { buildAdvisoryMessage } from '../../core/checks/domain/advisory-message.ts';
+import { fillSummary, openSummary } from '../../core/incidents/storm.ts';
+import { buildReportMessage } from '../../core/statistics/reports/message.ts';
 
 /** The kinds of messages that chats get; agents go to webhooks only. */
 type Kind = Exclude<StoredMessage['event'], `agent.${string}`>;

@@ -3,7 +3,7 @@ import { verify } from '@octokit/webhooks-methods';
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import type { MonitorDetail } from '../../core/envelope.ts';
+import type { MonitorDetail } from '../../core/alerts/envelope.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startService } from '../helpers/running-service.ts';

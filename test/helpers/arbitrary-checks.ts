@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
-import { bucketOf, mergeHistograms } from '../../core/latency-histogram.ts';
-import type { Timings, Vote } from '../../core/verdict.ts';
-import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
+import type { Timings, Vote } from '../../core/checks/verdict.ts';
+import { bucketOf, mergeHistograms } from '../../core/statistics/latency-histogram.ts';
+import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import type { Database } from '../../models/database.ts';
-import { insertLateHours } from '../../models/late-hours.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
-import type { Tally } from '../../models/statistics.ts';
+import { insertLateHours } from '../../models/statistics/late-hours.ts';
+import type { Tally } from '../../models/statistics/statistics.ts';
 
 /** A check as far as statistics go. */
 export type ArbitraryCheck = {

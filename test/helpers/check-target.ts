@@ -1,4 +1,4 @@
-import type { CheckTarget } from '../../core/monitor.ts';
+import type { CheckTarget } from '../../core/monitors/monitor.ts';
 
 /** An http monitor's target with the defaults of a new monitor, except for what is given. */
 export function httpTarget(overrides: Partial<CheckTarget> & { target: string }): CheckTarget {

@@ -3,8 +3,8 @@ import type { Client } from 'pg';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { closeDatabase, openDatabase, type Database, type DatabaseOptions } from '../../models/database.ts';
 import { migrate } from '../../models/migrate.ts';
-import { createPartitions } from '../../models/partitions.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
+import { createSecretBox } from '../../models/secrets/secret-box.ts';
+import { createPartitions } from '../../models/system/partitions.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
 import { testServers } from './test-servers.ts';
 

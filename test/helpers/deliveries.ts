@@ -1,5 +1,10 @@
+import {
+  claimDeliveries,
+  recordAttempts,
+  type ClaimedAttempt,
+  type RecordedAttempt,
+} from '../../models/alerts/deliveries.ts';
 import type { Database } from '../../models/database.ts';
-import { claimDeliveries, recordAttempts, type ClaimedAttempt, type RecordedAttempt } from '../../models/deliveries.ts';
 
 /** Claims one attempt of one channel; null where none is to be had. */
 export async function claimNextDelivery(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Ping } from '../../core/heartbeat/deadlines.ts';
-import type { Monitor, MonitorSettings } from '../../core/monitor.ts';
-import { createMonitor } from '../../models/monitor-changes.ts';
+import type { Ping } from '../../core/heartbeats/deadlines.ts';
+import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
+import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import { SETTINGS, type TestRuntime } from './runtime.ts';
 
 /** A heartbeat and what pings it. */

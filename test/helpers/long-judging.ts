@@ -1,4 +1,4 @@
-import type { Assertion } from '../../core/monitor.ts';
+import type { Assertion } from '../../core/monitors/monitor.ts';
 
 /** A text of two letters in no order, in which patterns that count them stay possible for long and are never found. */
 export const HOSTILE_BODY = withoutOrder(54_000);

@@ -1,4 +1,4 @@
-import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
+import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts';
 import { httpTarget } from './check-target.ts';
 
 /**

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { createApiToken, findTokenHolders, generateToken, revokeApiToken } from '../../models/api-tokens.ts';
-import { findMonitors } from '../../models/monitors.ts';
-import { createTenant } from '../../models/tenants.ts';
+import { createApiToken, findTokenHolders, generateToken, revokeApiToken } from '../../models/accounts/api-tokens.ts';
+import { createTenant } from '../../models/accounts/tenants.ts';
+import { findMonitors } from '../../models/monitors/monitors.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
 test('of monitors that are asked for together each asker gets its own, whatever others ask for', async (t) => {

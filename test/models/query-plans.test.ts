@@ -1,14 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
 import { fillWithResults } from '../../bench/harness/results.ts';
 import { fillWithRollups } from '../../bench/harness/rollups.ts';
-import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
-import { readStatistics } from '../../models/monitor-statistics.ts';
-import { createPartitions, indexNewTimes } from '../../models/partitions.ts';
-import { rollDay, rollHour } from '../../models/rollups.ts';
+import { readStateHistories } from '../../models/incidents/state-history.ts';
 import { runOn, type Run } from '../../models/sql.ts';
-import { readStateHistories } from '../../models/state-history.ts';
-import { sumTallies } from '../../models/statistics.ts';
+import { readStatistics } from '../../models/statistics/monitor-statistics.ts';
+import { rollDay, rollHour } from '../../models/statistics/rollups.ts';
+import { sumTallies } from '../../models/statistics/statistics.ts';
+import { createPartitions, indexNewTimes } from '../../models/system/partitions.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
 const MONITORS = 100;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { parseTarget } from '../../core/targets.ts';
+import { parseTarget } from '../../core/monitors/targets.ts';
 import { parseHostPort } from '../../net/host-port.ts';
 
 const GOOD: [text: string, host: string, port: number][] = [

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Observation } from '../../core/observation.ts';
+import type { Observation } from '../../core/checks/observation.ts';
 import { bodyScope } from '../../net/body-budget.ts';
 import { Checker, type CheckerParts, type CheckRequest } from '../../probes/checker.ts';
 import { openJudge } from '../../probes/judging/judge.ts';

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { createServer, Packet } from 'dns2';
-import { judgeDns } from '../../core/dns/judge.ts';
-import type { DnsRecordSpec } from '../../core/monitor.ts';
+import { judgeDns } from '../../core/checks/dns/judge.ts';
+import type { DnsRecordSpec } from '../../core/monitors/monitor.ts';
 import { openDnsProbe } from '../../probes/dns.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 

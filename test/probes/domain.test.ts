@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { judgeDomain } from '../../core/domain/observation.ts';
+import { judgeDomain } from '../../core/checks/domain/observation.ts';
+import { storeBootstrap } from '../../models/checks/registries.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
-import { storeBootstrap } from '../../models/registries.ts';
 import { createDomainProbe } from '../../probes/domain.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
-import { domainStoreOf } from '../../workers/domain-store.ts';
+import { domainStoreOf } from '../../workers/checks/domain-store.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import {

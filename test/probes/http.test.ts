@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import type { HttpObservation } from '../../core/http/observation.ts';
-import type { CheckTarget, RequestSpec } from '../../core/monitor.ts';
+import type { HttpObservation } from '../../core/checks/http/observation.ts';
+import type { CheckTarget, RequestSpec } from '../../core/monitors/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';

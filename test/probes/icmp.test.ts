@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import test, { type ExecutionContext } from 'ava';
-import { judgeIcmp } from '../../core/icmp/observation.ts';
-import type { CheckSpec, CheckTarget } from '../../core/monitor.ts';
+import { judgeIcmp } from '../../core/checks/icmp/observation.ts';
+import type { CheckSpec, CheckTarget } from '../../core/monitors/monitor.ts';
 import { openIcmpProbe, type EchoNotice } from '../../probes/icmp.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startProgram } from '../helpers/program.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { judgeObservation } from '../../core/judge.ts';
+import { judgeObservation } from '../../core/checks/judge.ts';
 import { openAgentProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { httpTarget } from '../helpers/check-target.ts';

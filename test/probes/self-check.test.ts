@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { MonitorType } from '../../core/monitor.ts';
-import type { Judgement } from '../../core/verdict.ts';
+import type { Judgement } from '../../core/checks/verdict.ts';
+import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { openSelfCheck } from '../../probes/self-check.ts';
 import { startListener } from '../helpers/listener.ts';
 import { until } from '../helpers/until.ts';

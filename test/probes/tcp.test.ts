@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
-import { judgeTcp, type TcpObservation } from '../../core/transport/tcp-observation.ts';
-import type { Judgement } from '../../core/verdict.ts';
+import { judgeTcp, type TcpObservation } from '../../core/checks/transport/tcp-observation.ts';
+import type { Judgement } from '../../core/checks/verdict.ts';
+import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
 import { startRawServer } from '../helpers/http-server.ts';

@@ -1,9 +1,9 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
-import type { CheckTarget, TransportSpec } from '../../core/monitor.ts';
-import { judgeUdp, type UdpObservation } from '../../core/transport/udp-observation.ts';
-import type { Judgement } from '../../core/verdict.ts';
+import { judgeUdp, type UdpObservation } from '../../core/checks/transport/udp-observation.ts';
+import type { Judgement } from '../../core/checks/verdict.ts';
+import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createUdpProbe } from '../../probes/udp.ts';
 import { transportTarget } from '../helpers/transport-target.ts';

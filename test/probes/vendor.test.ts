@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { VendorReading } from '../../core/vendor/document.ts';
+import type { VendorReading } from '../../core/checks/vendor/document.ts';
 import { createVendorProbe } from '../../probes/vendor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 

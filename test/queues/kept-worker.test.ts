@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { Registry } from 'prom-client';
 import { openQueueBackend } from '../../queues/connection.ts';
-import { createWorkerMetrics } from '../../workers/metrics.ts';
+import { createWorkerMetrics } from '../../workers/system/metrics.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { until } from '../helpers/until.ts';

@@ -1,18 +1,18 @@
 import type { Installation } from '../../bench/harness/installation.ts';
-import { endedPeriods } from '../../core/report/periods.ts';
-import { DAY_MS } from '../../core/rollup-spans.ts';
-import { registerSharedAgent, updateLastSeenAt } from '../../models/agents.ts';
-import { createChannel } from '../../models/channels.ts';
-import { storeResults, type MeasuredResult } from '../../models/check-results.ts';
-import { insertTransitions, type NewTransition } from '../../models/history.ts';
-import type { IdPrefix } from '../../models/ids.ts';
-import { addIncidentNote } from '../../models/incident-notes.ts';
-import { createPartitions, createRollupPartitions } from '../../models/partitions.ts';
-import { beginRollups, rollNextHour } from '../../models/rollups.ts';
+import { endedPeriods } from '../../core/statistics/reports/periods.ts';
+import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
+import { createChannel } from '../../models/alerts/channels.ts';
+import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
+import { insertTransitions, type NewTransition } from '../../models/incidents/history.ts';
+import { addIncidentNote } from '../../models/incidents/notes.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn, runWith } from '../../models/sql.ts';
+import { beginRollups, rollNextHour } from '../../models/statistics/rollups.ts';
+import { createPartitions, createRollupPartitions } from '../../models/system/partitions.ts';
 import { claimNextDelivery, recordAttempt } from '../../test/helpers/deliveries.ts';
-import { createEvaluator } from '../../workers/evaluate.ts';
-import { makeReport } from '../../workers/maintain/reports.ts';
+import { createEvaluator } from '../../workers/incidents/evaluate.ts';
+import { makeReport } from '../../workers/statistics/reports.ts';
 import {
   AGE_MS,
   answerMs,

@@ -1,5 +1,5 @@
-import { buildAgentMessage, type AgentState } from '../../core/agent/message.ts';
-import { decideSilence, type SilenceDecision } from '../../core/agent/silence.ts';
+import { buildAgentMessage, type AgentState } from '../../core/agents/message.ts';
+import { decideSilence, type SilenceDecision } from '../../core/agents/silence.ts';
 import {
   listWatchedAgents,
   pollAgents,
@@ -7,14 +7,14 @@ import {
   updateToOffline,
   updateToOnline,
   type ChangedAgent,
-} from '../../models/agent-watch.ts';
-import { listWebhookChannels } from '../../models/channels.ts';
-import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
+} from '../../models/agents/watch.ts';
+import { listWebhookChannels } from '../../models/alerts/channels.ts';
+import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { inPoolTransaction, runOn, type Run } from '../../models/sql.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import type { WorkerMetrics } from '../metrics.ts';
-import { firstAttempt } from '../record-changes.ts';
+import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
+import type { WorkerMetrics } from '../system/metrics.ts';
 
 export type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' | 'publicUrl' | 'log'> & {
   metrics: Pick<WorkerMetrics, 'agentsChanged'>;

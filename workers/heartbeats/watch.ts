@@ -1,16 +1,16 @@
-import { judgeHeartbeat } from '../../core/heartbeat/judge.ts';
-import type { MeasuredResult } from '../../models/check-results.ts';
+import { judgeHeartbeat } from '../../core/heartbeats/judge.ts';
+import type { MeasuredResult } from '../../models/checks/check-results.ts';
 import {
   deleteObservations,
   listPendingObservations,
   pollHeartbeats,
   takeMissed,
   type PendingObservation,
-} from '../../models/heartbeat-watch.ts';
+} from '../../models/heartbeats/watch.ts';
 import { runOn } from '../../models/sql.ts';
-import type { EvaluationOutcome } from '../evaluate.ts';
-import type { WorkerMetrics } from '../metrics.ts';
+import type { EvaluationOutcome } from '../incidents/evaluate.ts';
 import type { Runtime } from '../runtime.ts';
+import type { WorkerMetrics } from '../system/metrics.ts';
 
 export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
   metrics: Pick<WorkerMetrics, 'heartbeatsMissed' | 'resultsStored'>;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { watchAgents } from '../agents/watch.ts';
-import { announce } from '../announce.ts';
+import { announce } from '../alerts/announce.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**

@@ -1,14 +1,14 @@
-import { findVendorPage } from '../../core/vendor/page.ts';
-import { registerSharedAgent, updateLastSeenAt } from '../../models/agents.ts';
-import { createVendorDocumentStore } from '../../models/vendor-pages.ts';
+import { findVendorPage } from '../../core/checks/vendor/page.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
+import { createVendorDocumentStore } from '../../models/checks/vendor-pages.ts';
 import type { HostPort } from '../../net/host-port.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { createVendorPageReader, type VendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { SERVICE_REGION, QUEUES } from '../../queues/names.ts';
 import type { LookupJob } from '../../queues/payloads.ts';
-import { workOnChecks } from '../check/check-queue.ts';
-import { domainStoreOf } from '../domain-store.ts';
+import { workOnChecks } from '../checks/check-queue.ts';
+import { domainStoreOf } from '../checks/domain-store.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** Lookups under way at a time: each waits for a vendor's server. */

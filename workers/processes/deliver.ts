@@ -6,9 +6,9 @@ import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { giveJobBack, postponeJob } from '../../queues/job-queues.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
-import { createDeliverer } from '../deliver.ts';
-import { createFailureRecorder, createLossRecorder } from '../deliver/channel-health.ts';
-import { runLanes } from '../deliver/channel-lanes.ts';
+import { createFailureRecorder, createLossRecorder } from '../alerts/channel-health.ts';
+import { runLanes } from '../alerts/channel-lanes.ts';
+import { createDeliverer } from '../alerts/deliver.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 export type DeliverProcessOptions = {

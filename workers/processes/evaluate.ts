@@ -1,11 +1,11 @@
-import { listCheckRegions } from '../../models/agents.ts';
-import { createPartitions } from '../../models/partitions.ts';
-import { openAnswers } from '../../models/sealed-answers.ts';
+import { listCheckRegions } from '../../models/agents/agents.ts';
+import { openAnswers } from '../../models/checks/sealed-answers.ts';
+import { createPartitions } from '../../models/system/partitions.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { EvaluateJob } from '../../queues/payloads.ts';
 import { createRegionCache } from '../../queues/region-cache.ts';
-import { announce, announceRechecks } from '../announce.ts';
-import { createEvaluator } from '../evaluate.ts';
+import { announce, announceRechecks } from '../alerts/announce.ts';
+import { createEvaluator } from '../incidents/evaluate.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** Batches in hand at a time: one computes while the other waits for PostgreSQL. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { announce } from '../announce.ts';
-import { createEvaluator, type EvaluationOutcome } from '../evaluate.ts';
+import { announce } from '../alerts/announce.ts';
 import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
+import { createEvaluator, type EvaluationOutcome } from '../incidents/evaluate.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**

@@ -1,19 +1,19 @@
-import { READ_EVERY_MS } from '../../core/service-clock.ts';
-import type { ClockName } from '../../models/service-clock.ts';
+import { READ_EVERY_MS } from '../../core/system/service-clock.ts';
+import type { ClockName } from '../../models/system/service-clock.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { MaintainJob } from '../../queues/payloads.ts';
-import { domainStoreOf } from '../domain-store.ts';
-import { adviseOfExpiries } from '../maintain/advisories.ts';
-import { reconcile } from '../maintain/reconcile.ts';
-import { refreshRegistries } from '../maintain/registries.ts';
-import { makeReports } from '../maintain/reports.ts';
-import { maintainPartitions, retainHistory } from '../maintain/retention.ts';
-import { rollUp } from '../maintain/rollups.ts';
-import { sweep } from '../maintain/sweep.ts';
+import { adviseOfExpiries } from '../alerts/advisories.ts';
+import { domainStoreOf } from '../checks/domain-store.ts';
+import { refreshRegistries } from '../checks/registries.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
+import { makeReports } from '../statistics/reports.ts';
+import { rollUp } from '../statistics/rollups.ts';
+import { reconcile } from '../system/reconcile.ts';
+import { maintainPartitions, retainHistory } from '../system/retention.ts';
+import { sweep } from '../system/sweep.ts';
 
 /**
  * One of each kind at a time: the sweep must never wait for a long one, or it takes the wait for a stand-still of the

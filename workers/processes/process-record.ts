@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
-import { spreadBetween, type Bucket } from '../../core/bucket-quantile.ts';
-import { recordProcess, type ProcessFigures } from '../../models/processes.ts';
-import { EVALUATION_LAG, LATENESS } from '../metrics.ts';
+import { spreadBetween, type Bucket } from '../../core/statistics/bucket-quantile.ts';
+import { recordProcess, type ProcessFigures } from '../../models/system/processes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
+import { EVALUATION_LAG, LATENESS } from '../system/metrics.ts';
 
 /**
  * Keeps the row of a worker process up to date for operators, with how late its checks and how far behind its

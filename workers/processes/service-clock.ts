@@ -1,4 +1,4 @@
-import { runServiceClock, type ClockName } from '../../models/service-clock.ts';
+import { runServiceClock, type ClockName } from '../../models/system/service-clock.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**

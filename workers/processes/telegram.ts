@@ -6,8 +6,8 @@ import { callBot, type BotAnswer } from '../../notifications/telegram/bot-api.ts
 import { openTelegramBot, type TelegramSettings } from '../../notifications/telegram/sending.ts';
 import { ALLOWED_UPDATES } from '../../notifications/telegram/update.ts';
 import { canTakeWebhooks, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
+import { failureFields, pollUpdates, type Listening } from '../alerts/telegram-updates.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
-import { failureFields, pollUpdates, type Listening } from '../telegram/updates.ts';
 
 /**
  * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case another program has taken it

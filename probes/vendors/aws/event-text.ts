@@ -1,4 +1,4 @@
-import type { VendorState } from '../../../core/vendor/snapshot.ts';
+import type { VendorState } from '../../../core/checks/vendor/snapshot.ts';
 
 const RESOLVED = /^\s*\[resolved\]|operating normally/i;
 const OUTAGE = /\b(?:service disruption|outage|unavailab\w*|disrupted)\b/i;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { overallOf, type VendorSnapshot } from '../../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
-import { overallOf, type VendorSnapshot } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { parseRss } from '../parse-rss.ts';
 import { plainName, plainTitle } from '../plain-text.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { worstState, type VendorSnapshot, type VendorState } from '../../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
-import { worstState, type VendorSnapshot, type VendorState } from '../../../core/vendor/snapshot.ts';
 import { parseJson } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 import { stateWord } from '../state-word.ts';

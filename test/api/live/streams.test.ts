@@ -8,8 +8,8 @@ import { sessionCaller, tokenCaller, type Caller } from '../../../api/caller.ts'
 import { createGathering } from '../../../api/live/broadcast.ts';
 import { createLive } from '../../../api/live/live.ts';
 import { openStream } from '../../../api/live/stream.ts';
-import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/api-tokens.ts';
-import { endOtherSessions, findSessionHolder } from '../../../models/sessions.ts';
+import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
+import { endOtherSessions, findSessionHolder } from '../../../models/accounts/sessions.ts';
 import { runOn } from '../../../models/sql.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';

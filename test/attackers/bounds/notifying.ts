@@ -1,4 +1,4 @@
-import { createPingTokens } from '../../../api/ping-tokens.ts';
+import { createPingTokens } from '../../../api/heartbeats/ping-tokens.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';

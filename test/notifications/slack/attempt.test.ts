@@ -1,6 +1,6 @@
 import test from 'ava';
 import nock from 'nock';
-import type { ChatMessage } from '../../../core/chat/message.ts';
+import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../../notifications/slack/sending.ts';
 

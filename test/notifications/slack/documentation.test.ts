@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { buildAlert } from '../../../core/chat/alert.ts';
-import type { MonitorMessage } from '../../../core/envelope.ts';
+import { buildAlert } from '../../../core/alerts/chat/alert.ts';
+import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
 import { renderSlackMessage } from '../../../notifications/slack/attempt.ts';
 
 test('the message in the documentation is what becomes of the event in it two minutes later', async (t) => {

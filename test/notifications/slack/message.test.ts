@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import type { ChatMessage, ChatTone } from '../../../core/chat/message.ts';
+import type { ChatMessage, ChatTone } from '../../../core/alerts/chat/message.ts';
 import { renderSlackMessage, type SlackMessage } from '../../../notifications/slack/attempt.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createSecretBox } from '../../../models/secret-box.ts';
+import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { openState, sealState } from '../../../notifications/slack/state.ts';
 
 const box = createSecretBox([{ id: 'k1', key: randomBytes(32) }]);

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import nock from 'nock';
-import type { ChatMessage } from '../../../core/chat/message.ts';
+import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptTelegram } from '../../../notifications/telegram/sending.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';

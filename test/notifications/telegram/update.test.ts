@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ChatUpdate } from '../../../core/chat/update.ts';
+import type { ChatUpdate } from '../../../core/alerts/chat/update.ts';
 import { fingerprintOf } from '../../../notifications/connect-code.ts';
 import { readUpdate } from '../../../notifications/telegram/update.ts';
 

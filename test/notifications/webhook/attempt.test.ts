@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
-import { buildTestMessage } from '../../../core/envelope.ts';
+import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook, type WebhookDelivery, type WebhookSending } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';

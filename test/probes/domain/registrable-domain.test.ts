@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findRegistrableDomain as findAtWrite } from '../../../api/registrable-domain.ts';
+import { findRegistrableDomain as findAtWrite } from '../../../api/system/registrable-domain.ts';
 import { findRegistrableDomain } from '../../../probes/domain/registrable-domain.ts';
 
 const HOSTS: readonly [host: string, domain: string | null][] = [

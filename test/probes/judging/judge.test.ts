@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import type { HttpAnswered } from '../../../core/http/observation.ts';
-import { CROWDED_OUT, type Judged } from '../../../core/judging.ts';
-import type { Assertion, CheckTarget } from '../../../core/monitor.ts';
-import type { Observation } from '../../../core/observation.ts';
+import type { HttpAnswered } from '../../../core/checks/http/observation.ts';
+import { CROWDED_OUT, type Judged } from '../../../core/checks/judging.ts';
+import type { Observation } from '../../../core/checks/observation.ts';
+import type { Assertion, CheckTarget } from '../../../core/monitors/monitor.ts';
 import { openJudge, type Judge } from '../../../probes/judging/judge.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';

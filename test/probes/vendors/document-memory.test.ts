@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { VendorDocumentRecord } from '../../../core/vendor/document.ts';
+import type { VendorDocumentRecord } from '../../../core/checks/vendor/document.ts';
 import { createDocumentMemory } from '../../../probes/vendors/document-reader.ts';
 
 const recordOf = (no: number, nameLength: number): VendorDocumentRecord => ({

@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { VendorFormat } from '../../../core/vendor/document.ts';
-import type { VendorSnapshot } from '../../../core/vendor/snapshot.ts';
+import type { VendorFormat } from '../../../core/checks/vendor/document.ts';
+import type { VendorSnapshot } from '../../../core/checks/vendor/snapshot.ts';
 import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
 
 const NOW = Date.parse('2026-09-23T12:00:00Z');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import nock from 'nock';
-import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/vendor/document.ts';
-import { findVendorPage } from '../../../core/vendor/page.ts';
+import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/checks/vendor/document.ts';
+import { findVendorPage } from '../../../core/checks/vendor/page.ts';
 import { createVendorPageReader } from '../../../probes/vendors/page-reader.ts';
 
 nock.disableNetConnect();

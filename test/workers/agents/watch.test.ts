@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import type { AgentMessage } from '../../../core/agent/message.ts';
-import type { ChannelType } from '../../../core/channel.ts';
-import { createAgent, deleteAgent, updateLastSeenAt, type Agent } from '../../../models/agents.ts';
-import { createChannel } from '../../../models/channels.ts';
-import { recordPingAvailability } from '../../../models/ping-availability.ts';
-import { createTenant } from '../../../models/tenants.ts';
+import type { AgentMessage } from '../../../core/agents/message.ts';
+import type { ChannelType } from '../../../core/alerts/channel.ts';
+import { createTenant } from '../../../models/accounts/tenants.ts';
+import { createAgent, deleteAgent, updateLastSeenAt, type Agent } from '../../../models/agents/agents.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { recordPingAvailability } from '../../../models/heartbeats/ping-availability.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { watchAgents } from '../../../workers/agents/watch.ts';
 import { startAgentWatch } from '../../../workers/processes/agents.ts';

@@ -1,13 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
-import type { MonitorSettings } from '../../../core/monitor.ts';
-import { takePings } from '../../../models/heartbeats.ts';
-import { listIncidents } from '../../../models/history.ts';
-import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
-import { findMonitor } from '../../../models/monitors.ts';
-import { recordPingAvailability, recordLostPings } from '../../../models/ping-availability.ts';
-import { createEvaluator, type EvaluationOutcome } from '../../../workers/evaluate.ts';
+import type { MonitorSettings } from '../../../core/monitors/monitor.ts';
+import { takePings } from '../../../models/heartbeats/heartbeats.ts';
+import { recordPingAvailability, recordLostPings } from '../../../models/heartbeats/ping-availability.ts';
+import { listIncidents } from '../../../models/incidents/history.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
-import { sweep } from '../../../workers/maintain/sweep.ts';
+import { createEvaluator, type EvaluationOutcome } from '../../../workers/incidents/evaluate.ts';
+import { sweep } from '../../../workers/system/sweep.ts';
 import { addHeartbeat, FAIL, START, SUCCESS, type TestHeartbeat } from '../../helpers/heartbeats.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 

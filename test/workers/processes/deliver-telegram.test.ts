@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import type { MonitorMessage } from '../../../core/envelope.ts';
-import { createChannel } from '../../../models/channels.ts';
-import { insertDeliveries } from '../../../models/deliveries.ts';
-import { reopenDelivery } from '../../../models/delivery-record.ts';
+import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { runOn } from '../../../models/sql.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import type { Runtime } from '../../../workers/runtime.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { createChannel } from '../../../models/channels.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
 import { fingerprintOf } from '../../../notifications/connect-code.ts';
 import { startTelegram } from '../../../workers/processes/telegram.ts';
 import type { Runtime } from '../../../workers/runtime.ts';

@@ -1,0 +1,112 @@
+import type { RequestHandler } from 'express';
+import {
+  acceptInvitation,
+  createInvitation,
+  deleteInvitation,
+  findOpenInvitation,
+  generateInvitationToken,
+  listInvitations,
+  MOST_INVITATIONS,
+  MOST_MEMBERS,
+} from '../../models/accounts/invitations.ts';
+import { normalizeEmail } from '../../models/accounts/users.ts';
+import { hashPassword } from '../../models/secrets/password.ts';
+import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { unrecorded } from '../recording.ts';
+import { idOf, personOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { presentInvitation } from './member-presenter.ts';
+import { requirePlainName } from './plain-name.ts';
+import { presentSignedIn } from './session-presenter.ts';
+import { beginSession } from './session/beginning.ts';
+
+type Schemas = components['schemas'];
+
+/** Whether it was used, taken back, is past or never was is shown to nobody. */
+const isOver = (): ApiError =>
+  new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
+
+/** `GET /invitations` */
+export function listInvitationsHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const invitations = await listInvitations(database, personOf(response).tenantId, now());
+    response.json({ invitations: invitations.map(presentInvitation) });
+  };
+}
+
+/** `POST /invitations`: the only place that shows a link. */
+export function createInvitationHandler({ database, makeId, now, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { email, role } = request.body as Schemas['InvitationCreate'];
+    const { tenantId, user } = personOf(response);
+    const token = generateInvitationToken();
+    const created = await createInvitation(database, {
+      id: makeId('inv'),
+      tenantId,
+      email: requirePlainName('email', email),
+      role,
+      token,
+      invitedBy: user.id,
+      nowMs: now(),
+    });
+    if (created === 'member') throw conflict(`${email} is a member of this account already`);
+    if (created === 'full')
+      throw conflict(
+        `an account can have at most ${MOST_MEMBERS} people, and with the invitations that are open this one has ` +
+          'them all: remove one first',
+      );
+    if (created === 'too_many') throw conflict(`${MOST_INVITATIONS} invitations are open: take one back first`);
+    response.setHeader('Cache-Control', 'no-store');
+    response.status(201).json({ ...presentInvitation(created), url: `${config.publicUrl}/invitations/${token}` });
+  };
+}
+
+/** `DELETE /invitations/{id}` */
+export function deleteInvitationHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    if (!(await deleteInvitation(database, { tenantId: personOf(response).tenantId, id })))
+      throw notFound('invitation', id);
+    response.status(204).end();
+  };
+}
+
+/** `GET /invitations/{id}`, for who has the link. */
+export function findInvitationHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const invitation = await findOpenInvitation(database, idOf(request), now());
+    if (invitation === null) throw isOver();
+    const { email, role, tenantName, expiresAt } = invitation;
+    const open: Schemas['OpenInvitation'] = { email, role, tenant: { name: tenantName }, expires_at: expiresAt };
+    response.setHeader('Cache-Control', 'no-store');
+    response.json(open);
+  };
+}
+
+/** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
+export function acceptInvitationHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, makeId, now } = dependencies;
+  return async (request, response) => {
+    const { token, name, password } = request.body as Schemas['InvitationAcceptance'];
+    const invitation = await findOpenInvitation(database, token, now());
+    if (invitation === null) throw isOver();
+    requirePlainName('name', name);
+    if (normalizeEmail(password) === invitation.email)
+      throw badRequest('password must not be your e-mail address: it is the first guess');
+    const user = await acceptInvitation(database, {
+      token,
+      userId: makeId('usr'),
+      name,
+      passwordHash: await hashPassword(password),
+      nowMs: now(),
+    });
+    if (user === null) throw isOver();
+    if (user === 'taken')
+      throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
+    // Who comes by an invitation is recorded as that.
+    const caller = await beginSession({ ...dependencies, database: unrecorded(database) }, { request, response }, user);
+    if (caller === null) throw conflict('this user was removed meanwhile');
+    response.status(201).json(presentSignedIn(caller, 0, dependencies.config));
+  };
+}

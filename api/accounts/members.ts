@@ -1,0 +1,52 @@
+import type { RequestHandler } from 'express';
+import { changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
+import { ApiError, conflict, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { idOf, personOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { presentMember } from './member-presenter.ts';
+import { sessionCookie } from './session/cookie.ts';
+
+const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
+
+/** `GET /members` */
+export function listMembersHandler({ database }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const { tenantId, user } = personOf(response);
+    const members = await listMembers(database, tenantId);
+    response.json({ members: members.map((member) => presentMember(member, user.id)) });
+  };
+}
+
+/** `PATCH /members/{id}` */
+export function updateMemberHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { tenantId, user, sessionId } = personOf(response);
+    const id = idOf(request);
+    const { role } = request.body as components['schemas']['MemberPatch'];
+    const member = await changeRole(
+      database,
+      { tenantId, id },
+      { role, keepSessionId: id === user.id ? sessionId : null },
+    );
+    if (member === null) throw notFound('member', id);
+    if (member === 'last_owner') throw conflict(LAST_OWNER);
+    response.json(presentMember(member, user.id));
+  };
+}
+
+/** `DELETE /members/{id}`: everybody may go, and owners may send others away. */
+export function removeMemberHandler({ database, config }: ApiDependencies): RequestHandler {
+  const cookie = sessionCookie(config.publicUrl);
+  return async (request, response) => {
+    const { tenantId, user } = personOf(response);
+    const id = idOf(request);
+    if (id !== user.id && user.role !== 'owner')
+      throw new ApiError(403, `removing others needs the role owner, and you are ${user.role}`);
+    const removed = await removeMember(database, { tenantId, id });
+    if (removed === null) throw notFound('member', id);
+    if (removed === 'last_owner') throw conflict(LAST_OWNER);
+    if (id === user.id) cookie.take(response);
+    response.status(204).end();
+  };
+}

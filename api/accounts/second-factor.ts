@@ -1,0 +1,105 @@
+import type { RequestHandler, Response } from 'express';
+import { renderSVG } from 'uqr';
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  findSecondFactor,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+} from '../../models/accounts/second-factor.ts';
+import { conflict, type ApiError } from '../api-error.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { personOf, type Exchange } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { passwordProof, requireProofs, takeCode } from './session/proofs.ts';
+import {
+  findTotpStep,
+  generateRecoveryCodes,
+  generateTotpSecret,
+  normalizeCode,
+  otpauthUrl,
+  writeRecoveryCode,
+} from './session/totp.ts';
+
+type Schemas = components['schemas'];
+
+const isOn = (): ApiError => conflict('the second factor is on already: turn it off first');
+const isOff = (): ApiError => conflict('the second factor is not on: begin with POST /v1/user/totp');
+const WRONG_CODE = 'is wrong, or was used already: the app shows a new one every 30 seconds';
+
+/** `POST /user/totp`. */
+export function startTotpHandler({ database, throttle }: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { password } = request.body as Schemas['TotpStart'];
+    const { user } = personOf(response);
+    await requireProofs(throttle, { request, response }, [passwordProof(response, 'password', password)]);
+    const secret = generateTotpSecret();
+    if (!(await beginSecondFactor(database, user.id, secret))) throw isOn();
+    const url = otpauthUrl(secret, user.email);
+    // The secret is in the answer: no cache on the way may keep it.
+    response.setHeader('Cache-Control', 'no-store');
+    response.json({ secret, otpauth_url: url, qr_svg: renderSVG(url) });
+  };
+}
+
+/** `POST /user/totp/confirm`. */
+export function confirmTotpHandler({ database, now, throttle }: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { code } = request.body as Schemas['TotpConfirmation'];
+    const { user, sessionId } = personOf(response);
+    const factor = await findSecondFactor(database, user.id);
+    if (factor === null) throw isOff();
+    if (factor.confirmedAt !== null) throw isOn();
+    const step = findTotpStep(factor.secret, normalizeCode(code), now());
+    await requireProofs(throttle, { request, response }, [
+      { field: 'code', wrong: WRONG_CODE, isGiven: async () => step !== null },
+    ]);
+    const codes = generateRecoveryCodes();
+    const isConfirmed = await confirmSecondFactor(
+      database,
+      { userId: user.id, keepSessionId: sessionId },
+      { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() },
+    );
+    if (!isConfirmed) throw conflict('the second factor was changed meanwhile: begin again with POST /v1/user/totp');
+    sendCodes(response, codes);
+  };
+}
+
+/** `DELETE /user/totp`. */
+export function removeTotpHandler(dependencies: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { user, sessionId } = personOf(response);
+    if (user.totpConfirmedAt === null) throw isOff();
+    await requireBoth(dependencies, { request, response });
+    const ended = await removeSecondFactor(dependencies.database, { userId: user.id, keepSessionId: sessionId });
+    if (ended === null) throw isOff();
+    response.json({ ended_sessions: ended });
+  };
+}
+
+/** `POST /user/recovery-codes`. */
+export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { user } = personOf(response);
+    if (user.totpConfirmedAt === null) throw isOff();
+    await requireBoth(dependencies, { request, response });
+    const codes = generateRecoveryCodes();
+    if (!(await replaceRecoveryCodes(dependencies.database, user.id, codes))) throw isOff();
+    sendCodes(response, codes);
+  };
+}
+
+/** The password before the code, which is used up by being looked at. */
+async function requireBoth(dependencies: HandlerDependencies, exchange: Exchange): Promise<void> {
+  const { password, code } = exchange.request.body as Schemas['TotpRemoval'];
+  const { user } = personOf(exchange.response);
+  await requireProofs(dependencies.throttle, exchange, [
+    passwordProof(exchange.response, 'password', password),
+    { field: 'code', wrong: WRONG_CODE, isGiven: () => takeCode(dependencies, user.id, code) },
+  ]);
+}
+
+function sendCodes(response: Response, codes: readonly string[]): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.json({ recovery_codes: codes.map(writeRecoveryCode) });
+}

@@ -1,0 +1,47 @@
+import type { Request } from 'express';
+import { cleanText } from '../../../core/clean-text.ts';
+import { createSession, endSessionOf, generateSessionSecret } from '../../../models/accounts/sessions.ts';
+import type { User } from '../../../models/accounts/user-row.ts';
+import type { SessionCaller } from '../../caller.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import { callerOfSession } from '../../middleware/authentication.ts';
+import { addressOf, type Exchange } from '../../request-context.ts';
+import { recordClients } from './clients.ts';
+import { sessionCookie } from './cookie.ts';
+
+const USER_AGENT_LENGTH = 255;
+
+/**
+ * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser
+ * the new one's cookie, and one by which it is known again. Null, and nothing is given, where the person has gone
+ * meanwhile or has another password or second factor.
+ */
+export async function beginSession(
+  { database, now, makeId, config }: ApiDependencies,
+  { request, response }: Exchange,
+  user: User,
+): Promise<SessionCaller | null> {
+  const secret = generateSessionSecret();
+  const isCreated = await createSession(database, {
+    id: makeId('ses'),
+    secret,
+    user,
+    address: addressOf(response),
+    userAgent: userAgentOf(request),
+    nowMs: now(),
+  });
+  const caller = isCreated ? await callerOfSession({ database, now }, secret) : null;
+  if (caller === null) return null;
+  const cookie = sessionCookie(config.publicUrl);
+  const previous = cookie.read(request);
+  if (previous !== null) await endSessionOf(database, previous);
+  cookie.give(response, secret);
+  await recordClients({ database, now, publicUrl: config.publicUrl }, { request, response }, user.id);
+  response.setHeader('Cache-Control', 'no-store');
+  return caller;
+}
+
+function userAgentOf(request: Request): string | null {
+  const userAgent = request.headers['user-agent'];
+  return userAgent === undefined ? null : cleanText(userAgent, USER_AGENT_LENGTH);
+}

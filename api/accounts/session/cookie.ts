@@ -1,0 +1,45 @@
+import type { Request, Response } from 'express';
+import { LIFETIME_SECONDS } from '../../../models/accounts/sessions.ts';
+import { KEPT_SECONDS } from '../../../models/accounts/sign-in-clients.ts';
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** A cookie that holds a secret, on one installation. */
+export type SecretCookie = {
+  /** The secret that a request brings; null where it brings none, several, or something that cannot be one. */
+  read: (request: Request) => string | null;
+  give: (response: Response, secret: string) => void;
+  take: (response: Response) => void;
+};
+
+/** Makes the cookie of a session. */
+export function sessionCookie(publicUrl: string): SecretCookie {
+  return secretCookie(publicUrl, 'spotcheck', LIFETIME_SECONDS);
+}
+
+/** Makes the cookie by which a browser that signed in is recognized; it opens nothing. */
+export function browserCookie(publicUrl: string): SecretCookie {
+  return secretCookie(publicUrl, 'spotcheck-browser', KEPT_SECONDS);
+}
+
+/**
+ * Makes a cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that
+ * very host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one.
+ */
+export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds: number): SecretCookie {
+  const isSecure = publicUrl.startsWith('https:');
+  const name = isSecure ? `__Host-${plainName}` : plainName;
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return {
+    read({ headers: { cookie = '' } }) {
+      const [secret = '', ...others] = cookie.split(';').flatMap((pair) => {
+        const [key = '', ...value] = pair.split('=');
+        return key.trim() === name ? [value.join('=').trim()] : [];
+      });
+      return others.length === 0 && SECRET.test(secret) ? secret : null;
+    },
+    give: (response, secret) =>
+      void response.append('Set-Cookie', `${name}=${secret}; Max-Age=${maxAgeSeconds}; ${attributes}`),
+    take: (response) => void response.append('Set-Cookie', `${name}=; Max-Age=0; ${attributes}`),
+  };
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { RateLimiterRes } from 'rate-limiter-flexible';
+import { findSignInClients } from '../../../models/accounts/sign-in-clients.ts';
+import type { Database } from '../../../models/database.ts';
+import { ApiError } from '../../api-error.ts';
+import { createLimiter, type RateLimitStore } from '../../middleware/rate-limit.ts';
+import { addressOf, type Exchange } from '../../request-context.ts';
+import { clientOfBrowser, clientOfNetwork } from './clients.ts';
+import { browserCookie } from './cookie.ts';
+import { networkOf } from './network.ts';
+
+const WINDOW_SECONDS = 15 * 60;
+
+/** Failures within the window after which nothing is verified any more. A whole office may share a network. */
+const FAILURES = { account: 10, network: 30 } as const;
+
+/** An attempt that was counted and may be verified. */
+export type Attempt = {
+  /** Runs the verification; an error of ours is not counted as a failure. */
+  verify: <Verified>(verification: () => Promise<Verified>) => Promise<Verified>;
+  /** Forgets the failures that it was counted with. */
+  succeed: () => Promise<void>;
+  /** Forgets this attempt only. */
+  excuse: () => Promise<void>;
+};
+
+/**
+ * Counts wrong passwords and codes of every way to sign in, over all processes. An attempt is counted before it is
+ * verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for what has
+ * none.
+ */
+export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
+
+/** Whose attempts are refused from now on, and where the one came from with which it began. */
+export type ShutAccount = { account: string; address: string };
+
+/**
+ * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often. A
+ * browser that has signed in to the account before, or else a network, has failures of its own: those of
+ * strangers do not count against it. `onAccountShut` is called for the first attempt of a window that is refused for an
+ * account's failures.
+ */
+export function createThrottle(
+  { database, store, publicUrl }: { database: Pick<Database, 'pool'>; store: RateLimitStore; publicUrl: string },
+  onAccountShut: (shut: ShutAccount) => Promise<void>,
+): Throttle {
+  const limiterOf = (kind: keyof typeof FAILURES, keyPrefix: string) =>
+    createLimiter(store, { points: FAILURES[kind], duration: WINDOW_SECONDS, keyPrefix });
+  const accounts = limiterOf('account', 'spotcheck-sign-in-account');
+  const networks = limiterOf('network', 'spotcheck-sign-in-address');
+  const cookie = browserCookie(publicUrl);
+
+  return {
+    async begin(account, { request, response }) {
+      const address = addressOf(response) ?? '';
+      const [secret, network] = [cookie.read(request), networkOf(address)];
+      const [byBrowser, byNetwork] = [secret === null ? null : clientOfBrowser(secret), clientOfNetwork(network)];
+      const clients = byBrowser === null ? [byNetwork] : [byBrowser, byNetwork];
+      const known = await findSignInClients(database, account, clients);
+      const isKnownBrowser = byBrowser !== null && known.includes(byBrowser);
+      const client = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
+      const key = keyOf(`${account} ${client}`);
+
+      // The network first: who is over its limit must not use up other people's. What others of its network do is not
+      // held against a known browser.
+      if (!isKnownBrowser) await consume(() => networks.consume(network));
+      await consume(
+        () => accounts.consume(key),
+        async (attempts) => void (attempts === FAILURES.account + 1 && (await onAccountShut({ account, address }))),
+      );
+      const giveBack = async () => void (isKnownBrowser || (await networks.reward(network)));
+      const excuse = async () => void (await Promise.all([accounts.reward(key), giveBack()]));
+      return {
+        async verify(verification) {
+          try {
+            return await verification();
+          } catch (error) {
+            await excuse();
+            throw error;
+          }
+        },
+        // Set to none and not deleted: deleting alone would wait for as long as Redis is away.
+        succeed: async () => void (await Promise.all([accounts.set(key, 0, WINDOW_SECONDS), giveBack()])),
+        excuse,
+      };
+    },
+  };
+}
+
+async function consume(
+  count: () => Promise<unknown>,
+  onRefused: (attempts: number) => Promise<void> = async () => undefined,
+): Promise<void> {
+  try {
+    await count();
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    await onRefused(refusal.consumedPoints);
+    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+    const minutes = Math.ceil(seconds / 60);
+    const wait = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+    throw new ApiError(429, `too many wrong passwords or codes: wait ${wait}`, { 'Retry-After': String(seconds) });
+  }
+}
+
+/** Any text as a short key; the table of counts need not tell who was tried. */
+function keyOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}

@@ -1,0 +1,59 @@
+import type { RequestHandler } from 'express';
+import { endSession, endSessionsElsewhere, listSessions } from '../../models/accounts/sessions.ts';
+import { notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { idOf, personOf } from '../request-context.ts';
+import { presentSession, presentSignedIn } from './session-presenter.ts';
+import { sessionCookie } from './session/cookie.ts';
+import { recoveryCodesOf } from './sign-in.ts';
+
+/** `GET /session`. */
+export function getSessionHandler(dependencies: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const caller = personOf(response);
+    response.setHeader('Cache-Control', 'no-store');
+    response.json(presentSignedIn(caller, await recoveryCodesOf(dependencies, caller.user), dependencies.config));
+  };
+}
+
+/** `DELETE /session`. */
+export function signOutHandler({ database, config }: ApiDependencies): RequestHandler {
+  const cookie = sessionCookie(config.publicUrl);
+  return async (_request, response) => {
+    const { user, sessionId } = personOf(response);
+    await endSession(database, { userId: user.id, id: sessionId });
+    cookie.take(response);
+    response.status(204).end();
+  };
+}
+
+/** `GET /sessions`. */
+export function listSessionsHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const { user, sessionId } = personOf(response);
+    const sessions = await listSessions(database, user.id, now());
+    response.json({ sessions: sessions.map((session) => presentSession(session, sessionId)) });
+  };
+}
+
+/** `DELETE /sessions/{id}`. */
+export function endSessionHandler({ database, config }: ApiDependencies): RequestHandler {
+  const cookie = sessionCookie(config.publicUrl);
+  return async (request, response) => {
+    const { user, sessionId } = personOf(response);
+    const id = idOf(request);
+    if (!(await endSession(database, { userId: user.id, id }))) throw notFound('session', id);
+    if (id === sessionId) cookie.take(response);
+    response.status(204).end();
+  };
+}
+
+/** `POST /sessions/end-others`. */
+export function endOtherSessionsHandler({ database }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const { user, sessionId } = personOf(response);
+    response.json({
+      ended_sessions: await endSessionsElsewhere(database, { userId: user.id, keepSessionId: sessionId }),
+    });
+  };
+}

@@ -1,0 +1,96 @@
+import type { RequestHandler } from 'express';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import {
+  createApiToken,
+  generateToken,
+  listRecentTokens,
+  revokeTenantToken,
+  type ApiToken,
+} from '../../models/accounts/api-tokens.ts';
+import type { TokenScope } from '../../models/accounts/records.ts';
+import { badRequest, notFound } from '../api-error.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { requirePlainName } from './plain-name.ts';
+
+/** For how long a token that has ended is still listed. */
+const ENDED_MS = 30 * 86_400_000;
+
+/** `GET /tokens` */
+export function listTokensHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const tokens = await listRecentTokens(database, callerOf(response).tenantId, now() - ENDED_MS);
+    response.json({ tokens: tokens.map(presentToken) });
+  };
+}
+
+/** `POST /tokens`: the only place beside the command line that shows a token. */
+export function createTokenHandler({ database, makeId, now, rateLimits }: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { tenantId, plan } = callerOf(response);
+    const { name, scopes, expires_at: expiresAt = null } = request.body as components['schemas']['TokenCreate'];
+    const nowMs = now();
+    if (expiresAt !== null && expiresAt <= nowMs / 1000)
+      throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
+    await rateLimits.take('token', tenantId);
+    const token = generateToken('spk');
+    const limit = PLAN_LIMITS[plan].tokens;
+    const created = await createApiToken(
+      database,
+      {
+        id: makeId('tok'),
+        tenantId,
+        name: requirePlainName('name', name),
+        token,
+        scopes: readScopes(scopes),
+        expiresAt,
+        nowMs,
+      },
+      limit,
+    );
+    if (created === null)
+      throw badRequest(
+        `the ${plan} plan allows at most ${limit} API tokens, and this account has them all: revoke one first`,
+      );
+    // The token is in the answer: no cache on the way may keep it.
+    response.setHeader('Cache-Control', 'no-store');
+    response.status(201).json({ ...presentToken(created), token });
+  };
+}
+
+/** `DELETE /tokens/{id}` */
+export function revokeTokenHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    if (!(await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now())))
+      throw notFound('token', id);
+    response.status(204).end();
+  };
+}
+
+/** The scope `write` includes `read`. */
+function readScopes(scopes: readonly TokenScope[]): TokenScope[] {
+  if (!scopes.includes('read')) throw badRequest('scopes must be ["read"] or ["read", "write"], got ["write"]');
+  return scopes.includes('write') ? ['read', 'write'] : ['read'];
+}
+
+function presentToken({
+  id,
+  name,
+  scopes,
+  createdAt,
+  expiresAt,
+  revokedAt,
+  lastUsedAt,
+}: ApiToken): components['schemas']['ApiToken'] {
+  return {
+    id,
+    name,
+    scopes,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
+    last_used_at: lastUsedAt,
+  };
+}

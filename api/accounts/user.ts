@@ -1,0 +1,49 @@
+import type { RequestHandler } from 'express';
+import { cleanText } from '../../core/clean-text.ts';
+import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
+import { hashPassword } from '../../models/secrets/password.ts';
+import { badRequest, conflict } from '../api-error.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { personOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { presentUser } from './session-presenter.ts';
+import { passwordProof, requireProofs } from './session/proofs.ts';
+import { recoveryCodesOf } from './sign-in.ts';
+
+type Schemas = components['schemas'];
+
+const NAME_LENGTH = 255;
+
+/** `PATCH /user`. */
+export function updateUserHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { name, theme } = request.body as Schemas['UserPatch'];
+    const user = await updateUser(database, personOf(response).user.id, {
+      ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
+      ...(theme !== undefined && { theme }),
+    });
+    if (user === null) throw conflict('this user was removed meanwhile');
+    response.json(presentUser(user, await recoveryCodesOf({ database }, user)));
+  };
+}
+
+/** `POST /user/password`. */
+export function changePasswordHandler({ database, now, throttle }: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { current, new: wanted } = request.body as Schemas['PasswordChange'];
+    const { user, sessionId } = personOf(response);
+    if (wanted === current) throw badRequest('new must be another password than current');
+    if (normalizeEmail(wanted) === normalizeEmail(user.email))
+      throw badRequest('new must not be your e-mail address: it is the first guess');
+    await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
+    const ended = await changePassword(database, {
+      userId: user.id,
+      oldHash: user.passwordHash,
+      newHash: await hashPassword(wanted),
+      keepSessionId: sessionId,
+      nowMs: now(),
+    });
+    if (ended === null) throw badRequest('current is not your password any more: it was changed meanwhile');
+    response.json({ ended_sessions: ended });
+  };
+}

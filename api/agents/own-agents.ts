@@ -1,0 +1,67 @@
+import type { RequestHandler } from 'express';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
+import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents/agents.ts';
+import { requirePlainName } from '../accounts/plain-name.ts';
+import { ApiError, badRequest, notFound } from '../api-error.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+
+const NEEDS_NO_QUOTES = /^[\w:/.@%+-]+$/;
+
+/** What a customer types to start an agent, for a POSIX shell. */
+function writeInstallCommand({ publicUrl, token }: { publicUrl: string; token: string }): string {
+  const url = NEEDS_NO_QUOTES.test(publicUrl) ? publicUrl : `'${publicUrl.replaceAll("'", `'\\''`)}'`;
+  return `SPOTCHECK_URL=${url} SPOTCHECK_AGENT_TOKEN=${token} npm run agent`;
+}
+
+type AgentCreate = components['schemas']['AgentCreate'];
+
+/** `POST /agents` */
+export function createAgentHandler({ database, makeId, now, config, rateLimits }: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { tenantId, plan } = callerOf(response);
+    const { name, region = null } = request.body as AgentCreate;
+    await rateLimits.take('agent', tenantId);
+    const token = generateToken('spa');
+    const { ownAgents } = PLAN_LIMITS[plan];
+    const agent = await createAgentWithin(
+      database,
+      {
+        id: makeId('agt'),
+        tenantId,
+        name: requirePlainName('name', name),
+        region: region === null ? null : requirePlainName('region', region),
+        tokenFingerprint: fingerprintOf(token),
+        nowMs: now(),
+      },
+      config.planCountLimits ? ownAgents : null,
+    );
+    if (agent === null)
+      throw badRequest(
+        `the ${plan} plan allows at most ${ownAgents === 1 ? '1 agent' : `${ownAgents} agents`} of your own, and ` +
+          'this account has as many: delete one first',
+      );
+    response.setHeader('Cache-Control', 'no-store');
+    response.status(201).json({ id: agent.id, name: agent.name, region: agent.region, ...tokenAnswer(config, token) });
+  };
+}
+
+/** `POST /agents/{id}/rotate` */
+export function rotateAgentTokenHandler({ database, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
+    if (agent?.kind === 'first_party')
+      throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
+    const token = generateToken('spa');
+    if (agent === null || !(await rotateAgentToken(database, id, fingerprintOf(token)))) throw notFound('agent', id);
+    response.setHeader('Cache-Control', 'no-store');
+    response.json(tokenAnswer(config, token));
+  };
+}
+
+function tokenAnswer({ publicUrl }: ApiDependencies['config'], token: string): components['schemas']['AgentToken'] {
+  return { token, install_command: writeInstallCommand({ publicUrl, token }) };
+}

@@ -1,0 +1,66 @@
+import type { RequestHandler, Response } from 'express';
+import { findTokenAgent, type TokenAgent } from '../../../models/agents/work.ts';
+import { ApiError } from '../../api-error.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import { contextOf } from '../../request-context.ts';
+
+const BEARER = /^Bearer +(?<token>\S+) *$/i;
+const AGENT_TOKEN = /^spa_[A-Za-z0-9_-]{1,200}$/;
+const API_TOKEN = /^Bearer +spk_/i;
+
+/**
+ * Finds out which agent calls; without a usable token the request stays anonymous, for `requireAgent` to refuse once it
+ * has been counted.
+ */
+export function agentAuthentication({ database }: Pick<ApiDependencies, 'database'>): RequestHandler {
+  return async (request, response, next) => {
+    const token = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
+    const agent = AGENT_TOKEN.test(token) ? await findTokenAgent(database, token) : null;
+    if (agent !== null) contextOf(response).agent = agent;
+    next();
+  };
+}
+
+/**
+ * Refuses callers that are no agent: 401, and how to do better. The answer is the same for unknown and revoked tokens,
+ * distinguished for nobody.
+ */
+export const requireAgent: RequestHandler = (request, response, next) => {
+  const { authorization } = request.headers;
+  if (contextOf(response).agent === undefined) throw refusalOf(authorization);
+  next();
+};
+
+/** Which agent calls. Throws before authentication: only routes behind it may ask. */
+export function agentOf(response: Response): TokenAgent {
+  const { agent } = contextOf(response);
+  if (agent === undefined) throw new Error('The agent is asked for on a route without authentication');
+  return agent;
+}
+
+/** 401 for a token that was good once, or never. */
+export function invalidAgentToken(): ApiError {
+  return new ApiError(
+    401,
+    "the token in the Authorization header is no agent's: it is unknown or revoked, or its agent was deleted",
+    {
+      'WWW-Authenticate': 'Bearer realm="spotcheck agents", error="invalid_token"',
+    },
+  );
+}
+
+function refusalOf(authorization: string | undefined): ApiError {
+  if (authorization === undefined)
+    return new ApiError(401, 'the Authorization header must be "Bearer spa_...", got none', {
+      'WWW-Authenticate': 'Bearer realm="spotcheck agents"',
+    });
+  if (!API_TOKEN.test(authorization)) return invalidAgentToken();
+  return new ApiError(
+    401,
+    'the token in the Authorization header is for the API (spk_...): agents have one of their own, spa_..., ' +
+      'which is shown when the agent is made',
+    {
+      'WWW-Authenticate': 'Bearer realm="spotcheck agents", error="invalid_token"',
+    },
+  );
+}

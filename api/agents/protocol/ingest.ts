@@ -1,0 +1,209 @@
+import type { RequestHandler } from 'express';
+import { Counter } from 'prom-client';
+import { findInability } from '../../../core/agents/capability.ts';
+import { judgeReport } from '../../../core/agents/judge-report.ts';
+import { readIngest, type Report } from '../../../core/agents/read-ingest.ts';
+import { isBeforeCreation, sortByAge } from '../../../core/agents/result-limit.ts';
+import type { IngestAnswer } from '../../../core/agents/wire.ts';
+import { hintRecheck } from '../../../core/checks/recheck.ts';
+import { cleanAnswer } from '../../../core/incidents/answer-evidence.ts';
+import { storesTimings, roundTimings } from '../../../core/incidents/failure-evidence.ts';
+import { latestStartMs } from '../../../core/incidents/source-state.ts';
+import { isRecord } from '../../../core/monitors/input/checks.ts';
+import { listReportedMonitors, type ReportedMonitor, listRecheckedSources } from '../../../models/agents/results.ts';
+import type { TokenAgent } from '../../../models/agents/work.ts';
+import { storeCertificates, type ObservedCertificate } from '../../../models/checks/certificates.ts';
+import type { ResultPayload } from '../../../queues/payloads.ts';
+import { accept, ApiError } from '../../api-error.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import { agentOf } from './authentication.ts';
+import { createResultBatches } from './result-batches.ts';
+import { type AcceptedReport, createResultLimits, type AssignedReport } from './result-limits.ts';
+
+/** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
+export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
+  const submit = createResultBatches(submitResults);
+  const limitResults = createResultLimits(database);
+  const count = new Counter({
+    name: 'spotcheck_agent_results_total',
+    help: "Results of customers' agents by outcome",
+    labelNames: ['outcome'],
+    registers: [metrics],
+  });
+  return async (request, response) => {
+    const agent = agentOf(response);
+    const nowMs = now();
+    const { timely, future, tooOld: outdated } = sortByAge(accept(readIngest(request.body)), nowMs);
+    const monitors =
+      timely.length === 0
+        ? new Map<string, ReportedMonitor>()
+        : await listReportedMonitors(database, agent.no, [...new Set(timely.map(({ monitorId }) => monitorId))]);
+    const assigned = timely.flatMap((report): AssignedReport[] => {
+      const monitor = monitors.get(report.monitorId);
+      return monitor === undefined ? [] : [{ report, monitor }];
+    });
+    const measured = assigned.filter(({ report, monitor }) => !isBeforeCreation(report, monitor.createdAtMs, nowMs));
+    const admitted = await limitResults(agent.no, measured, nowMs);
+    const accepted = admitted.map(({ report, monitor }): AcceptedReport => ({
+      report,
+      monitor,
+      result: resultOf(report, { monitor, agent, nowMs }),
+    }));
+    // Before they are handed on: once they are applied none of them is a change.
+    const recheck = await listRechecks(database, agent.no, accepted);
+    if (accepted.length > 0) {
+      try {
+        await submit(accepted.map(({ result }) => result));
+      } catch (error) {
+        logger.warn({ err: error, agent_id: agent.id }, 'agent.results_not_taken');
+        throw error instanceof ApiError
+          ? error
+          : new ApiError(503, 'the queue is not reachable at the moment: send these results again', {
+              'Retry-After': '5',
+            });
+      }
+    }
+    const certificates = newCertificates(accepted, agent.no);
+    if (certificates.length > 0) await storeCertificates(database, certificates);
+
+    const dropped = {
+      notAssigned: timely.length - assigned.length,
+      future,
+      tooOld: outdated + assigned.length - measured.length,
+      tooMany: measured.length - admitted.length,
+    };
+    const outcomes = {
+      accepted: accepted.length,
+      not_assigned: dropped.notAssigned,
+      future,
+      too_old: dropped.tooOld,
+      too_many: dropped.tooMany,
+    };
+    for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
+    const answer: IngestAnswer = {
+      accepted: accepted.length,
+      dropped: dropped.notAssigned + future + dropped.tooOld + dropped.tooMany,
+      droppedBecause: dropped,
+      recheck,
+    };
+    response.json(answer);
+  };
+}
+
+function resultOf(
+  report: Report,
+  { monitor, agent, nowMs }: { monitor: ReportedMonitor; agent: TokenAgent; nowMs: number },
+): ResultPayload {
+  const judgement = judgeReport(report, { name: agent.name, inability: findInability(agent, monitor) });
+  const { verdict } = judgement;
+  const { startedAtMs: dueAtMs, latencyMs, httpStatus, timing, answer } = report;
+  const isFailure = verdict === 'down' || verdict === 'degraded';
+  const mostMs = mostMsOf(monitor);
+  return {
+    monitorNo: monitor.no,
+    agentNo: agent.no,
+    checksVersion: measuredVersion(report, monitor),
+    dueAtMs,
+    finishedAtMs: nowMs,
+    ...judgement,
+    latencyMs: latencyMs === null ? null : Math.min(latencyMs, mostMs),
+    httpStatus,
+    phases:
+      isRecord(timing) && storesTimings({ verdict, dueAtMs }, monitor.intervalSeconds)
+        ? roundTimings(withWait(timing), mostMs)
+        : null,
+    answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
+  };
+}
+
+/** Agents of other makes call the wait for the first byte by its other name. */
+function withWait({ waitMs, ...timing }: Record<string, unknown>): Record<string, unknown> {
+  return { ...timing, firstByteMs: timing['firstByteMs'] ?? waitMs };
+}
+
+/**
+ * The longest time of a check that is believed, in milliseconds: beyond its deadline what a busy machine may be late
+ * by, and no more.
+ */
+function mostMsOf({ timeoutMs }: ReportedMonitor): number {
+  return 2 * timeoutMs + 1000;
+}
+
+/**
+ * The version of the checks that a result measured: before the newest was given it was the one before, where there was
+ * one.
+ */
+function measuredVersion(
+  { startedAtMs }: Report,
+  { checksVersion, givenVersion, givenAtMs, givenBefore }: ReportedMonitor,
+): number {
+  if (givenVersion === null || givenAtMs === null) return checksVersion;
+  return latestStartMs(startedAtMs) >= givenAtMs ? givenVersion : (givenBefore ?? givenVersion);
+}
+
+/**
+ * The monitors of a batch that its agent is to check again before their next ticks (D-47); costs a query where the
+ * batch has a bad result of checks as they are now.
+ */
+async function listRechecks(
+  database: ApiDependencies['database'],
+  agentNo: number,
+  accepted: readonly AcceptedReport[],
+): Promise<IngestAnswer['recheck']> {
+  const current = accepted.filter(({ monitor, result }) => result.checksVersion === monitor.checksVersion);
+  const bad = new Set(
+    current
+      .filter(({ result: { verdict } }) => verdict === 'down' || verdict === 'degraded')
+      .map(({ monitor }) => monitor.no),
+  );
+  if (bad.size === 0) return [];
+  const sources = await listRecheckedSources(database, agentNo, [...bad]);
+  const ofMonitors = Map.groupBy(current, ({ monitor }) => monitor);
+  return [...ofMonitors].flatMap(([{ no, id }, reports]) => {
+    const source = bad.has(no) ? sources.get(no) : undefined;
+    const afterMs =
+      source &&
+      hintRecheck(
+        source,
+        reports.map(({ result }) => result),
+      );
+    return afterMs === undefined || afterMs === null ? [] : [{ monitorId: id, afterMs }];
+  });
+}
+
+/**
+ * The certificates that an agent saw and that are other than those it saw before, of https monitors, the newest of
+ * each.
+ */
+function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): ObservedCertificate[] {
+  const newest = new Map<number, AcceptedReport & { expiresAt: number }>();
+  for (const observed of accepted) {
+    const { expiresAt } = observed.report;
+    if (
+      expiresAt === null ||
+      !isSecure(observed) ||
+      (newest.get(observed.monitor.no)?.report.startedAtMs ?? 0) > observed.report.startedAtMs
+    )
+      continue;
+    newest.set(observed.monitor.no, { ...observed, expiresAt });
+  }
+  return [...newest.values()]
+    .filter(
+      ({ monitor: { target, certificate }, expiresAt }) =>
+        certificate?.target !== target || certificate.expiresAt !== expiresAt,
+    )
+    .map(({ monitor: { no, target }, expiresAt }) => ({
+      monitorNo: no,
+      agentNo,
+      target,
+      name: URL.parse(target)?.hostname ?? '',
+      expiresAt,
+    }));
+}
+
+/** What older checks saw belongs to another target, perhaps. */
+function isSecure({ monitor: { type, target, checksVersion }, result }: AcceptedReport): boolean {
+  return (
+    type === 'http' && /^https:/i.test(target) && result.checksVersion === checksVersion && result.verdict !== 'none'
+  );
+}

@@ -1,0 +1,83 @@
+import type { Report } from '../../../core/agents/read-ingest.ts';
+import { dueWindowOf, mostResultsIn, type DueWindow } from '../../../core/agents/result-limit.ts';
+import { listStoredDueTimes, type ReportedMonitor } from '../../../models/agents/results.ts';
+import type { ResultPayload } from '../../../queues/payloads.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+
+/** Results are stored within this of being taken, in milliseconds; until then this process remembers them. */
+const REMEMBERED_MS = 60_000;
+
+/** Due times remembered for so long at the most: some 10 MB. Beyond it the older half is forgotten early. */
+const MOST_REMEMBERED = 100_000;
+
+/** A report of a monitor that its agent is a source of. */
+export type AssignedReport = { report: Report; monitor: ReportedMonitor };
+
+/** Returns those of an agent's reports that are not more than its monitors' intervals allow, in their order. */
+export type ResultLimits = (
+  agentNo: number,
+  reports: readonly AssignedReport[],
+  nowMs: number,
+) => Promise<AssignedReport[]>;
+
+/**
+ * Makes the limit of results for each monitor, source and window of due time (core/agents/result-limit.ts). What is
+ * stored counts, and what this process took lately; processes that take results of one source at the same moment do not
+ * know of each other's until they are stored.
+ */
+export function createResultLimits(database: ApiDependencies['database']): ResultLimits {
+  const memory = createMemory();
+  return async (agentNo, reports, nowMs) => {
+    const windows = new Map(
+      reports.map((one) => [keyOf(agentNo, one), { monitorNo: one.monitor.no, ...windowOf(one) }]),
+    );
+    const stored =
+      windows.size === 0 ? new Map<string, number[]>() : await listStoredDueTimes(database, agentNo, windows);
+    // Nothing is awaited from here on: of two requests at once the second sees what the first one took.
+    const known = new Map(
+      [...windows.keys()].map((key) => [key, new Set([...(stored.get(key) ?? []), ...memory.recall(key)])]),
+    );
+    return reports.filter((one) => {
+      const key = keyOf(agentNo, one);
+      const { startedAtMs } = one.report;
+      const taken = known.get(key) ?? new Set<number>();
+      // A repeated result counts once.
+      if (taken.has(startedAtMs)) return true;
+      if (taken.size >= mostResultsIn(windowOf(one), one.monitor, nowMs)) return false;
+      taken.add(startedAtMs);
+      memory.remember(key, startedAtMs, nowMs);
+      return true;
+    });
+  };
+}
+
+function windowOf({ report, monitor }: AssignedReport): DueWindow {
+  return dueWindowOf(report.startedAtMs, monitor);
+}
+
+function keyOf(agentNo: number, one: AssignedReport): string {
+  const { fromMs, toMs } = windowOf(one);
+  return `${agentNo} ${one.monitor.no} ${fromMs} ${toMs}`;
+}
+
+/** Remembers due times by key in two halves, of which the older one is dropped whole. */
+function createMemory() {
+  let young = new Map<string, Set<number>>();
+  let old = new Map<string, Set<number>>();
+  let size = 0;
+  let sinceMs = 0;
+  return {
+    recall: (key: string): number[] => [...(young.get(key) ?? []), ...(old.get(key) ?? [])],
+    remember(key: string, dueAtMs: number, nowMs: number): void {
+      if (size >= MOST_REMEMBERED / 2 || Math.abs(nowMs - sinceMs) >= REMEMBERED_MS) {
+        [old, young, size, sinceMs] = [young, new Map(), 0, nowMs];
+      }
+      const times = young.get(key) ?? new Set();
+      young.set(key, times.add(dueAtMs));
+      size += 1;
+    },
+  };
+}
+
+/** One accepted result: what was reported, of which monitor, and what becomes of it. */
+export type AcceptedReport = { report: Report; monitor: ReportedMonitor; result: ResultPayload };

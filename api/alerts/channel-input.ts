@@ -1,0 +1,120 @@
+import { CHANNEL_TYPES, type ChannelType } from '../../core/alerts/channel.ts';
+import {
+  anyText,
+  flag,
+  listOf,
+  oneOf,
+  shape,
+  text,
+  type Problem,
+  type Read,
+} from '../../core/monitors/input/checks.ts';
+import { findUrlProblem } from '../../notifications/webhook/url.ts';
+
+/** `monitor_ids` that are no monitors of the caller are left out later, however they look (D-64). */
+const CREATED = {
+  type: oneOf(CHANNEL_TYPES),
+  name: text({ max: 255 }),
+  url: text({ max: 2048 }),
+  all_monitors: flag,
+  monitor_ids: listOf(anyText, 1000),
+  reports: flag,
+};
+const createInput = shape(CREATED);
+const patchInput = shape({ ...CREATED, enabled: flag });
+
+/** A creation, complete. `url` is null for other types than webhook. */
+export type ChannelDraft = {
+  type: ChannelType;
+  name: string;
+  url: string | null;
+  allMonitors: boolean;
+  monitorIds: string[];
+  wantsReports: boolean;
+};
+
+/** What a PATCH changes; an absent field stays. */
+export type ChannelPatch = {
+  name?: string;
+  enabled?: boolean;
+  allMonitors?: boolean;
+  monitorIds?: string[];
+  wantsReports?: boolean;
+};
+
+const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<
+  ChannelType,
+  string
+>;
+
+/** Reads the body of a creation, or everything that is wrong with it. */
+export function readChannelCreate(body: unknown): Read<ChannelDraft> {
+  const problems: Problem[] = [];
+  const input = createInput(body, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  const type = input.type ?? 'telegram';
+  checkUrl(type, input.url, problems);
+  checkReports(type, input.reports, problems);
+  const draft = {
+    type,
+    name: nameOf(type, input.name),
+    url: input.url ?? null,
+    allMonitors: input.all_monitors ?? true,
+    monitorIds: [...new Set(input.monitor_ids)],
+    wantsReports: input.reports ?? false,
+  };
+  return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
+}
+
+/** Reads the body of a PATCH of a channel of this type, or everything that is wrong with it. */
+export function readChannelPatch(body: unknown, type: ChannelType): Read<ChannelPatch> {
+  const problems: Problem[] = [];
+  const input = patchInput(body, '', problems) ?? {};
+  if (input.type !== undefined && input.type !== type) {
+    problems.push({
+      field: 'type',
+      message: `type must stay ${type}, got ${input.type}: delete the channel and create another`,
+    });
+  }
+  if (input.url !== undefined)
+    problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
+  checkReports(type, input.reports, problems);
+  if (problems.length > 0) return { ok: false, problems };
+  return {
+    ok: true,
+    value: {
+      ...(input.name !== undefined && { name: nameOf(type, input.name) }),
+      ...(input.enabled !== undefined && { enabled: input.enabled }),
+      ...(input.all_monitors !== undefined && { allMonitors: input.all_monitors }),
+      ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
+      ...(input.reports !== undefined && { wantsReports: input.reports }),
+    },
+  };
+}
+
+/** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */
+function nameOf(type: ChannelType, sent = ''): string {
+  return sent.trim() || DEFAULT_NAMES[type];
+}
+
+/** What a webhook gets are the events of the service's description, and there is none for a report. */
+function checkReports(type: ChannelType, reports: boolean | undefined, problems: Problem[]): void {
+  if (reports !== true || type !== 'webhook') return;
+  problems.push({
+    field: 'reports',
+    message:
+      'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event ' +
+      'for reports, read GET /reports instead',
+  });
+}
+
+/** The address itself is not repeated: it often is a secret. */
+function checkUrl(type: ChannelType, url: string | undefined, problems: Problem[]): void {
+  if (type !== 'webhook') {
+    if (url !== undefined)
+      problems.push({ field: 'url', message: `url applies to webhook channels only, got it for one of type ${type}` });
+    return;
+  }
+  const problem = url === undefined ? 'is required for webhook channels' : findUrlProblem(url);
+  if (problem !== null) problems.push({ field: 'url', message: `url ${problem}` });
+}

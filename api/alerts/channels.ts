@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestHandler } from 'express';
+import { type Channel, type ChannelStatus, type ChannelType } from '../../core/alerts/channel.ts';
+import {
+  countChannels,
+  createChannel,
+  deleteChannel,
+  findChannel,
+  listChannels,
+  MOST_CHANNELS,
+  TooManyChannels,
+  updateChannel,
+  type NewChannel,
+} from '../../models/alerts/channels.ts';
+import {
+  findWebhook,
+  openWebhook,
+  rotateSigningSecret,
+  type OpenedWebhook,
+  type SealedWebhook,
+} from '../../models/alerts/webhook-secrets.ts';
+import type { Database } from '../../models/database.ts';
+import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
+import { generateConnectCode } from '../../notifications/connect-code.ts';
+import { buildSlackLink } from '../../notifications/slack/connect-link.ts';
+import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
+import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
+import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
+import { callerOf, idOf, isId } from '../request-context.ts';
+import { type operations, type components } from '../schema.generated.ts';
+import { readChannelCreate, readChannelPatch } from './channel-input.ts';
+import { presentChannel } from './presenter.ts';
+
+type ListQuery = NonNullable<operations['listChannels']['parameters']['query']>;
+
+/** `GET /channels` */
+export function listChannelsHandler({ database, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { limit, after } = readPage(request);
+    const { type } = request.query as ListQuery;
+    const channels = await listChannels(database, {
+      tenantId: callerOf(response).tenantId,
+      ...(type && { type }),
+      ...(after && { after: { createdAt: after.at, id: after.id } }),
+      ...(limit !== null && { limit: limit + 1 }),
+    });
+    const page = cutPage(
+      channels,
+      { limit, positionOf: byCreation },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json({ channels: page.map(presentChannel) });
+  };
+}
+
+/** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
+export function createChannelHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, makeId, now, rateLimits } = dependencies;
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    const { url, ...draft } = accept(readChannelCreate(request.body));
+    const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
+
+    // Before anything is sent: what could not be stored is not tried either.
+    if ((await countChannels(database, tenantId)) >= MOST_CHANNELS) throw tooManyChannels();
+    if (draft.type === 'webhook') await rateLimits.take('test', tenantId);
+
+    const nowMs = now();
+    const id = makeId('nch');
+    const { stored, shown } = await connectChannel(dependencies, { type: draft.type, url, nowMs }, randomBytes);
+    await createChannel(database, { id, tenantId, ...draft, monitorIds, ...stored, nowMs }).catch((error: unknown) => {
+      throw error instanceof TooManyChannels ? tooManyChannels() : error;
+    });
+    response.status(201).json({ id, ...shown });
+  };
+}
+
+function tooManyChannels(): ApiError {
+  return badRequest(
+    `an account can have at most ${MOST_CHANNELS} channels, and this one has them all: delete one first`,
+  );
+}
+
+/** `GET /channels/{id}` */
+export function getChannelHandler(dependencies: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    response.json(
+      presentChannel(await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) })),
+    );
+  };
+}
+
+/** `PATCH /channels/{id}` */
+export function updateChannelHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database } = dependencies;
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const current = await getOwnChannel(dependencies, key);
+    // The type cannot change any more, so that the patch can be judged before the row is locked.
+    const patch = accept(readChannelPatch(request.body, current.type));
+    const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
+    if ((await updateChannel(database, key, { ...patch, ...(monitorIds && { monitorIds }) })) === null)
+      throw notFound('channel', key.id);
+    response.json({ ok: true });
+  };
+}
+
+/** `DELETE /channels/{id}` */
+export function deleteChannelHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    if (!(await deleteChannel(database, key))) throw notFound('channel', key.id);
+    response.json({ ok: true });
+  };
+}
+
+/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
+export function testChannelHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { rateLimits } = dependencies;
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
+    await rateLimits.take('channelTest', channel.id);
+    await rateLimits.take('test', tenantId);
+    const { error, statusCode, durationMs } =
+      channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
+    if (error !== null) throw badRequest(error);
+    response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });
+  };
+}
+
+/** `POST /channels/{id}/rotate-secret`: the only place beside the creation that shows a secret. */
+export function rotateSecretHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, now } = dependencies;
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const { type } = await getOwnChannel(dependencies, key);
+    if (type !== 'webhook')
+      throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
+    const signingSecret = generateSigningSecret(randomBytes);
+    if (!(await rotateSigningSecret(database, key, { signingSecret, nowMs: now() }))) throw notFound('channel', key.id);
+    response.json({ signing_secret: signingSecret });
+  };
+}
+
+async function testWebhook(
+  { database, sendTestDelivery, makeId, config, now }: ApiDependencies,
+  { tenantId, id }: Channel,
+): Promise<TestResult> {
+  const webhook = await findWebhook(database, { tenantId, id }, now());
+  if (webhook === null) throw notFound('channel', id);
+  return await sendTestDelivery({
+    ...openOrRefuse(database, webhook),
+    deliveryId: makeId('dlv'),
+    publicUrl: config.publicUrl,
+  });
+}
+
+/** A key that has left the ring is the operator's to bring back: deliveries say the same. */
+function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook {
+  try {
+    return openWebhook(database, webhook);
+  } catch {
+    throw badRequest('test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS');
+  }
+}
+
+async function testChat({ sendTestMessage }: ApiDependencies, channel: Channel): Promise<TestResult> {
+  const result = channel.status === 'connected' ? await sendTestMessage(channel) : null;
+  if (result === null) throw conflict(`channel ${channel.id} is not connected: connect it first`);
+  return result;
+}
+
+async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: string; id: string }): Promise<Channel> {
+  const channel = await findChannel(database, key);
+  if (channel === null) throw notFound('channel', key.id);
+  return channel;
+}
+
+/** Those of the ids that are monitors of the account, as with `dependencies` (D-64). */
+async function filterOwnMonitors(
+  { database }: ApiDependencies,
+  tenantId: string,
+  monitorIds: readonly string[],
+): Promise<string[]> {
+  return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
+}
+
+/** How a new channel gets its connection: what is stored of it, and what its owner is shown once. */
+type Connection = {
+  stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode'>;
+  shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
+};
+
+type Connected = { type: ChannelType; url: string | null; nowMs: number };
+
+/**
+ * Connects a webhook by a test delivery (D-52; throws 400 when it is not answered 2xx), or makes the links by which a
+ * Telegram or Slack channel is connected later (D-55).
+ */
+async function connectChannel(
+  dependencies: ApiDependencies,
+  { type, url, nowMs }: Connected,
+  random: typeof randomBytes,
+): Promise<Connection> {
+  if (type === 'webhook') return await connectWebhook(dependencies, url ?? '', random);
+  const { config, database } = dependencies;
+  const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
+  const stored = {
+    status: 'pending' satisfies ChannelStatus as ChannelStatus,
+    connectCode: { fingerprint, expiresAtSeconds },
+  };
+  if (type === 'slack') {
+    const { slackClientId: clientId, publicUrl } = config;
+    return {
+      stored,
+      shown: {
+        authorize_url: buildSlackLink({ code, expiresAtSeconds, clientId, publicUrl, seal: database.secrets.seal }),
+      },
+    };
+  }
+  const { deepLink, groupDeepLink } = buildTelegramLinks(code, config.telegramBotName);
+  return { stored, shown: { deep_link: deepLink, group_deep_link: groupDeepLink } };
+}
+
+async function connectWebhook(
+  { sendTestDelivery, makeId, config }: ApiDependencies,
+  url: string,
+  random: typeof randomBytes,
+): Promise<Connection> {
+  const signingSecret = generateSigningSecret(random);
+  const { error } = await sendTestDelivery({
+    url,
+    signingSecret,
+    deliveryId: makeId('dlv'),
+    publicUrl: config.publicUrl,
+  });
+  if (error !== null) throw badRequest(error);
+  return { stored: { status: 'connected', webhook: { url, signingSecret } }, shown: { signing_secret: signingSecret } };
+}

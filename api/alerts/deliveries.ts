@@ -1,0 +1,190 @@
+import type { RequestHandler } from 'express';
+import type { Channel } from '../../core/alerts/channel.ts';
+import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import { integer, shape, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { findChannel } from '../../models/alerts/channels.ts';
+import {
+  findDelivery,
+  listDeliveries,
+  MOST_ATTEMPTS,
+  reopenDelivery,
+  replayDeliveries,
+  type ReopenedDelivery,
+  type Attempt,
+  type Delivery,
+} from '../../models/alerts/delivery-record.ts';
+import { accept, conflict, notFound } from '../api-error.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { cutPage, readPage } from '../pagination.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import { type operations, type components } from '../schema.generated.ts';
+
+/** The latest moment that can be asked for, in Unix seconds: as in the query parameters of the lists. */
+const LATEST = 99_999_999_999;
+
+const moment = integer({ min: 0, max: LATEST });
+const input = shape({ since: moment, until: moment });
+
+/** Which deliveries are to be sent again: those made between two moments (Unix milliseconds, both included). */
+type Replay = { sinceMs: number; untilMs: number };
+
+/** Reads the body of a replay, or everything that is wrong with it; without `until` it reaches to now. */
+function readReplay(body: unknown, nowMs: number): Read<Replay> {
+  const problems: Problem[] = [];
+  const { since, until } = input(body, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  if (since === undefined)
+    return { ok: false, problems: [{ field: 'since', message: 'since is required: Unix seconds' }] };
+  if (until !== undefined && until < since)
+    return {
+      ok: false,
+      problems: [{ field: 'until', message: `until must be ${since} (since) or later, got ${until}` }],
+    };
+  return { ok: true, value: { sinceMs: since * 1000, untilMs: until === undefined ? nowMs : until * 1000 + 999 } };
+}
+
+/** How many deliveries come when the caller sets no limit: the record has no end (D-05). */
+const DEFAULT_LIMIT = 500;
+
+type ListQuery = NonNullable<operations['listDeliveries']['parameters']['query']>;
+
+/** `GET /channels/{id}/deliveries` */
+export function listDeliveriesHandler({ database, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const page = readPage(request);
+    const limit = page.limit ?? DEFAULT_LIMIT;
+    const { outcome, event } = request.query as ListQuery;
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    if ((await findChannel(database, key)) === null) throw notFound('channel', key.id);
+    const deliveries = await listDeliveries(database, {
+      tenantId: key.tenantId,
+      channelId: key.id,
+      filter: { ...(outcome && { outcome }), ...(event && { event }) },
+      ...(page.after && { before: { createdAtMs: page.after.at, id: page.after.id } }),
+      limit: limit + 1,
+    });
+    const shown = cutPage(
+      deliveries,
+      { limit, positionOf: ({ createdAtMs, id }) => ({ at: createdAtMs, id }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json({ deliveries: shown.map(presentDelivery) });
+  };
+}
+
+/** `GET /deliveries/{id}` */
+export function getDeliveryHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const delivery = await findDelivery(database, { tenantId: callerOf(response).tenantId, id });
+    if (delivery === null) throw notFound('delivery', id);
+    response.json(presentDeliveryDetail(delivery));
+  };
+}
+
+/** `POST /deliveries/{id}/redeliver`: the same delivery once more, with a whole timetable of retries. */
+export function redeliverHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, now, rateLimits } = dependencies;
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const delivery = await findDelivery(database, key);
+    if (delivery === null) throw notFound('delivery', key.id);
+    await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
+    if (delivery.attemptCount >= MOST_ATTEMPTS)
+      throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
+    await rateLimits.take('redelivery', key.tenantId);
+    const reopened = await reopenDelivery(database, key, now());
+    if (reopened === null)
+      throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
+    await enqueue(dependencies, reopened);
+    response.status(202).json({ id: key.id, outcome: 'pending' });
+  };
+}
+
+/** `POST /channels/{id}/replay`: all failed deliveries of a time, in order. */
+export function replayHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, now, rateLimits } = dependencies;
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const nowMs = now();
+    const { sinceMs, untilMs } = accept(readReplay(request.body, nowMs));
+    await requireOpenChannel(dependencies, key);
+    await rateLimits.take('replay', key.id);
+    const { count, first } = await replayDeliveries(database, {
+      tenantId: key.tenantId,
+      channelId: key.id,
+      sinceMs,
+      untilMs,
+      nowMs,
+    });
+    if (first !== null) await enqueue(dependencies, first);
+    response.json({ replayed: count });
+  };
+}
+
+/** What would end at once with this reason is refused instead. */
+async function requireOpenChannel(
+  { database }: ApiDependencies,
+  key: { tenantId: string; id: string },
+): Promise<Channel> {
+  const channel = await findChannel(database, key);
+  if (channel === null) throw notFound('channel', key.id);
+  if (!channel.enabled) throw conflict(`channel ${key.id} is disabled: set enabled to true first`);
+  if (channel.status !== 'connected') throw conflict(`channel ${key.id} is not connected: connect it first`);
+  return channel;
+}
+
+/**
+ * One job is enough for whatever the channel has due. A queue that is away costs seconds: the row is there, and
+ * reconcile adds the job.
+ */
+async function enqueue(
+  { enqueueAttempts, now, logger }: ApiDependencies,
+  { id, channelId, attempt }: ReopenedDelivery,
+): Promise<void> {
+  try {
+    await enqueueAttempts([{ deliveryId: id, channelId, attempt, dueAtMs: now() }]);
+  } catch (error) {
+    logger.warn({ err: error, delivery_id: id, channel_id: channelId }, 'delivery.not_queued');
+  }
+}
+
+/** A delivery as lists show it: never where it goes to. */
+function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] {
+  return {
+    id: delivery.id,
+    channel_id: delivery.channelId,
+    monitor_id: delivery.monitorId,
+    event: delivery.event,
+    outcome: delivery.outcome,
+    attempt_count: delivery.attemptCount,
+    ...(delivery.merged > 0 && { merged: delivery.merged }),
+    last_error: delivery.lastError,
+    created_at: toUnixSeconds(delivery.createdAtMs),
+    next_attempt_at: delivery.nextAttemptAtMs === null ? null : toUnixSeconds(delivery.nextAttemptAtMs),
+    finished_at: delivery.finishedAtMs === null ? null : toUnixSeconds(delivery.finishedAtMs),
+  };
+}
+
+/** A delivery with what was sent and what came of each attempt. */
+function presentDeliveryDetail(
+  delivery: Delivery & { message: StoredMessage; attempts: Attempt[] },
+): components['schemas']['DeliveryDetail'] {
+  return { ...presentDelivery(delivery), message: delivery.message, attempts: delivery.attempts.map(presentAttempt) };
+}
+
+function presentAttempt(attempt: Attempt): components['schemas']['DeliveryAttempt'] {
+  return {
+    attempt: attempt.attempt,
+    started_at: toUnixSeconds(attempt.startedAtMs),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    status_code: attempt.statusCode,
+    error: attempt.error,
+    response: attempt.response,
+  };
+}
+
+function toUnixSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

@@ -1,0 +1,218 @@
+import type { Request, RequestHandler } from 'express';
+import { buildGreeting } from '../../core/alerts/chat/service-messages.ts';
+import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import type { CodedChannel } from '../../models/alerts/chat-connections.ts';
+import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/slack-connections.ts';
+import { isDatabaseAway } from '../../models/system/availability.ts';
+import { fingerprintOf } from '../../notifications/connect-code.ts';
+import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
+import { SLACK_RETURN_PATH } from '../../notifications/slack/connect-link.ts';
+import { openState } from '../../notifications/slack/state.ts';
+import { methodNotAllowed } from '../api-error.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { addressOf, contextOf } from '../request-context.ts';
+import { sendPlainPage } from '../system/plain-page.ts';
+
+/** What came of a visit, for the person who made it. */
+type ResultPage = { status: number; title: string; sentences: string[] };
+
+const AGAIN = 'Create the channel anew and open its new link.';
+
+/** What is wrong with a visit of which nothing can come. */
+const REFUSALS = {
+  denied: {
+    status: 400,
+    title: 'Slack was not connected',
+    sentences: [
+      'Slack was asked not to let Spotcheck in. Nothing was changed.',
+      'To connect it after all, open the channel’s link again within the hour of its creation.',
+    ],
+  },
+  reported: {
+    status: 400,
+    title: 'Slack was not connected',
+    sentences: [
+      'Slack reported an error instead of letting Spotcheck in.',
+      'Open the channel’s link again; if that does not help, ask the operator of this Spotcheck whether its Slack ' +
+        'app is set up well.',
+    ],
+  },
+  incomplete: {
+    status: 400,
+    title: 'This link is not complete',
+    sentences: [
+      'This page is where Slack sends people back to; it does nothing without what Slack adds to its address.',
+      'Open the link that the channel was created with.',
+    ],
+  },
+  foreign: {
+    status: 400,
+    title: 'This link is not ours',
+    sentences: [
+      'What came back from Slack was not made by this Spotcheck, or was changed on the way. Nothing was connected.',
+      AGAIN,
+    ],
+  },
+  expired: {
+    status: 400,
+    title: 'This link has expired',
+    sentences: ['A link to connect Slack works for one hour.', AGAIN],
+  },
+  used: {
+    status: 400,
+    title: 'This link was used already',
+    sentences: [
+      'A link connects Slack once, and this one has done so. Nothing was changed now.',
+      'For another Slack channel, create another channel here and open its link.',
+    ],
+  },
+  unknown: {
+    status: 400,
+    title: 'This channel is gone',
+    sentences: ['The channel that this link was for has been deleted.', AGAIN],
+  },
+  noApp: {
+    status: 503,
+    title: 'Slack is not set up here',
+    sentences: [
+      'This Spotcheck has no Slack app, so nothing could be connected.',
+      'Once its operator has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open ' +
+        'its new link.',
+    ],
+  },
+  databaseAway: {
+    status: 503,
+    title: 'Not now',
+    sentences: [
+      'Spotcheck cannot reach its database at the moment, so nothing was connected.',
+      'Open the channel’s link again in a minute.',
+    ],
+  },
+} as const satisfies Record<string, { status: number; title: string; sentences: readonly string[] }>;
+
+/** What an exchange that brought no webhook means for the person, by its outcome. */
+const UNGRANTED = {
+  stale: {
+    status: 400,
+    title: 'Slack was not connected',
+    remedy: 'What Slack sent along works once and for ten minutes only. Open the channel’s link again.',
+  },
+  refused: {
+    status: 502,
+    title: 'Slack does not accept this Spotcheck',
+    remedy:
+      'Its operator must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.',
+  },
+  away: {
+    status: 502,
+    title: 'Slack could not be asked',
+    remedy: 'Nothing was connected. Open the channel’s link again in a minute.',
+  },
+} as const satisfies Record<
+  Exclude<SlackAuthorization['outcome'], 'granted'>,
+  { status: number; title: string; remedy: string }
+>;
+
+/**
+ * `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token:
+ * the sealed state is proof enough.
+ */
+export function slackReturnHandler(
+  dependencies: ApiDependencies & Pick<HandlerDependencies, 'rateLimits'>,
+): RequestHandler {
+  const { config, logger } = dependencies;
+  return async (request, response) => {
+    contextOf(response).route = SLACK_RETURN_PATH;
+    // HEAD would use up the code without showing a page.
+    if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
+    const page = await comeBack(request, { ...dependencies, address: addressOf(response) }).catch((error: unknown) => {
+      if (!isDatabaseAway(error)) throw error;
+      logger.error({ err: error, request_id: contextOf(response).requestId }, 'request.failed');
+      return describeRefusal('databaseAway');
+    });
+    sendPlainPage(response, { ...page, link: { label: 'Open Spotcheck', url: config.publicUrl } });
+  };
+}
+
+async function comeBack(
+  { query }: Request,
+  dependencies: ApiDependencies & Pick<HandlerDependencies, 'rateLimits'> & { address: string | null },
+): Promise<ResultPage> {
+  const { database, now, makeId, authorizeSlack, address, rateLimits } = dependencies;
+  if (query['error'] !== undefined) return describeRefusal(query['error'] === 'access_denied' ? 'denied' : 'reported');
+  const { code, state } = query;
+  if (typeof code !== 'string' || code === '' || typeof state !== 'string') return describeRefusal('incomplete');
+  const opened = openState(state, { open: database.secrets.open, nowMs: now() });
+  if (opened.outcome !== 'good') return describeRefusal(opened.outcome);
+  const fingerprint = fingerprintOf(opened.code);
+  const status = await findSlackCodeStatus(database, { fingerprint, nowMs: now() });
+  if (status !== 'open') return describeRefusal(status);
+  if (authorizeSlack === null) return describeRefusal('noApp');
+
+  await rateLimits.take('connect', fingerprint.toString('base64url'));
+  // Our own code stays good until it connects something, so that a visit while Slack is away can be made again.
+  const authorization = await authorizeSlack(code);
+  if (authorization.outcome !== 'granted') return describeUngranted(authorization, dependencies);
+  const { grant } = authorization;
+  // Who it was that came back is not known: the channel's link may have been handed on.
+  const author = { ...authorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now() }), address };
+  const channel = await connectSlackChannel({ ...database, author }, { ...grant, fingerprint, nowMs: now() });
+  if (channel === null) return describeRefusal('used');
+  dependencies.logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');
+  return describeConnected(channel, grant, await greet(channel, grant, dependencies));
+}
+
+/** Says hello in the channel; false where it did not arrive. */
+async function greet(
+  { id, name, enabled, allMonitors }: CodedChannel,
+  { webhookUrl }: SlackGrant,
+  { config, sendSlack, logger }: ApiDependencies,
+): Promise<boolean> {
+  try {
+    const { outcome, error } = await sendSlack(
+      webhookUrl,
+      buildGreeting({ name, enabled, allMonitors, publicUrl: config.publicUrl }, null),
+    );
+    if (outcome === 'delivered') return true;
+    logger.warn({ channel_id: id, error }, 'channel.not_greeted');
+  } catch (error) {
+    logger.warn({ channel_id: id, err: error }, 'channel.not_greeted');
+  }
+  return false;
+}
+
+function describeConnected(
+  { name, enabled }: CodedChannel,
+  { channelName, teamName }: SlackGrant,
+  isGreeted: boolean,
+): ResultPage {
+  const destination = [
+    channelName ?? 'the Slack channel that you chose',
+    ...(teamName === null ? [] : [`in ${teamName}`]),
+  ].join(' ');
+  return {
+    status: 200,
+    title: 'Slack is connected',
+    sentences: [
+      `Alerts of “${name}” arrive in ${destination} from now on.`,
+      isGreeted
+        ? 'A first message is there already. You can close this page.'
+        : 'The first message to it did not arrive, though: look there whether Slack lets Spotcheck write.',
+      ...(enabled ? [] : ['The channel is disabled at the moment: alerts come once it is enabled again.']),
+    ],
+  };
+}
+
+function describeUngranted(
+  { outcome, reason }: Exclude<SlackAuthorization, { outcome: 'granted' }>,
+  { logger }: ApiDependencies,
+): ResultPage {
+  logger.warn({ outcome, error: reason }, 'channel.not_connected');
+  const { status, title, remedy } = UNGRANTED[outcome];
+  return { status, title, sentences: [`${reason}.`, remedy] };
+}
+
+function describeRefusal(refusal: keyof typeof REFUSALS): ResultPage {
+  const { status, title, sentences } = REFUSALS[refusal];
+  return { status, title, sentences: [...sentences] };
+}

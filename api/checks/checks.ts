@@ -1,0 +1,119 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { findAgentNo, findServiceAgent } from '../../models/agents/names.ts';
+import { listChecks } from '../../models/checks/check-record.ts';
+import { listPings } from '../../models/heartbeats/ping-record.ts';
+import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
+import { badRequest, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { cutPage, readPage } from '../pagination.ts';
+import { callerOf, idOf, isId } from '../request-context.ts';
+import type { components, operations } from '../schema.generated.ts';
+import { presentCheck, presentPing } from './presenter.ts';
+
+/** How many checks come when the caller sets no limit: there are a thousand a day. */
+const DEFAULT_LIMIT = 100;
+
+const DAY_MS = 86_400_000;
+
+/** What agents' clocks may be ahead of ours. */
+const CLOCK_SLACK_MS = 60_000;
+
+/** The part of a cursor for what has no second part: no two pings have the same moment. */
+const NO_TIE = '0';
+
+type ListQuery = NonNullable<operations['listChecks']['parameters']['query']>;
+
+/** What is asked for, of whatever type the monitor is. */
+type ChecksRequest = {
+  monitor: MeasuredMonitor;
+  source: string | undefined;
+  verdict: ListQuery['verdict'];
+  fromMs: number;
+  toMs: number;
+  before: { atMs: number; tie: number } | null;
+  limit: number;
+};
+
+type Entry = { atMs: number; tie: string; shown: components['schemas']['Check'] };
+
+/** `GET /monitors/{id}/checks` */
+export function listChecksHandler({ database, config, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const monitor = await findMeasuredMonitor(database, key);
+    if (monitor === null) throw notFound('monitor', key.id);
+    const requested = readRequest(monitor, { request, response }, now());
+    const list = monitor.type === 'heartbeat' ? listPingEntries : listCheckEntries;
+    const entries = await list(database, requested);
+    const shown = cutPage(
+      entries,
+      { limit: requested.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json({ checks: shown.map((entry) => entry.shown) } satisfies components['schemas']['CheckList']);
+  };
+}
+
+/** Results are shown for as long as the plan keeps them, although their day goes as a whole. */
+function readRequest(
+  monitor: MeasuredMonitor,
+  { request, response }: { request: Request; response: Response },
+  nowMs: number,
+): ChecksRequest {
+  const { limit, after } = readPage(request);
+  const { source, verdict, since, until } = request.query as ListQuery;
+  if (since !== undefined && until !== undefined && Number(until) < Number(since))
+    throw badRequest(`until must be ${since} (since) or later, got ${until}`);
+  if (after !== null && !/^\d{1,9}$/.test(after.id))
+    throw badRequest('cursor must be one from a Link header of this list, got another text');
+  const keptFromMs = nowMs - PLAN_LIMITS[callerOf(response).plan].resultDays * DAY_MS;
+  return {
+    monitor,
+    source,
+    verdict,
+    // Before it was made there is nothing to look through.
+    fromMs: Math.max(
+      keptFromMs,
+      monitor.createdAt * 1000 - CLOCK_SLACK_MS,
+      since === undefined ? 0 : Number(since) * 1000,
+    ),
+    toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((Number(until) + 1) * 1000, nowMs + DAY_MS),
+    before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
+    limit: limit ?? DEFAULT_LIMIT,
+  };
+}
+
+async function listCheckEntries(
+  database: ApiDependencies['database'],
+  { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
+): Promise<Entry[]> {
+  const agentNo = source === undefined ? undefined : isId(source) ? await findAgentNo(database, source) : null;
+  if (agentNo === null) return [];
+  const checks = await listChecks(database, {
+    monitorNo: monitor.no,
+    ...(agentNo !== undefined && { agentNo }),
+    ...(verdict !== undefined && { verdict }),
+    fromMs,
+    toMs,
+    ...(before !== null && { before: { atMs: before.atMs, agentNo: before.tie } }),
+    limit: limit + 1,
+  });
+  return checks.map((check) => ({ atMs: check.atMs, tie: String(check.agentNo), shown: presentCheck(check) }));
+}
+
+async function listPingEntries(
+  database: ApiDependencies['database'],
+  { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
+): Promise<Entry[]> {
+  const service = await findServiceAgent(database);
+  if (source !== undefined && source !== service?.id) return [];
+  const pings = await listPings(database, {
+    monitorNo: monitor.no,
+    ...(verdict !== undefined && { verdict }),
+    fromMs,
+    toMs: Math.min(toMs, before?.atMs ?? toMs),
+    limit: limit + 1,
+  });
+  return pings.map((ping) => ({ atMs: ping.atMs, tie: NO_TIE, shown: presentPing(ping, service) }));
+}

@@ -1,0 +1,146 @@
+import type { RequestHandler } from 'express';
+import { cleanNote, MAX_NOTE } from '../../core/incidents/note-text.ts';
+import { shape, text, type Check, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { listEvidence } from '../../models/incidents/evidence.ts';
+import type { ListedIncident } from '../../models/incidents/history.ts';
+import {
+  findIncident,
+  listIncidentDeliveries,
+  listIncidentTransitions,
+  type IncidentTransition,
+} from '../../models/incidents/incidents.ts';
+import {
+  acknowledgeIncident,
+  addIncidentNote,
+  deleteIncidentNote,
+  listIncidentNotes,
+  MOST_NOTES,
+  unacknowledgeIncident,
+  type IncidentNote,
+} from '../../models/incidents/notes.ts';
+import { accept, conflict, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import { presentIncidentDetail, presentNote } from './detail.ts';
+import { presentIncident } from './presenter.ts';
+
+/**
+ * A note as it will be stored. What the text was made of before cleaning may have NUL in it and halves of pairs, and
+ * all that goes.
+ */
+const noteText: Check<string> = (value, field, problems) =>
+  text({ min: 1, max: MAX_NOTE })(typeof value === 'string' ? cleanNote(value) : value, field, problems);
+
+const ofNote = shape({ text: noteText });
+const ofAcknowledgement = shape({ note: noteText });
+
+/** Reads the body of a note, or everything that is wrong with it. */
+function readNote(body: unknown): Read<string> {
+  const problems: Problem[] = [];
+  const { text: written } = ofNote(body, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  if (written === undefined) return { ok: false, problems: [{ field: 'text', message: 'text is required' }] };
+  return { ok: true, value: written };
+}
+
+/** Reads the body of an acknowledgement, which may be absent; null where there is no note. */
+function readAcknowledgement(body: unknown): Read<string | null> {
+  const problems: Problem[] = [];
+  const { note: written } = ofAcknowledgement(body ?? {}, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: written ?? null };
+}
+
+/** Entries of each list of an incident that are shown at the most. */
+const MOST_SHOWN = 500;
+
+/** `GET /incidents/{id}` */
+export function getIncidentHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const incident = await findIncident(database, key);
+    if (incident === null) throw notFound('incident', key.id);
+    const [transitions, evidence, notes] = await Promise.all([
+      listIncidentTransitions(database, incident, MOST_SHOWN + 1),
+      listEvidence(database, incident.id),
+      listIncidentNotes(database, incident.id),
+    ]);
+    const deliveries = await listIncidentDeliveries(database, incident, {
+      untilMs: decidedOverAtMs(incident, transitions),
+      limit: MOST_SHOWN + 1,
+    });
+    response.json(
+      presentIncidentDetail(
+        { incident, transitions, evidence, deliveries, notes },
+        { nowMs: now(), mostShown: MOST_SHOWN },
+      ),
+    );
+  };
+}
+
+/** `POST /incidents/{id}/acknowledge` */
+export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const written = accept(readAcknowledgement(request.body));
+    const { name } = callerOf(response).actor;
+    const nowMs = now();
+    const note = written === null ? null : { id: makeId('note'), author: name, text: written, createdAtMs: nowMs };
+    const incident = await acknowledgeIncident(database, key, { name, nowMs, note });
+    if (incident === null) throw notFound('incident', key.id);
+    if (incident === 'full') throw isFull(key.id);
+    response.json(presentIncident(incident, nowMs));
+  };
+}
+
+/** `DELETE /incidents/{id}/acknowledge` */
+export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const incident = await unacknowledgeIncident(database, key);
+    if (incident === null) throw notFound('incident', key.id);
+    response.json(presentIncident(incident, now()));
+  };
+}
+
+/** `POST /incidents/{id}/notes` */
+export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const note: IncidentNote = {
+      id: makeId('note'),
+      author: callerOf(response).actor.name,
+      text: accept(readNote(request.body)),
+      createdAtMs: now(),
+    };
+    const { outcome } = await addIncidentNote(database, key, note);
+    if (outcome === 'unknown_incident') throw notFound('incident', key.id);
+    if (outcome === 'full') throw isFull(key.id);
+    response.status(201).json(presentNote(note));
+  };
+}
+
+/** `DELETE /incidents/{id}/notes/{note_id}` */
+export function deleteIncidentNoteHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const noteId = idOf(request, 'note_id');
+    if (!(await deleteIncidentNote(database, key, noteId))) {
+      throw (await findIncident(database, key)) === null ? notFound('incident', key.id) : notFound('note', noteId);
+    }
+    response.status(204).end();
+  };
+}
+
+/**
+ * Something may be sent as long as it is not decided that the incident is over, which is later than it was over in the
+ * world; null where that is not known.
+ */
+function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
+  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MOST_SHOWN;
+  return hasEnding ? (transitions.at(-1)?.detectedAtMs ?? null) : null;
+}
+
+function isFull(id: string): Error {
+  return conflict(`incident ${id} has its ${MOST_NOTES} notes: delete one first`);
+}

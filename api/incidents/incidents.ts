@@ -1,0 +1,64 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { listIncidents } from '../../models/incidents/history.ts';
+import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
+import { notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { cutPage, readPage } from '../pagination.ts';
+import { callerOf, idOf, isId } from '../request-context.ts';
+import type { operations } from '../schema.generated.ts';
+import { presentIncident } from './presenter.ts';
+
+/** How many incidents come when the caller sets no limit: history has no end (D-05). */
+const DEFAULT_LIMIT = 500;
+
+type ListQuery = NonNullable<operations['listIncidents']['parameters']['query']>;
+
+/** `GET /incidents` */
+export function listIncidentsHandler(dependencies: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { monitor_id: monitorId } = request.query as ListQuery;
+    await answerIncidents(dependencies, { request, response }, monitorId);
+  };
+}
+
+/** `GET /monitors/{id}/incidents` */
+export function listMonitorIncidentsHandler(dependencies: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const found = await findMeasuredMonitor(dependencies.database, { tenantId: callerOf(response).tenantId, id });
+    if (found === null) throw notFound('monitor', id);
+    await answerIncidents(dependencies, { request, response }, id);
+  };
+}
+
+async function answerIncidents(
+  { database, config, now }: ApiDependencies,
+  { request, response }: { request: Request; response: Response },
+  monitorId: string | undefined,
+): Promise<void> {
+  const page = readPage(request);
+  const limit = page.limit ?? DEFAULT_LIMIT;
+  const { status, acknowledged, since, until } = request.query as ListQuery;
+  const isUnknownMonitor = monitorId !== undefined && !isId(monitorId);
+  const incidents = isUnknownMonitor
+    ? []
+    : await listIncidents(database, {
+        tenantId: callerOf(response).tenantId,
+        filter: {
+          ...(monitorId !== undefined && { monitorId }),
+          ...(status && { status }),
+          ...(acknowledged !== undefined && { acknowledged: acknowledged === 'true' }),
+          ...(since !== undefined && { sinceSeconds: Number(since) }),
+          ...(until !== undefined && { untilSeconds: Number(until) }),
+        },
+        ...(page.after && { before: { startedAtMs: page.after.at, id: page.after.id } }),
+        limit: limit + 1,
+      });
+  const shown = cutPage(
+    incidents,
+    { limit, positionOf: ({ startedAtMs, id }) => ({ at: startedAtMs, id }) },
+    { request, response, publicUrl: config.publicUrl },
+  );
+  const nowMs = now();
+  response.json({ incidents: shown.map((incident) => presentIncident(incident, nowMs)) });
+}

@@ -1,0 +1,87 @@
+import type { RequestHandler } from 'express';
+import { isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
+import type { Monitor } from '../../core/monitors/monitor.ts';
+import {
+  isSameExpiry,
+  listCertificates,
+  listSaidAdvisories,
+  type SaidAdvisory,
+} from '../../models/alerts/advisories.ts';
+import { findDomain } from '../../models/checks/domains.ts';
+import { findMonitor } from '../../models/monitors/monitors.ts';
+import { notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { findRegistrableDomain } from '../system/registrable-domain.ts';
+
+type Facts = components['schemas']['MonitorFacts'];
+
+/** `GET /monitors/{id}/facts` */
+export function getMonitorFactsHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
+    if (found === null) throw notFound('monitor', id);
+    const name = watchedDomain(found.monitor);
+    const [domain, [certificate = null], said] = await Promise.all([
+      name === null ? null : findDomain(database, name),
+      listCertificates(database, [found.monitor.no]),
+      listSaidAdvisories(database, found.monitor.no),
+    ]);
+    response.json({
+      domain: domain && presentDomain(domain),
+      certificate: certificate && { name: certificate.name, expires_at: certificate.expiresAt },
+      advisories: isWarned(found.monitor)
+        ? listCurrentAdvisories(said, { domain, certificateExpiresAt: certificate?.expiresAt ?? null }).map(
+            presentAdvisory,
+          )
+        : [],
+    } satisfies Facts);
+  };
+}
+
+function isWarned({ type, checkSpec }: Monitor): boolean {
+  return type === 'domain' || (checkSpec.domain?.warnDays ?? 0) >= 1;
+}
+
+/** Of an http monitor only where a warning is on: the page of any other does not ask. */
+function watchedDomain(monitor: Monitor): string | null {
+  const { type, target } = monitor;
+  if ((type !== 'http' && type !== 'domain') || target === '' || !isWarned(monitor)) return null;
+  return findRegistrableDomain(type === 'http' ? (URL.parse(target)?.hostname ?? '') : target);
+}
+
+function presentDomain(facts: DomainFacts): Facts['domain'] {
+  const { name, registration, answeredAtMs, failure } = facts;
+  return {
+    name,
+    registered: isGone(facts) ? false : registration === null ? null : true,
+    expires_at: registration?.expiresAt ?? null,
+    registrar: registration?.registrar ?? null,
+    asked_at: answeredAtMs === null ? null : Math.floor(answeredAtMs / 1000),
+    failure,
+  };
+}
+
+/** The newest of each subject that is about the expiry as it is now: what was renewed since is warned of no more. */
+function listCurrentAdvisories(
+  said: readonly SaidAdvisory[],
+  { domain, certificateExpiresAt }: { domain: DomainFacts | null; certificateExpiresAt: number | null },
+): SaidAdvisory[] {
+  const present = { domain: domain?.registration?.expiresAt ?? null, certificate: certificateExpiresAt };
+  const subjects = ['domain', 'certificate'] as const;
+  return subjects.flatMap(
+    (subject) =>
+      said.find(
+        (advisory) =>
+          advisory.subject === subject &&
+          present[subject] !== null &&
+          isSameExpiry(advisory.expiresAt, present[subject]),
+      ) ?? [],
+  );
+}
+
+function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: SaidAdvisory): Facts['advisories'][number] {
+  return { subject, name, expires_at: expiresAt, threshold_days: threshold, sent_at: Math.floor(saidAtMs / 1000) };
+}

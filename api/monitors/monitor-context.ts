@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { RE2JS } from 're2js';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { costOfPatterns } from '../../core/checks/pattern.ts';
+import type { VendorPage } from '../../core/checks/vendor/page.ts';
+import { listAliveAgents } from '../../core/monitors/default-sources.ts';
+import type { MonitorContext, MonitorDraft } from '../../core/monitors/input/complete.ts';
+import { findPageToRead, type VendorInput } from '../../core/monitors/input/vendor.ts';
+import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../../core/monitors/monitor.ts';
+import { listAgents } from '../../models/agents/agents.ts';
+import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
+import type { Caller } from '../caller.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import { isId } from '../request-context.ts';
+import { findRegistrableDomain } from '../system/registrable-domain.ts';
+
+/** Random bytes of a heartbeat's token: knowing it is enough to ping. */
+const HEARTBEAT_TOKEN_BYTES = 18;
+
+/** A body that the description let pass. */
+export type MonitorBody = VendorInput & {
+  type?: MonitorType;
+  dependencies?: readonly string[];
+  agent_sources?: readonly string[];
+  check_spec?: PatternInput;
+};
+
+/** Where a body has patterns. */
+type PatternInput = {
+  assertions?: readonly { op?: string; value?: string }[];
+  transport?: { expect?: string; expectMode?: string };
+};
+
+type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
+
+/**
+ * What a body is held against. `rateLimits` counts the read of a page that the caller names; null where the request was
+ * counted already.
+ */
+export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & {
+  rateLimits: HandlerDependencies['rateLimits'] | null;
+};
+
+/**
+ * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says
+ * is among it, so that this may take seconds. Throws 429 where the account has had its reads of own pages, or its large
+ * patterns.
+ */
+export async function loadMonitorContext(
+  { database, readVendorPage, now, rateLimits }: ContextSources,
+  write: MonitorWrite,
+): Promise<MonitorContext> {
+  const { caller, monitorId, body, isNew } = write;
+  const { tenantId, plan } = caller;
+  const patternCost = costOfPatterns(listPatterns(body.check_spec));
+  if (patternCost > 0) await rateLimits?.take('pattern', tenantId, patternCost);
+  const named = (body.dependencies ?? []).filter(isId);
+  const [agents, vendorMonitorIds, page] = await Promise.all([
+    // A PATCH that leaves the sources as they are asks nothing of agents.
+    isNew || body.agent_sources !== undefined ? listAgents(database, { tenantId }) : [],
+    named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
+    findPage(database, write),
+  ]);
+  if (page?.isInCatalogue === false) await rateLimits?.takeFor(page.pageUrl, 'page', tenantId);
+  const shared = agents.filter(({ kind }) => kind === 'first_party');
+  return {
+    monitorId,
+    minIntervalSeconds: PLAN_LIMITS[plan].minIntervalSeconds,
+    sharedAgentIds: shared.map(({ id }) => id),
+    aliveAgentIds: listAliveAgents(shared, now()),
+    ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
+    vendorMonitorIds,
+    vendorReading: page && { page, reading: await readVendorPage(page, { tenantId }) },
+    newHeartbeatToken: `${monitorId}.${randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url')}`,
+    findRegistrableDomain,
+    isValidPattern,
+  };
+}
+
+function listPatterns({ assertions = [], transport }: PatternInput = {}): string[] {
+  const patterns = assertions.flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : []));
+  return transport?.expectMode === 'regex' && transport.expect !== undefined
+    ? [...patterns, transport.expect]
+    : patterns;
+}
+
+/** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */
+async function findPage(
+  database: ApiDependencies['database'],
+  { caller, monitorId, body, isNew }: MonitorWrite,
+): Promise<VendorPage | null> {
+  if (body.target === undefined && body.components === undefined) return null;
+  if (isNew) return body.type === 'vendor' ? findPageToRead(body, { target: '', vendor: undefined }) : null;
+  const stored = await findMonitor(database, { tenantId: caller.tenantId, id: monitorId });
+  return stored && findPageToPatch(body, stored.monitor);
+}
+
+/** The page that a PATCH of the monitor is held against, as the monitor stands; null where it needs none. */
+export function findPageToPatch(body: VendorInput, { type, target, checkSpec }: Monitor): VendorPage | null {
+  return type === 'vendor' ? findPageToRead(body, { target, vendor: checkSpec.vendor }) : null;
+}
+
+/** A stored monitor as the base of a PATCH. */
+export function draftOf({
+  monitor,
+  agentIds,
+  secrets,
+}: {
+  monitor: Monitor;
+  agentIds: string[];
+  secrets: MonitorSecrets;
+}): MonitorDraft {
+  const {
+    no: _no,
+    id: _id,
+    tenantId: _tenant,
+    enabled: _enabled,
+    state: _state,
+    stateSinceMs: _since,
+    checksVersion: _version,
+    createdAt: _created,
+    updatedAt: _updated,
+    ...settings
+  } = monitor;
+  return { settings: settings satisfies MonitorSettings, agentSources: agentIds, secrets };
+}
+
+/** True for a pattern that RE2 accepts: linear time, so no back-references and no look-around (D-22). */
+export function isValidPattern(pattern: string): boolean {
+  try {
+    RE2JS.compile(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}

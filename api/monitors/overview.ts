@@ -1,0 +1,93 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type RequestHandler, type Request, type Response } from 'express';
+import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import { judgeSla, measureStates, measureSteps } from '../../core/statistics/sla.ts';
+import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { listAllMonitors, listMeasuredMonitors, readHourlyLatencies } from '../../models/monitors/monitor-overview.ts';
+import { runOn } from '../../models/sql.ts';
+import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
+import { badRequest } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { callerOf, isId } from '../request-context.ts';
+import type { components, operations } from '../schema.generated.ts';
+import { presentMonitor } from './presenter.ts';
+
+/** Below this many bytes it would take longer than it saves. */
+const WORTHWHILE_BYTES = 16_384;
+
+/** A third of the time of zlib's own choice, for a sixth more bytes. */
+const LEVEL = 3;
+
+/**
+ * Answers with JSON, compressed where that is worth it and the caller takes it: thousands of monitors are megabytes,
+ * and a tenth of that over the line. For answers that hold no secret and nothing of the request: the length of a
+ * compressed one tells something of what it is made of.
+ */
+async function sendCompressedJson(request: Request, response: Response, body: object): Promise<void> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.vary('Accept-Encoding').type('json');
+  if (bytes.length < WORTHWHILE_BYTES || request.acceptsEncodings('gzip') !== 'gzip') {
+    response.send(bytes);
+    return;
+  }
+  const zipped = await promisify(gzip)(bytes, { level: LEVEL });
+  response.set('Content-Encoding', 'gzip').send(zipped);
+}
+
+/** How far back a history goes. */
+const DAYS = 90;
+const HOURS = 24;
+
+/** As many rows as a large screen has, several times; what they take the database is bounded by it. */
+const MOST_MONITORS = 50;
+
+/** `GET /overview` */
+export function getOverviewHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
+    const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
+    await sendCompressedJson(request, response, {
+      total: monitors.length,
+      up: count('up'),
+      down: count('down'),
+      monitors,
+    } satisfies components['schemas']['Overview']);
+  };
+}
+
+/** `GET /overview/history` */
+export function getOverviewHistoryHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { ids } = request.query as operations['getOverviewHistory']['parameters']['query'];
+    const monitors = await listMeasuredMonitors(database, callerOf(response).tenantId, readIds(ids));
+    const nowMs = now();
+    const firstMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
+    const edges = [...Array.from({ length: DAYS }, (_, day) => firstMs + day * DAY_MS), nowMs];
+    const span = { fromMs: firstMs, toMs: nowMs, nowMs };
+    const [histories, gaps, latencies] = await Promise.all([
+      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span }),
+      listServiceGaps(runOn(database.pool), span),
+      readHourlyLatencies(database, { monitorNos: monitors.map(({ no }) => no), hours: HOURS, nowMs }),
+    ]);
+    response.json({
+      histories: monitors.map(({ no, id, createdAt }) => {
+        const history = { transitions: histories.get(id) ?? [], createdAtMs: createdAt * 1000, gaps };
+        return {
+          id,
+          first_day: firstMs / 1000,
+          uptime_percent: judgeSla(measureStates({ ...history, ...span }), null).uptimePercent,
+          daily_uptime: measureSteps(history, edges).map((seconds) => judgeSla(seconds, null).uptimePercent),
+          hourly_latency_ms: latencies.get(no) ?? [],
+        };
+      }),
+    } satisfies components['schemas']['OverviewHistories']);
+  };
+}
+
+function readIds(text: string): string[] {
+  const ids = [...new Set(text.split(',').map((id) => id.trim()))].filter((id) => id !== '');
+  if (ids.length === 0 || ids.length > MOST_MONITORS)
+    throw badRequest(`ids must be 1 to ${MOST_MONITORS} ids separated by commas, got ${ids.length}`);
+  return ids.filter(isId);
+}

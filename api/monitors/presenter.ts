@@ -1,0 +1,56 @@
+import type { Inability } from '../../core/agents/capability.ts';
+import { statusOf } from '../../core/incidents/state.ts';
+import type { Monitor } from '../../core/monitors/monitor.ts';
+import { namedSettings } from '../../core/monitors/named-settings.ts';
+import type { ListedMonitor } from '../../models/monitors/monitor-rows.ts';
+import type { components } from '../schema.generated.ts';
+
+type Schemas = components['schemas'];
+
+/** A monitor as lists show it. */
+export function presentMonitor(monitor: ListedMonitor): Schemas['Monitor'] {
+  return {
+    id: monitor.id,
+    ...namedSettings(monitor),
+    status: statusOf(monitor.state),
+    state_since: Math.floor(monitor.stateSinceMs / 1000),
+    created_at: monitor.createdAt,
+    updated_at: monitor.updatedAt,
+  };
+}
+
+/** Who probes a monitor, and which of them cannot. */
+export type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
+
+/**
+ * A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it
+ * (D-17).
+ */
+export function presentMonitorDetail(
+  monitor: Monitor,
+  { agentIds, unable }: MonitorSources,
+  { canWrite }: { canWrite: boolean },
+): Schemas['MonitorDetail'] {
+  return {
+    ...presentMonitor(monitor),
+    check_spec: presentCheckSpec(monitor, canWrite),
+    agent_sources: [...agentIds],
+    ...(unable.length > 0 && { agent_sources_unable: [...unable] }),
+  };
+}
+
+/** What POST and PATCH answer. */
+export function presentMonitorState(monitor: Monitor): Schemas['MonitorState'] {
+  return { id: monitor.id, status: statusOf(monitor.state) };
+}
+
+function presentCheckSpec({ checkSpec }: Monitor, canWrite: boolean): Schemas['CheckSpec'] {
+  const { heartbeat, dns, ...rest } = checkSpec;
+  const { token: _token, ...withoutToken } = heartbeat ?? {};
+  return {
+    ...rest,
+    ...(heartbeat && { heartbeat: canWrite ? heartbeat : withoutToken }),
+    // Stored records were checked against the words of the description when they were written.
+    ...(dns && { dns: dns as NonNullable<Schemas['CheckSpec']['dns']> }),
+  };
+}

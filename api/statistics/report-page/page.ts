@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto';
+import type {
+  ReportContent,
+  ReportDetails,
+  ReportGap,
+  ReportIncident,
+  ReportMonitor,
+} from '../../../core/statistics/reports/content.ts';
+import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
+import { formatPeriod, type ReportPeriod } from '../../../core/statistics/reports/periods.ts';
+import { escapeHtml } from '../../system/plain-page.ts';
+import { drawKey, drawLatency, drawStrip } from './plot.ts';
+import { REPORT_STYLE } from './style.ts';
+
+/** What the page is made of. Without `details` it has no plots and no incidents. */
+export type ReportPage = {
+  report: {
+    period: ReportPeriod;
+    periodStart: number;
+    periodEnd: number;
+    createdAt: number;
+    content: ReportContent;
+    details: ReportDetails | null;
+  };
+  tenantName: string;
+};
+
+/** Nothing is loaded, run, framed or sent; the one style is known by its hash. */
+export const REPORT_PAGE_POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(REPORT_STYLE).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportPeriod, string>;
+
+/** What stood still, in words. */
+const GAPS = {
+  clock: 'The clock',
+  checks: 'Checks',
+  evaluation: 'Evaluation',
+  overload: 'Overload',
+} as const satisfies Record<ReportGap['kind'], string>;
+
+/** Incidents that a monitor's part shows: it has to fit a page. */
+const MOST_INCIDENTS = 12;
+
+const LEGEND = [
+  ['up', 'up'],
+  ['degraded', 'degraded for some of the day'],
+  ['down', 'down for some of the day'],
+  ['unknown', 'unknown for some of the day, or pending or paused'],
+  ['absent', 'not there yet'],
+] as const;
+
+/**
+ * A report as a complete page to read and to print: well-formed, without scripts, and loading nothing. All foreign text
+ * is escaped.
+ */
+export function renderReportPage({ report, tenantName }: ReportPage): string {
+  const { period, periodStart, periodEnd, createdAt, content, details } = report;
+  const title = `${TITLES[period]}: ${formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
+  const span = `From ${formatMoment(periodStart)} to ${formatMoment(periodEnd)}, all times UTC.`;
+  const incidents = Map.groupBy(details?.incidents ?? [], (incident) => incident.monitor_id);
+  const monitors = content.monitors.map((monitor) =>
+    renderMonitor(monitor, details?.days[monitor.id] ?? [], incidents.get(monitor.id) ?? []),
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<title>${escapeHtml(`${title} · ${tenantName}`)}</title>
+<style>${REPORT_STYLE}</style>
+</head>
+<body>
+<header>
+<p class="soft">${isolated(tenantName)}</p>
+<h1>${escapeHtml(title)}</h1>
+<p class="soft small">${span} Made on ${formatMoment(createdAt)} by Spotcheck.</p>
+${renderSummary(content)}
+</header>
+<main>
+${details === null ? '' : renderGaps(details.service_gaps)}
+<h2>All monitors</h2>
+${renderTable(content.monitors)}
+<h2>Each monitor</h2>
+${details === null ? '' : renderLegend()}
+${monitors.join('\n')}
+</main>
+</body>
+</html>
+`;
+}
+
+function renderSummary({ summary }: ReportContent): string {
+  const withTarget = summary.sla_met + summary.sla_missed;
+  const figures = [
+    ['Uptime', formatPercent(summary.uptime_percent, 'no time counted')],
+    ['Monitors', String(summary.monitors)],
+    ['Incidents', String(summary.incidents)],
+    ['Down in all', formatLength(summary.down_seconds)],
+    ...(withTarget === 0 ? [] : [['SLA met', `${summary.sla_met} of ${withTarget}`]]),
+  ];
+  const items = figures.map(([label = '', value = '']) => `<div><dt>${label}</dt><dd>${value}</dd></div>`);
+  return `<dl class="figures">${items.join('')}</dl>`;
+}
+
+function renderGaps(gaps: readonly ReportGap[]): string {
+  if (gaps.length === 0) return '<p class="soft small">The service itself was at work all the time.</p>';
+  const rows = gaps.map(
+    ({ kind, from: start, to: end }) =>
+      `<tr><td>${GAPS[kind]}</td><td class="when">${formatMoment(start)}</td><td ` +
+      `class="when">${formatMoment(end)}</td><td class="number">${formatLength(end - start)}</td></tr>`,
+  );
+  const lead =
+    'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than ' +
+    'we could run: it counts for the monitors alone that were not checked in time.';
+  const head = '<tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr>';
+  return `<section class="gaps"><h2>When the service itself stood still</h2>
+<p class="soft small">${lead}</p>
+<table><thead>${head}</thead><tbody>${rows.join('')}</tbody></table></section>`;
+}
+
+function renderTable(monitors: readonly ReportMonitor[]): string {
+  const head = [
+    'Uptime',
+    'Target',
+    'Budget left',
+    'Down',
+    'Degraded',
+    'Unknown',
+    'Incidents',
+    'Longest',
+    'MTTR',
+    'p50, ms',
+    'p95, ms',
+    'p99, ms',
+  ].map((label) => `<th class="number">${label}</th>`);
+  const rows = monitors.map((monitor) => {
+    const missed = monitor.sla_met === false ? ' missed' : '';
+    const cells = [
+      formatPercent(monitor.uptime_percent, '–'),
+      formatPercent(monitor.sla_target, '–'),
+      formatBudget(monitor.error_budget_seconds),
+      formatLength(monitor.down_seconds),
+      formatLength(monitor.degraded_seconds),
+      formatLength(monitor.unknown_seconds),
+      String(monitor.incidents),
+      formatLength(monitor.longest_incident_seconds),
+      monitor.mttr_seconds === null ? '–' : formatLength(monitor.mttr_seconds),
+      ...[monitor.response_ms.p50, monitor.response_ms.p95, monitor.response_ms.p99].map((ms) =>
+        ms === null ? '–' : String(ms < 10 ? ms : Math.round(ms)),
+      ),
+    ];
+    const name = `<td class="name">${isolated(monitor.name)} <span class="soft">${monitor.type}</span></td>`;
+    const figures = cells.map((cell, column) => `<td class="number${column < 3 ? missed : ''}">${cell}</td>`);
+    return `<tr>${name}${figures.join('')}</tr>`;
+  });
+  return (
+    '<div class="wide"><table class="monitors">' +
+    `<thead><tr><th>Monitor</th>${head.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`
+  );
+}
+
+function renderLegend(): string {
+  const items = LEGEND.map(([state, label]) => `<li>${drawKey(state)}${label}</li>`);
+  return `<ul class="legend small soft">${items.join('')}</ul>`;
+}
+
+function renderMonitor(
+  monitor: ReportMonitor,
+  days: ReportDetails['days'][string],
+  incidents: readonly ReportIncident[],
+): string {
+  const uptime = formatPercent(monitor.uptime_percent, 'no time counted');
+  const verdict = monitor.sla_met === null ? '' : monitor.sla_met ? ', target met' : ', target missed';
+  const checks = monitor.checks === 0 ? 'no checks' : `${monitor.checks} checks`;
+  return `<section class="monitor">
+<h3>${isolated(monitor.name)}</h3>
+<p class="soft small">${monitor.type}, ${uptime}${verdict}, ${checks}</p>
+${days.length === 0 ? '' : `${drawStrip(days)}${drawLatency(days)}`}
+${renderIncidents(incidents)}
+</section>`;
+}
+
+function renderIncidents(incidents: readonly ReportIncident[]): string {
+  if (incidents.length === 0) return '';
+  // At most one of a monitor is still open.
+  const lengthOf = ({ duration_seconds: seconds }: ReportIncident) => seconds ?? Number.POSITIVE_INFINITY;
+  const shown =
+    incidents.length <= MOST_INCIDENTS
+      ? incidents
+      : incidents
+          .toSorted((a, b) => lengthOf(b) - lengthOf(a))
+          .slice(0, MOST_INCIDENTS)
+          .sort((a, b) => a.started_at - b.started_at);
+  const rows = shown.map(
+    ({ started_at: start, duration_seconds: seconds, state, reason }) =>
+      `<tr><td class="when">${formatMoment(start)}</td><td ` +
+      `class="number">${seconds === null ? 'beyond the end' : formatLength(seconds)}</td><td>${state}</td><td ` +
+      `class="name">${isolated(reason)}</td></tr>`,
+  );
+  const rest = incidents.length - shown.length;
+  const head = '<tr><th>Incident</th><th class="number">Length</th><th>State</th><th>Reason</th></tr>';
+  const note = rest > 0 ? `<p class="soft small">and ${rest} shorter ones</p>` : '';
+  return `<table class="incidents"><thead>${head}</thead><tbody>${rows.join('')}</tbody></table>${note}`;
+}
+
+/** A foreign text, kept from rearranging the line around it. */
+function isolated(text: string): string {
+  return `<bdi>${escapeHtml(text)}</bdi>`;
+}
+
+function formatBudget(seconds: number | null): string {
+  if (seconds === null) return '–';
+  return seconds < 0 ? `−${formatLength(-seconds)}` : formatLength(seconds);
+}
+
+/** `2 d 3 h`, `5 min 20 s`, `0 s`: the greatest unit and the one below it, rounded down. */
+function formatLength(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['min', 60],
+    ['s', 1],
+  ] as const;
+  const first = units.findIndex(([, size]) => seconds >= size);
+  if (first === -1) return '0 s';
+  let left = seconds;
+  const parts = units.slice(first, first + 2).map(([unit, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? '' : `${count} ${unit}`;
+  });
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+function formatMoment(atSeconds: number): string {
+  const text = new Date(atSeconds * 1000).toISOString();
+  return `<time datetime="${text}">${text.slice(0, 10)} ${text.slice(11, atSeconds % 60 === 0 ? 16 : 19)}</time>`;
+}

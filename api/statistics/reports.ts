@@ -1,0 +1,106 @@
+import type { RequestHandler, Response } from 'express';
+import { renderReportCsv } from '../../core/statistics/reports/csv.ts';
+import { dateOf } from '../../core/statistics/reports/periods.ts';
+import { findTenant } from '../../models/accounts/tenants.ts';
+import { findReport, listReports, type FullReport, type Report } from '../../models/statistics/reports.ts';
+import { notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import { type operations, type components } from '../schema.generated.ts';
+import { REPORT_PAGE_POLICY, renderReportPage } from './report-page/page.ts';
+
+type ListQuery = NonNullable<operations['listReports']['parameters']['query']>;
+type ReadQuery = NonNullable<operations['getReport']['parameters']['query']>;
+type Format = NonNullable<ReadQuery['format']>;
+
+/** `GET /reports` */
+export function listReportsHandler({ database, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { limit, after } = readPage(request);
+    const { period } = request.query as ListQuery;
+    const reports = await listReports(database, {
+      tenantId: callerOf(response).tenantId,
+      ...(period && { period }),
+      ...(after && { before: { createdAt: after.at, id: after.id } }),
+      ...(limit !== null && { limit: limit + 1 }),
+    });
+    const page = cutPage(
+      reports,
+      { limit, positionOf: byCreation },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json({ reports: page.map(presentReport) });
+  };
+}
+
+/** `GET /reports/{id}`, as JSON, as a table for spreadsheets, or as a page to print. */
+export function getReportHandler(dependencies: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const { format = 'json' } = request.query as ReadQuery;
+    const report = await findReport(dependencies.database, { tenantId: callerOf(response).tenantId, id });
+    if (report === null) throw notFound('report', id);
+    await SENDERS[format](response, report, dependencies);
+  };
+}
+
+const SENDERS: Record<
+  Format,
+  (response: Response, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>
+> = {
+  json: (response, report) => void response.json(presentFullReport(report)),
+  csv: (response, report) => {
+    response
+      .set('Content-Disposition', `attachment; filename="${fileNameOf(report)}.csv"`)
+      .type('text/csv')
+      .send(renderReportCsv(report.content.monitors));
+  },
+  html: async (response, report, { database }) => {
+    const tenant = await findTenant(database, callerOf(response).tenantId);
+    // What a report says changes no more, but whose business it is may: it is asked for again.
+    response
+      .set({
+        'Content-Security-Policy': REPORT_PAGE_POLICY,
+        'Content-Disposition': `inline; filename="${fileNameOf(report)}.html"`,
+        'Cache-Control': 'private, no-cache',
+        'Referrer-Policy': 'no-referrer',
+      })
+      .type('html')
+      .send(renderReportPage({ report, tenantName: tenant?.name ?? '' }));
+  },
+};
+
+/** `report-week-2026-03-16`: the period by its first day. */
+function fileNameOf({ period, periodStart }: FullReport): string {
+  return `report-${period}-${dateOf(periodStart)}`;
+}
+
+type WireReport = components['schemas']['Report'];
+
+/**
+ * A report as lists show it (D-62); its content is stored in its wire form, because a report never changes once it is
+ * made.
+ */
+function presentReport({
+  id,
+  period,
+  periodStart,
+  periodEnd,
+  createdAt,
+  content: { summary, monitors },
+}: Report): WireReport {
+  return { id, period, period_start: periodStart, period_end: periodEnd, created_at: createdAt, summary, monitors };
+}
+
+/** The same with what only its single read shows, as far as it was made with that. */
+function presentFullReport(report: FullReport): WireReport {
+  const { details, content } = report;
+  if (details === null) return presentReport(report);
+  return {
+    ...presentReport(report),
+    monitors: content.monitors.map((monitor) => ({ ...monitor, days: details.days[monitor.id] ?? [] })),
+    incidents: details.incidents,
+    service_gaps: details.service_gaps,
+  };
+}

@@ -1,0 +1,71 @@
+import type { Request, RequestHandler } from 'express';
+import { runOn } from '../../models/sql.ts';
+import { pageServiceGaps, type StoredGap } from '../../models/statistics/service-gaps.ts';
+import { badRequest } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
+import type { components, operations } from '../schema.generated.ts';
+
+/** How many gaps come when the caller sets no limit (D-05). */
+const DEFAULT_LIMIT = 500;
+
+/** How far back the list reaches by default, in seconds. */
+const DEFAULT_WINDOW = 90 * 86_400;
+
+type ListQuery = NonNullable<operations['listServiceGaps']['parameters']['query']>;
+
+/** `GET /service/gaps` */
+export function listServiceGapsHandler({ database, config, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const nowMs = now();
+    const page = readPage(request);
+    const window = readWindow(request, nowMs);
+    const limit = page.limit ?? DEFAULT_LIMIT;
+    const gaps = await pageServiceGaps(runOn(database.pool), {
+      ...window,
+      ...(page.after && { before: { startMs: page.after.at, no: positionNo(page.after.id) } }),
+      limit: limit + 1,
+    });
+    const shown = cutPage(
+      gaps,
+      { limit, positionOf: ({ startMs, no }) => ({ at: startMs, id: String(no) }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json({ gaps: shown.map((gap) => presentGap(gap, nowMs)) });
+  };
+}
+
+function readWindow(request: Request, nowMs: number): { fromMs: number; toMs: number } {
+  requireWholeNumbers(request, ['from', 'to']);
+  const query = request.query as ListQuery;
+  const to = query.to === undefined ? Math.floor(nowMs / 1000) + 1 : Number(query.to);
+  const from = query.from === undefined ? Math.max(0, to - DEFAULT_WINDOW) : Number(query.from);
+  if (from >= to)
+    throw badRequest(
+      query.to === undefined
+        ? `from must not be in the future (it is ${to - 1} now), got ${from}`
+        : `from must be before to (${to}), got ${from}`,
+    );
+  return { fromMs: from * 1000, toMs: to * 1000 };
+}
+
+/** The cursor of another list has an id that is no number. */
+function positionNo(id: string): number {
+  if (!/^\d{1,15}$/.test(id)) throw badRequest('cursor must be one from a Link header, got another text');
+  return Number(id);
+}
+
+function presentGap({ kind, startMs, endMs }: StoredGap, nowMs: number): components['schemas']['RecordedGap'] {
+  const startedAt = toUnixSeconds(startMs);
+  const endedAt = endMs === null ? null : toUnixSeconds(endMs);
+  return {
+    kind,
+    started_at: startedAt,
+    ended_at: endedAt,
+    duration_seconds: Math.max(0, (endedAt ?? toUnixSeconds(nowMs)) - startedAt),
+  };
+}
+
+function toUnixSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

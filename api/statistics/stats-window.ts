@@ -1,0 +1,109 @@
+import type { SeriesStepMs } from '../../models/statistics/statistics.ts';
+import { badRequest } from '../api-error.ts';
+
+/** How long the steps of a series may be, in milliseconds, from the shortest to the longest. */
+export const STEP_MS = {
+  minute: 60_000,
+  five_minutes: 300_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+} as const satisfies Record<string, SeriesStepMs>;
+export type Resolution = keyof typeof STEP_MS;
+
+/** A window in whole Unix seconds, the end excluded, and the steps that it is cut into. */
+export type StatsWindow = { from: number; to: number; resolution: Resolution };
+
+/**
+ * The same with the stretch that checks are counted in: beyond what the plan keeps of single results, whole hours only.
+ */
+export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
+
+/** What a caller asked for; an absent part has its default. */
+export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
+
+const HOUR = 3600;
+const DAY = 86_400;
+
+/** The window unless one is asked for, in seconds. */
+const DEFAULT_WINDOW = DAY;
+
+const MOST_DAYS = 400;
+const MOST_POINTS = 1500;
+
+/** `auto`: up to which length of window each step is taken, in seconds; the longest beyond. */
+const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
+  { resolution: 'minute', upTo: 3 * HOUR },
+  { resolution: 'five_minutes', upTo: 2 * DAY },
+  { resolution: 'hour', upTo: 31 * DAY },
+];
+
+/**
+ * Reads the window that statistics are asked for, or throws a 400 that names what is wrong. It ends now at the latest;
+ * `resultDays` is how long single results are kept.
+ */
+export function readStatsWindow(
+  requested: RequestedWindow,
+  { nowMs, resultDays }: { nowMs: number; resultDays: number },
+): CountedWindow {
+  const now = Math.floor(nowMs / 1000);
+  const to = Math.min(requested.to ?? now, now);
+  const from = requested.from ?? Math.max(0, to - DEFAULT_WINDOW);
+  if (from >= to)
+    throw badRequest(
+      from >= now ? `from must be before now (${now}), got ${from}` : `from must be before to (${to}), got ${from}`,
+    );
+  if (to - from > MOST_DAYS * DAY)
+    throw badRequest(`from must be at most ${MOST_DAYS} days before to (${to}), got ${from}`);
+  const keptFrom = now - resultDays * DAY;
+  const resolution =
+    requested.resolution === undefined || requested.resolution === 'auto'
+      ? suitable({ from, to }, keptFrom)
+      : requested.resolution;
+  if (from < keptFrom && STEP_MS[resolution] < STEP_MS.hour) {
+    throw badRequest(
+      `resolution must be hour or day where from is before ${keptFrom}, got ${resolution}: single results are ` +
+        `kept for ${resultDays} days`,
+    );
+  }
+  const points = countSteps({ from, to }, resolution);
+  if (points > MOST_POINTS)
+    throw badRequest(
+      `resolution must be ${coarserFor({ from, to })} for this window, got ${resolution}: that would be ` +
+        `${points} points, and at most ${MOST_POINTS} are given`,
+    );
+  const countedFrom = from < keptFrom ? Math.ceil(from / HOUR) * HOUR : from;
+  const countedTo = to < keptFrom ? Math.floor(to / HOUR) * HOUR : to;
+  return { from, to, resolution, countedFrom, countedTo: Math.max(countedFrom, countedTo) };
+}
+
+/**
+ * Where the steps of a window begin, and where the last one ends, in Unix seconds: multiples of the step, but for the
+ * ends of the window.
+ */
+export function edgesOf({ from, to, resolution }: StatsWindow): number[] {
+  const step = STEP_MS[resolution] / 1000;
+  const first = Math.floor(from / step) * step;
+  const inner = Array.from({ length: countSteps({ from, to }, resolution) }, (_, index) =>
+    Math.max(from, first + index * step),
+  );
+  return [...inner, to];
+}
+
+function countSteps({ from, to }: { from: number; to: number }, resolution: Resolution): number {
+  const step = STEP_MS[resolution] / 1000;
+  return Math.ceil(to / step) - Math.floor(from / step);
+}
+
+function suitable({ from, to }: { from: number; to: number }, keptFrom: number): Resolution {
+  const fits = ({ resolution, upTo }: (typeof AUTO)[number]) =>
+    to - from <= upTo && (from >= keptFrom || STEP_MS[resolution] >= STEP_MS.hour);
+  return AUTO.find(fits)?.resolution ?? 'day';
+}
+
+/** The finest resolution whose points are few enough: a day always is. */
+function coarserFor(window: { from: number; to: number }): string {
+  const fitting = (Object.keys(STEP_MS) as Resolution[]).filter(
+    (resolution) => countSteps(window, resolution) <= MOST_POINTS,
+  );
+  return fitting.length > 1 ? `${fitting[0]} or coarser` : 'day';
+}

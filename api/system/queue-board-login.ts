@@ -1,0 +1,194 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { cleanText } from '../../core/clean-text.ts';
+import { OPERATOR, recordChange } from '../../models/accounts/audit-log.ts';
+import { personName } from '../../models/accounts/recorded-fields.ts';
+import { findSessionHolder } from '../../models/accounts/sessions.ts';
+import { recordSignInClients } from '../../models/accounts/sign-in-clients.ts';
+import type { User } from '../../models/accounts/user-row.ts';
+import { listOperatorTenants } from '../../models/accounts/users.ts';
+import type { Database } from '../../models/database.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
+import { runOn } from '../../models/sql.ts';
+import { clientOfNetwork } from '../accounts/session/clients.ts';
+import { secretCookie, sessionCookie, type SecretCookie } from '../accounts/session/cookie.ts';
+import { isOwnOrigin } from '../accounts/session/csrf.ts';
+import { networkOf } from '../accounts/session/network.ts';
+import type { Throttle } from '../accounts/session/throttle.ts';
+import { ApiError } from '../api-error.ts';
+import { addressOf } from '../request-context.ts';
+import type { QueueBoardOptions } from './queue-board.ts';
+
+type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => string; now: () => number };
+
+/** A request to the board and its author; `user` null = a holder of the board's password. */
+type BoardRequest = { request: Request; user: User | null; address: string | null };
+
+/**
+ * Where the board changes something: all queues, or one and a job or scheduler of it. As the board's router reads
+ * paths, in any case and with a slash behind.
+ */
+const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+?))\/?$/i;
+
+const LONGEST_NAME = 100;
+
+/**
+ * Records an action on a queue at the board before it is done, in the audit log of the operator's account. By the
+ * board's password no operator is known: that is recorded in the log of every account with one. Payloads of jobs are
+ * not recorded, for they may hold anything.
+ */
+async function recordBoardAction(means: Means, { request, user, address }: BoardRequest): Promise<void> {
+  const { database, makeId, now } = means;
+  const { every, queue = '', action = '' } = ACTION.exec(request.path)?.groups ?? {};
+  if (every === undefined && queue === '') return;
+  const [id, done] = every === undefined ? [decoded(queue), `${request.method} ${decoded(action)}`] : ['all', every];
+  const object = { kind: 'queue', id, name: every === undefined ? id : 'All queues' } as const;
+  const actor = user === null ? OPERATOR : { kind: 'user' as const, id: user.id, name: personName(user) };
+  const tenantIds = user === null ? await listOperatorTenants(database) : [user.tenantId];
+  for (const tenantId of tenantIds) {
+    const author = { id: makeId('aud'), action: 'queue.changed' as const, actor, address, nowMs: now() };
+    await recordChange(runOn(database.pool), { author }, { tenantId, object, changes: { action: [null, done] } });
+  }
+}
+
+/** A part of a path as text; throws a URIError, which is answered with 400, where it is none. */
+function decoded(part: string): string {
+  return cleanText(decodeURIComponent(part), LONGEST_NAME);
+}
+
+export type QueueBoardLoginOptions = {
+  database: Database;
+  throttle: Throttle;
+  /** The board's own password, for any user name; null = operators of the console only. */
+  password: string | null;
+  /** Base of links: whose cookies these are, and whose pages may press the board's buttons. */
+  publicUrl: string;
+  now: () => number;
+  makeId: (prefix: IdPrefix) => string;
+};
+
+/** Where the board is mounted. */
+export const QUEUE_BOARD_PATH = '/queues';
+
+/** What the board's password is counted as; no id of a user looks like it. */
+const ACCOUNT = 'queue-board';
+
+const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * For so long a browser that gave the password is admitted by its cookie, up to twice: a page of the board is dozens of
+ * requests at once.
+ */
+const PASS_MS = 6 * 3_600_000;
+
+const FOREIGN_PAGE = 'the queue board is for its own pages only: the Origin of the request is another one';
+const NEEDS_SIGN_IN = 'the queue board is for operators: sign in to the console as one';
+const NEEDS_PASSWORD =
+  'the queue board needs the password of QUEUE_BOARD_PASSWORD, or an operator who is signed in to the console';
+
+/** A visitor of the board: an operator of the console, or null for a holder of the board's password. */
+type Visitor = { user: User | null };
+
+/**
+ * Admits operators who are signed in to the console, and requests with the board's password; others are asked by
+ * HTTP Basic (RFC 7617), where there is a password. People's own passwords are taken nowhere but at the sign-in. What
+ * changes a queue is recorded before it is done.
+ */
+export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler {
+  const { database, password, publicUrl, now } = options;
+  const session = sessionCookie(publicUrl);
+  const pass = password === null ? null : createPass(options, password);
+
+  const findOperator = async (request: Request): Promise<Visitor | null> => {
+    const secret = session.read(request);
+    const holder = secret === null ? null : await findSessionHolder(database, secret, now());
+    return holder?.user.isOperator === true ? { user: holder.user } : null;
+  };
+
+  // The board's own pages know no CSRF token, but browsers send the page's origin with each request that can change
+  // something.
+  const findKnown = async (request: Request): Promise<Visitor | null> => {
+    if (!READING_METHODS.has(request.method) && request.headers.origin === undefined) return null;
+    return (await findOperator(request)) ?? (pass?.isGood(request) === true ? { user: null } : null);
+  };
+
+  return async (request, response, next) => {
+    if (!isOwnOrigin(request, publicUrl)) throw new ApiError(403, FOREIGN_PAGE);
+    const isEarned = async () => pass !== null && (await pass.isEarned(request, response));
+    const visitor = (await findKnown(request)) ?? ((await isEarned()) ? { user: null } : null);
+    if (visitor === null) throw refusal(response, pass !== null);
+    const action = { request, user: visitor.user, address: addressOf(response) };
+    if (!READING_METHODS.has(request.method)) await recordBoardAction(options, action);
+    next();
+  };
+}
+
+function refusal(response: Response, hasPassword: boolean): ApiError {
+  if (!hasPassword) return new ApiError(401, NEEDS_SIGN_IN);
+  response.setHeader('WWW-Authenticate', 'Basic realm="Spotcheck queues", charset="UTF-8"');
+  return new ApiError(401, NEEDS_PASSWORD);
+}
+
+type Pass = {
+  isGood: (request: Request) => boolean;
+  /**
+   * Whether the password is given by Basic; then the browser gets a pass. Guesses are counted like those of the sign-
+   * in.
+   */
+  isEarned: (request: Request, response: Response) => Promise<boolean>;
+};
+
+/**
+ * Makes the pass of browsers that gave the password: a mark of the password and of the time, under each key of the
+ * ring, so that every process knows it.
+ */
+function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptions, password: string): Pass {
+  const cookie: SecretCookie = secretCookie(publicUrl, 'spotcheck-queues', (2 * PASS_MS) / 1000);
+  const expected = digest(password);
+  const markOf = (key: string, period: number) =>
+    createHmac('sha256', key).update(expected).update(String(period)).digest('base64url');
+  const marksOf = (period: number) => database.secrets.derive('queue-board').map((key) => markOf(key, period));
+  const period = () => Math.floor(now() / PASS_MS);
+
+  return {
+    isGood(request) {
+      const given = cookie.read(request);
+      if (given === null) return false;
+      const good = [...marksOf(period()), ...marksOf(period() - 1)];
+      return good.some((mark) => timingSafeEqual(digest(mark), digest(given)));
+    },
+    async isEarned(request, response) {
+      const given = passwordOf(request.headers.authorization);
+      if (given === null) return false;
+      const attempt = await throttle.begin(ACCOUNT, { request, response });
+      if (!timingSafeEqual(digest(given), expected)) return false;
+      await attempt.succeed();
+      const clients = [clientOfNetwork(networkOf(addressOf(response) ?? ''))];
+      await recordSignInClients(database, { account: ACCOUNT, userId: null }, { clients, nowMs: now() });
+      cookie.give(response, marksOf(period())[0] ?? '');
+      return true;
+    },
+  };
+}
+
+/** The password of HTTP Basic, whatever the user name; null where none is given. */
+function passwordOf(header: string | undefined): string | null {
+  const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const [, ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  return rest.join(':');
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Makes the board at its first admitted request: most processes never show it, and it takes long to load. */
+export function loadQueueBoard(options: QueueBoardOptions): RequestHandler {
+  let loading: Promise<Router> | null = null;
+  return async (request, response, next) => {
+    loading ??= import('./queue-board.ts').then(({ createQueueBoard }) => createQueueBoard(options));
+    const board = await loading;
+    board(request, response, next);
+  };
+}

@@ -1,0 +1,123 @@
+import { STATUS_CODES, type Server, type ServerResponse, createServer, type RequestListener } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
+
+/** How long clients may take, in milliseconds. */
+export type ConnectionLimits = {
+  /** From the first moment of a connection, or the end of its last request, to the end of the next one's headers. */
+  headersMs: number;
+  /** To the end of its body. */
+  requestMs: number;
+  /** Without a byte in either direction, such as by a client that does not read its answer. */
+  silenceMs: number;
+  /**
+   * Between two requests. A load balancer that keeps connections for longer than we do would now and then send into one
+   * that we are just closing.
+   */
+  idleMs: number;
+  /** How often connections are checked for the first two, in milliseconds. */
+  connectionCheckMs: number;
+};
+
+/**
+ * Node's own limits (60 s, 300 s, none, 5 s, looked at every 30 s) let a handful of slow clients hold thousands of
+ * connections for minutes, and close idle ones before load balancers do, which mostly keep them for 60 s.
+ */
+const LIMITS: ConnectionLimits = {
+  headersMs: 20_000,
+  requestMs: 60_000,
+  silenceMs: 60_000,
+  idleMs: 75_000,
+  connectionCheckMs: 2000,
+};
+
+/**
+ * Makes an http server that cuts slow clients off. A request without a Host header reaches the listener, which has a
+ * better answer than the server's bare one.
+ */
+export function createLimitedServer(listener: RequestListener, limits = LIMITS): Server {
+  const { headersMs, requestMs, idleMs, connectionCheckMs } = limits;
+  const options = {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: connectionCheckMs,
+    requireHostHeader: false,
+  };
+  const server = createServer(options, listener);
+  server.setTimeout(limits.silenceMs);
+  return server;
+}
+
+type Refusal = { status: number; error: string };
+
+const REFUSALS: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: { status: 431, error: 'the request line and the headers are too long' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'the request took too long to arrive' },
+};
+const NO_HTTP: Refusal = { status: 400, error: 'the request must be well-formed HTTP/1.1 with a known method' };
+const NO_PROXY: Refusal = { status: 405, error: 'CONNECT is not allowed here: this is no proxy' };
+const NO_PATH: Refusal = { status: 400, error: 'the target of the request must be a path, such as /v1/monitors' };
+const NO_SUCH_EXPECTATION: Refusal = { status: 417, error: 'Expect must be 100-continue or absent' };
+
+const METHODS = 'GET, HEAD, POST, PATCH, DELETE';
+
+/**
+ * So long a refused client may go on sending before it is cut off, in milliseconds: cut off at once it might lose the
+ * answer, and never cut off it would keep its connection.
+ */
+const LINGER_MS = 1000;
+
+type MakeId = (prefix: IdPrefix) => string;
+
+/**
+ * Gives what Node cannot read as a request, or answers by itself, the same form of answer (D-03): it never reaches the
+ * application.
+ */
+export function answerUnreadable(server: Server, makeId: MakeId): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else refuse(socket, REFUSALS[error.code ?? ''] ?? NO_HTTP, makeId);
+  });
+  server.on('connect', (_request, socket) => refuse(socket, NO_PROXY, makeId));
+  server.on('checkExpectation', (_request, response) => answer(response, NO_SUCH_EXPECTATION, makeId));
+}
+
+/**
+ * Ends what the application gives back: a request whose target it cannot read as a path, such as `http://a:99999/`, or
+ * an answer that broke off.
+ */
+export function answerUnroutable(response: ServerResponse, makeId: MakeId): void {
+  if (response.headersSent) response.destroy();
+  else answer(response, NO_PATH, makeId);
+}
+
+function answer(response: ServerResponse, { status, error }: Refusal, makeId: MakeId): void {
+  const { body, headers } = render(error, makeId);
+  response.writeHead(status, headers).end(body);
+}
+
+function refuse(socket: Duplex, { status, error }: Refusal, makeId: MakeId): void {
+  const { body, headers } = render(error, makeId);
+  const lines = Object.entries(status === NO_PROXY.status ? { ...headers, Allow: METHODS } : headers).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  socket.resume();
+  const cutOff = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.on('error', () => undefined).once('close', () => clearTimeout(cutOff));
+}
+
+function render(error: string, makeId: MakeId) {
+  const id = makeId('req');
+  const body = JSON.stringify({ error, request_id: id });
+  return {
+    body,
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'X-Request-Id': id,
+      Connection: 'close',
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { type Vote, CAUSES, type FixedCause } from '../checks/verdict.ts';
+import { cleanText } from '../clean-text.ts';
+import { quote } from '../quoted.ts';
+import type { Inability } from './capability.ts';
+import type { Report } from './read-ingest.ts';
+import { UNSUPPORTED_BY_AGENT } from './wire.ts';
+
+/** What each cause means, for a result that says no more than that. */
+const SENTENCES = {
+  body_mismatch: 'The body does not contain what it should',
+  slow: 'The answer came slower than it should',
+  cert_expiring: 'The certificate is about to expire',
+  cert_expired: 'The certificate has expired',
+  tls_error: 'TLS could not be agreed on',
+  timeout: 'There was no answer in time',
+  conn_refused: 'The connection was refused',
+  conn_error: 'The connection failed',
+  dns_nxdomain: 'The host name does not exist',
+  dns_error: 'The host name could not be looked up',
+  blocked_target: 'The agent may not contact this target',
+  insecure_redirect: 'A redirect from https to http was refused because the check carries secrets',
+  too_many_redirects: 'There were too many redirects',
+  tcp_mismatch: 'The answer does not have what it should',
+  tcp_no_banner: 'Nothing was received',
+  udp_no_reply: 'There was no reply',
+  udp_mismatch: 'The reply does not have what it should',
+  icmp_timeout: 'Echo requests were not answered in time',
+  icmp_unavailable: 'The agent cannot send echo requests',
+  dns_mismatch: 'The records are not what they should be',
+  dns_disagree: 'Resolvers disagree',
+  domain_expiring: 'The domain is about to expire',
+  domain_expired: 'The domain has expired',
+  domain_unknown: 'The state of the domain is not known',
+  vendor_degraded: 'The vendor works, but not well',
+  vendor_down: 'The vendor does not work',
+  vendor_unreachable: "The vendor's page could not be read",
+  heartbeat_missed: 'No ping came in time',
+  heartbeat_failed: 'The job reported a failure',
+  heartbeat_overrun: 'The job ran longer than it may',
+  unsupported: 'The agent cannot run this check',
+} satisfies Record<FixedCause, string>;
+
+/** Causes of agents of other makes that are none of ours. */
+const FOREIGN_SENTENCES: ReadonlyMap<string, string> = new Map([
+  ['tcp_refused', 'The connection was refused'],
+  ['tcp_timeout', 'No connection came about in time'],
+  ['tcp_error', 'The connection failed'],
+  ['udp_error', 'The datagram could not be sent, or nothing be received'],
+  ['icmp_socket', 'The agent could not open a socket for echo requests'],
+  ['bad_request', 'The agent could not make a request of the settings of the monitor'],
+]);
+
+const STATUS = /^status_(\d{3})$/;
+const ASSERTION = /^assert_(text_body|json_body|header|response_time|cert_expiry)_/;
+
+const ASSERTED = {
+  text_body: 'The body is not as it should be',
+  json_body: 'A value of the JSON body is not as it should be',
+  header: 'A header is not as it should be',
+  response_time: 'The time of the answer is not as it should be',
+  cert_expiry: "The certificate's expiry is not as it should be",
+} as const;
+
+/**
+ * A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what
+ * the agent of that name reported.
+ */
+export function describeCause(cause: string, agentName: string): string {
+  const fixed = CAUSES.find((known) => known === cause);
+  if (fixed !== undefined) return SENTENCES[fixed];
+  const foreign = FOREIGN_SENTENCES.get(cause);
+  if (foreign !== undefined) return foreign;
+  const status = STATUS.exec(cause)?.[1];
+  if (status !== undefined) return `HTTP ${status} instead of what is expected`;
+  const source = ASSERTION.exec(cause)?.[1] as keyof typeof ASSERTED | undefined;
+  return source === undefined ? `The agent ${agentName} reported: ${quote(cause).slice(1, -1)}` : ASSERTED[source];
+}
+
+/** What an agent's report says of the target; the cause may be one that only its maker knows. */
+export type ReportedJudgement = { verdict: Vote; cause: string | null; reason: string | null };
+
+/** Causes that say that the agent could not measure: no vote, as when our own probes say so (D-20). */
+const NO_VOTE = new Set([
+  UNSUPPORTED_BY_AGENT,
+  'unsupported',
+  'blocked_target',
+  'icmp_unavailable',
+  'icmp_socket',
+  'bad_request',
+]);
+
+/** Longest cause and sentence of an agent, in characters: what the evaluator keeps. */
+const MAX_CAUSE = 64;
+const MAX_REASON = 500;
+
+/** Why what an agent that cannot run a monitor says of it is no vote. */
+const INABILITIES = {
+  capability: (agent) => `The agent ${agent} does not say that it can check this type of monitor`,
+  no_key: (agent) => `The agent ${agent} showed no key to seal the secrets of this monitor to`,
+  other_key: (agent) =>
+    `The agent ${agent} shows another key than the one that it first came with, so that the secrets of this ` +
+    'monitor are withheld: a new token lets it start anew',
+} satisfies Record<Inability, (agent: string) => string>;
+
+/**
+ * The verdict that a report stands for. `inability` is why the agent cannot have run the check as it is (null = it
+ * can): then its word is no vote.
+ */
+export function judgeReport(report: Report, agent: { name: string; inability: Inability | null }): ReportedJudgement {
+  if (agent.inability !== null)
+    return { verdict: 'none', cause: UNSUPPORTED_BY_AGENT, reason: INABILITIES[agent.inability](agent.name) };
+  if (report.ok && !report.degraded) return { verdict: 'up', cause: null, reason: null };
+  const cause = (report.cause !== null && cleanText(report.cause, MAX_CAUSE)) || null;
+  return { verdict: verdictOf(report.ok, cause), cause, reason: reasonOf(report, { cause, name: agent.name }) };
+}
+
+function verdictOf(ok: boolean, cause: string | null): Vote {
+  if (ok) return 'degraded';
+  return cause !== null && NO_VOTE.has(cause) ? 'none' : 'down';
+}
+
+function reasonOf(report: Report, { cause, name }: { cause: string | null; name: string }): string {
+  const own = report.reason !== null && cleanText(report.reason, MAX_REASON);
+  if (own) return own;
+  if (cause === UNSUPPORTED_BY_AGENT) return `The agent ${name} cannot run this check`;
+  if (cause !== null) return describeCause(cause, name);
+  return report.ok ? `The agent ${name} reported that it works, but not well` : `The agent ${name} reported a failure`;
+}

@@ -1,0 +1,163 @@
+import { addProblem, flag, kindOf, show, text, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
+import { looseText, readKnownFields } from './known-fields.ts';
+import { MAX_INGEST_RESULTS } from './wire.ts';
+
+/** A result as an agent reported it, in our own terms. */
+export type Report = {
+  monitorId: string;
+  ok: boolean;
+  degraded: boolean;
+  cause: string | null;
+  reason: string | null;
+  /** Whole milliseconds. */
+  latencyMs: number | null;
+  httpStatus: number | null;
+  /** The start of the probe, Unix milliseconds. */
+  startedAtMs: number;
+  /** When the certificate that was seen ends, Unix seconds. */
+  expiresAt: number | null;
+  /** The steps of the exchange and the answer as they came: to be read as data from outside. */
+  timing: unknown;
+  answer: unknown;
+};
+
+/** What a column of results holds. */
+const MAX_INTEGER = 2_147_483_647;
+
+/** The last second that a certificate can name: the end of the year 9999, which stands for "never". */
+const MOST_SECONDS = 253_402_300_799;
+const DAY_SECONDS = 86_400;
+const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
+
+/** What an agent says of a certificate (when it ends, or how many days it has left) and of the exchange. */
+type Detail = { notAfter?: number; daysRemaining?: number; timing?: unknown; answer?: unknown };
+
+/** A batch that is wrong throughout is not told a thousand times. */
+const MAX_PROBLEMS = 10;
+
+const FIELDS = {
+  monitorId: text({ min: 1, max: 64 }),
+  ok: flag,
+  cause: looseText,
+  latencyMs: latency,
+  httpStatus: statusCode,
+  degraded: flag,
+  ts: moment,
+  reason: looseText,
+  detail: detailOf,
+};
+
+const REQUIRED = ['monitorId', 'ok', 'ts'] as const;
+
+/**
+ * Reads the body of an ingest, all or nothing: a bad result is named by its path, such as `results[3].ts`. Fields that
+ * we do not know are ignored.
+ */
+export function readIngest(body: unknown): Read<Report[]> {
+  const problems: Problem[] = [];
+  const results = readKnownFields({ results: listOfResults }, { value: body, field: '' }, problems);
+  if (results !== undefined && results.results === undefined && problems.length === 0)
+    problems.push({ field: 'results', message: 'results is required' });
+  const reports: Report[] = [];
+  for (const [index, value] of (results?.results ?? []).entries()) {
+    if (problems.length >= MAX_PROBLEMS) break;
+    const report = readReport(value, `results[${index}]`, problems);
+    if (report !== undefined) reports.push(report);
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: reports };
+}
+
+function readReport(value: unknown, field: string, problems: Problem[]): Report | undefined {
+  const known = problems.length;
+  const read = readKnownFields(FIELDS, { value, field }, problems);
+  if (read === undefined || problems.length > known) return undefined;
+  const { monitorId, ok, ts } = read;
+  if (monitorId === undefined || ok === undefined || ts === undefined) {
+    for (const name of REQUIRED)
+      if (read[name] === undefined)
+        problems.push({ field: `${field}.${name}`, message: `${field}.${name} is required` });
+    return undefined;
+  }
+  return {
+    monitorId,
+    ok,
+    degraded: ok && read.degraded === true,
+    cause: read.cause ?? null,
+    reason: read.reason ?? null,
+    latencyMs: read.latencyMs ?? null,
+    // Some agents say 0 where there was no answer.
+    httpStatus: read.httpStatus || null,
+    startedAtMs: ts,
+    expiresAt: expiryOf(read.detail, ts),
+    timing: read.detail?.timing ?? null,
+    answer: read.detail?.answer ?? null,
+  };
+}
+
+/** Of days that are left only the day is known on which the certificate ends: the same for every result of a day. */
+function expiryOf(detail: Detail | undefined, startedAtMs: number): number | null {
+  if (detail?.notAfter !== undefined) return detail.notAfter;
+  if (detail?.daysRemaining === undefined) return null;
+  return withinTime((Math.floor(startedAtMs / 1000 / DAY_SECONDS) + detail.daysRemaining) * DAY_SECONDS);
+}
+
+function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>): unknown[] | undefined {
+  if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
+  if (value.length <= MAX_INGEST_RESULTS) return value;
+  return addProblem(problems, field, {
+    expected: `a list of at most ${MAX_INGEST_RESULTS} results: send the rest in the next request`,
+    got: String(value.length),
+  });
+}
+
+function latency(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  if (typeof value === 'number' && value >= 0) return Math.min(Math.round(value), MAX_INTEGER);
+  return addProblem(problems, field, { expected: 'milliseconds from 0 on, or null', got: show(value) });
+}
+
+function statusCode(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  if (typeof value === 'number' && Number.isInteger(value) && (value === 0 || (value >= 100 && value <= 999)))
+    return value;
+  return addProblem(problems, field, { expected: 'a status code of three digits, or null', got: show(value) });
+}
+
+function moment(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  if (typeof value === 'number' && value > 0) return Math.round(value * 1000);
+  return addProblem(problems, field, { expected: 'the start of the probe in Unix seconds', got: show(value) });
+}
+
+/**
+ * Of `detail` the rest is ignored. What is only for people to look at refuses no result: whatever does not fit is left
+ * out.
+ */
+function detailOf(...[value, field, problems]: Parameters<Check<Detail>>): Detail | undefined {
+  return readKnownFields(
+    { notAfter: certificateDate, daysRemaining: days, timing: anything, answer: anything },
+    { value, field },
+    problems,
+  );
+}
+
+function anything(value: unknown): unknown {
+  return value;
+}
+
+function days(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  if (typeof value === 'number' && Math.abs(value) <= MAX_DAYS) return Math.floor(value);
+  return addProblem(problems, field, { expected: 'days', got: show(value) });
+}
+
+function certificateDate(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  // Some agents say so where no certificate was seen.
+  if (value === '') return undefined;
+  const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
+  // No certificate ends after the year 9999: such a number is milliseconds.
+  if (typeof seconds === 'number' && Math.abs(seconds) <= MOST_SECONDS * 1000)
+    return withinTime(Math.abs(seconds) <= MOST_SECONDS ? seconds : seconds / 1000);
+  return addProblem(problems, field, { expected: 'Unix seconds or an ISO date', got: show(value) });
+}
+
+/** Certificates of no sensible date are as good as expired in 1970, or good for ever. */
+function withinTime(seconds: number): number {
+  return Math.min(Math.max(0, Math.floor(seconds)), MOST_SECONDS);
+}

@@ -1,0 +1,144 @@
+import type { Assertion } from '../monitors/monitor.ts';
+import type { AgentCapability, Withholding } from './capability.ts';
+
+/** What an agent says when it checks in: `POST /agent/v1/pull`. */
+export type PullRequest = {
+  capabilities?: string[];
+  version?: string;
+  arch?: string;
+  /** X25519, 32 bytes in base64: what secrets are sealed to. */
+  publicKey?: string;
+};
+
+/** The answer to it. `work` is complete each time: what is not in it is not to be checked any more. */
+export type PullAnswer = {
+  agentId: string;
+  agentKind: 'tenant' | 'first_party';
+  capabilities: AgentCapability[];
+  work: WorkItem[];
+};
+
+export type WorkType = 'http' | 'tcp' | 'icmp' | 'udp';
+
+/** One monitor to be checked. */
+export type WorkItem = {
+  monitorId: string;
+  /** The source that the results are counted under: the agent's id. */
+  sourceKey: string;
+  type: WorkType;
+  target: string;
+  intervalSeconds: number;
+  timeoutMs: number;
+  method: string | null;
+  expectedStatus: string | null;
+  followRedirects: boolean;
+  checkSpec: WorkCheckSpec;
+  /**
+   * When somebody requested a recheck last, Unix seconds; absent = never. An item that differs is
+   * checked at once, so that nobody has to read this.
+   */
+  askedAt?: number;
+  /**
+   * `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent where the monitor has none, or
+   * they are withheld.
+   */
+  sealedSecrets?: string;
+  /**
+   * Why the monitor's secrets are not in the item: no key to seal them to, or another key than the one that was pinned.
+   * A result without them is no vote.
+   */
+  secretsWithheld?: Withholding;
+};
+
+/**
+ * The settings of an item; only the keys of its type. A monitor's body match is the first assertion, on `text_body`.
+ */
+export type WorkCheckSpec = {
+  request?: {
+    headers?: Record<string, string>;
+    secretHeaderNames?: string[];
+    auth?: { type: 'bearer' | 'basic' };
+    body?: string;
+    bodySecret?: boolean;
+    contentType?: string;
+  };
+  assertions?: Assertion[];
+  /**
+   * Escapes of a `utf8` payload are resolved already: it is sent as it stands here. Bytes that are no text come as
+   * `hex`. Beside `hex`, also that of a sealed payload, `expect` with `contains` is hex.
+   */
+  transport?: {
+    payload?: string;
+    payloadEncoding?: 'utf8' | 'hex';
+    expect?: string;
+    expectMode?: 'contains' | 'regex';
+    payloadSecret?: boolean;
+  };
+  ping?: { count?: number; lossDegradedPct?: number; rttDegradedMs?: number };
+};
+
+/** What the sealed box of an item holds. The payload is as in `WorkCheckSpec`. */
+export type WorkSecrets = {
+  secretHeaders?: Record<string, string>;
+  auth?: { token?: string; username?: string; password?: string };
+  body?: string;
+  payload?: string;
+  payloadEncoding?: 'utf8' | 'hex';
+};
+
+/** One result: `POST /agent/v1/ingest` takes up to 1,000 of them. */
+export type AgentResult = {
+  monitorId: string;
+  ok: boolean;
+  /** Null when all is well; any text where not. `unsupported_by_agent` is no vote. */
+  cause: string | null;
+  latencyMs: number | null;
+  httpStatus: number | null;
+  /** Works, but not well; with `ok` only. */
+  degraded?: boolean;
+  /**
+   * The start of the probe in Unix seconds, decimals allowed: the identity of the result, so that a repeated one counts
+   * once.
+   */
+  ts: number;
+  /** The cause in a sentence for people. */
+  reason?: string | null;
+  detail?: AgentResultDetail;
+};
+
+/**
+ * Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date; `answer` is the one that made the check fail,
+ * with the first failure of a monitor.
+ */
+export type AgentResultDetail = {
+  daysRemaining?: number;
+  notAfter?: number | string;
+  timing?: Record<string, number | null>;
+  ping?: Record<string, number | null>;
+  answer?: AgentAnswer;
+};
+
+/** The start of an answer, as text: without what the check's secrets may be in (core/incidents/answer-evidence.ts). */
+export type AgentAnswer = {
+  headers?: Record<string, string>;
+  body?: string | null;
+  bodyWithheld?: 'secrets' | 'not_text';
+};
+
+/** What became of the results. Dropped ones would be dropped again. */
+export type IngestAnswer = {
+  accepted: number;
+  dropped: number;
+  droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
+  /**
+   * Monitors that are worth a recheck before their next tick (D-47), this many milliseconds after the failing probe's
+   * start; to be ignored where that is past.
+   */
+  recheck: { monitorId: string; afterMs: number }[];
+};
+
+/** Results of one ingest at the most. */
+export const MAX_INGEST_RESULTS = 1000;
+
+/** A cause that says that the agent could not measure, which is no vote. */
+export const UNSUPPORTED_BY_AGENT = 'unsupported_by_agent';

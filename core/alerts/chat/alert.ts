@@ -1,0 +1,293 @@
+import type { AgentMessage } from '../../agents/message.ts';
+import type { AdvisoryMessage } from '../../checks/domain/advisory-message.ts';
+import type { SummaryMessage } from '../../incidents/storm.ts';
+import type { ReportMessage } from '../../statistics/reports/message.ts';
+import { formatPercent } from '../../statistics/reports/percent-text.ts';
+import { formatPeriod } from '../../statistics/reports/periods.ts';
+import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
+import type { ChannelMessage } from '../channel-message.ts';
+import type { MonitorMessage, StoredMessage } from '../envelope.ts';
+import type { EventState } from '../event.ts';
+import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './message.ts';
+import { shorten } from './shown-text.ts';
+
+const UNITS = [
+  { name: 'day', seconds: 86_400 },
+  { name: 'hour', seconds: 3600 },
+  { name: 'minute', seconds: 60 },
+  { name: 'second', seconds: 1 },
+] as const;
+
+/**
+ * A length of time in words, in its greatest unit and the one below it, rounded down: `3 minutes 20 seconds`, `1 day`.
+ * Below a second, negative ones included, `less than a second`.
+ */
+export function formatDuration(seconds: number): string {
+  const first = UNITS.findIndex((unit) => seconds >= unit.seconds);
+  if (first === -1) return 'less than a second';
+  let left = Math.floor(seconds);
+  const parts = UNITS.slice(first, first + 2).map(({ name, seconds: size }) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? '' : `${count} ${name}${count === 1 ? '' : 's'}`;
+  });
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+/** Longer lists are counted: the message is for one look at a phone. */
+const MOST_NAMED = 5;
+
+const STATES = {
+  down: { tone: 'bad', word: 'Down' },
+  degraded: { tone: 'warning', word: 'Degraded' },
+  up: { tone: 'good', word: 'Up again' },
+  unknown: { tone: 'unclear', word: 'Unknown' },
+} as const satisfies Record<EventState, { tone: ChatTone; word: string }>;
+
+const AGENT_STATES = {
+  offline: { tone: 'bad', word: 'Agent offline' },
+  online: { tone: 'good', word: 'Agent online' },
+} as const satisfies Record<AgentMessage['state'], { tone: ChatTone; word: string }>;
+
+const LOSSES = { lost: 'Channel lost', stopped: 'Channel stopped', removed: 'Channel lost' } as const satisfies Record<
+  ChannelLoss,
+  string
+>;
+
+const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<
+  ReportMessage['report']['period'],
+  string
+>;
+
+/**
+ * What an attempt knows beyond its message: whether it was asked for again after it had ended, and whether there is
+ * a newer change of its monitor by now.
+ */
+export type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
+
+/** Until when lengths of time count (Unix seconds): the sending, or the event where that is what is sent. */
+type Until = { seconds: number; isPast: boolean };
+
+const FIRST_SENT: AlertContext = { isSentAgain: false, isOvertaken: false };
+
+/**
+ * What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since
+ * when and for how long, and where to look. What is out of date says so first, has no mark of a state, and tells
+ * how it was when it happened.
+ */
+export function buildAlert(message: StoredMessage, nowMs: number, context = FIRST_SENT): ChatMessage {
+  const { isSentAgain, isOvertaken } = context;
+  if (!isSentAgain && !isOvertaken) return buildMessage(message, { seconds: Math.floor(nowMs / 1000), isPast: false });
+  const seconds = knownAt(message);
+  const alert = buildMessage(message, { seconds, isPast: true });
+  const word = isSentAgain ? 'Sent again' : 'Earlier';
+  return {
+    ...alert,
+    tone: 'neutral',
+    title: `${word}: ${alert.title}`,
+    facts: [
+      ...fact(word, `as it was at ${formatMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`),
+      ...alert.facts,
+    ],
+  };
+}
+
+/** When it was known (Unix seconds), which is what it was reported as. */
+function knownAt(message: StoredMessage): number {
+  return 'detail' in message && 'detected_at' in message.detail ? message.detail.detected_at : message.event_at;
+}
+
+function buildMessage(message: StoredMessage, until: Until): ChatMessage {
+  switch (message.event) {
+    case 'monitor.down':
+    case 'monitor.degraded':
+    case 'monitor.up':
+    case 'monitor.unknown':
+      return buildMonitorAlert(message, until);
+    case 'advisory.domain_expiry':
+      return buildAdvisory(message);
+    case 'agent.offline':
+    case 'agent.online':
+      return buildAgentAlert(message, until);
+    case 'channel.failing':
+      return buildChannelAlert(message, until);
+    case 'channel.disconnected':
+      return buildLossAlert(message);
+    case 'summary':
+      return buildSummary(message);
+    case 'report':
+      return buildReportText(message);
+    default:
+      return message satisfies never;
+  }
+}
+
+function buildMonitorAlert(
+  { state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage,
+  until: Until,
+): ChatMessage {
+  const { tone, word } = STATES[state];
+  const facts = [
+    ...fact('Seen from', formatLocations(detail.sources_down, detail.sources_total)),
+    ...fact('No word from', formatList(detail.sources_silent ?? [])),
+    ...fact(
+      'Depends on',
+      formatList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.shortName)} (${one.state})`)),
+    ),
+    ...(state === 'up' ? [] : fact('Since', formatSince(eventAt, until))),
+    ...(state === 'up' ? fact('At', formatMoment(eventAt)) : []),
+    ...(detail.duration_seconds === undefined ? [] : fact('It lasted', formatDuration(detail.duration_seconds))),
+  ];
+  return {
+    tone,
+    title: `${word}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the monitor', url },
+  };
+}
+
+function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
+  return {
+    tone: 'warning',
+    title: `Expiry ahead: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts: [],
+    link: { label: 'Open the monitor', url },
+  };
+}
+
+function buildAgentAlert(
+  { agent, state, reason, detail, event_at: eventAt, url }: AgentMessage,
+  until: Until,
+): ChatMessage {
+  const { tone, word } = AGENT_STATES[state];
+  const facts = [
+    ...fact('Region', agent.region),
+    ...fact('Last check-in', formatMoment(detail.last_seen_at)),
+    ...(state === 'offline' ? fact('Since', formatSince(eventAt, until)) : fact('At', formatMoment(eventAt))),
+  ];
+  return {
+    tone,
+    title: `${word}: ${shorten(agent.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the agent', url },
+  };
+}
+
+function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, until: Until): ChatMessage {
+  const facts = [...fact('Since', formatSince(detail.failing_since, until)), ...fact('Last error', detail.last_error)];
+  return {
+    tone: 'warning',
+    title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the channel', url },
+  };
+}
+
+/** Who wrote /stop meant it: that is no error. */
+function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url }: ChannelLossMessage): ChatMessage {
+  const facts = [
+    ...fact('At', formatMoment(eventAt)),
+    ...(state === 'lost' ? fact('Last error', detail.last_error) : []),
+  ];
+  return {
+    tone: 'warning',
+    title: `${LOSSES[state]}: ${shorten(channel.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts,
+    link: { label: 'Open the channel', url },
+  };
+}
+
+/**
+ * Names are cut rather than counts: those stand in the labels. The moment is when the first of them changed that is
+ * told here.
+ */
+function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
+  const [worst] = states;
+  const facts = states.map(({ state, monitors: count, names }) => {
+    const named = names.map((name) => shorten(name, CHAT_CAPS.shortName)).join(', ');
+    const told = names.length === 0 ? 'not named here' : `${named}${count > names.length ? ' and others' : ''}`;
+    return { label: `${STATES[state].word} (${count})`, value: shorten(told, CHAT_CAPS.fact) };
+  });
+  return {
+    tone: worst === undefined ? 'neutral' : STATES[worst.state].tone,
+    title:
+      `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
+      `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
+    text: 'Many monitors changed within a short time, so they are reported together.',
+    facts: [...facts, ...fact('From', formatMoment(eventAt))],
+    link: { label: 'Open all monitors', url },
+  };
+}
+
+/** A missed target needs action; anything else is for information. */
+function buildReportText({
+  report,
+  monitors,
+  uptime_percent: uptime,
+  incidents,
+  sla_met: met,
+  sla_missed: missed,
+  worst_monitors: worst,
+  url,
+}: ReportMessage): ChatMessage {
+  const period = formatPeriod({
+    period: report.period,
+    startSeconds: report.period_start,
+    endSeconds: report.period_end,
+  });
+  const named = worst.map(
+    (monitor) =>
+      `${shorten(monitor.name, CHAT_CAPS.shortName)} (${formatPercent(monitor.uptime_percent, 'no time counted')})`,
+  );
+  const facts = [
+    ...(met + missed === 0
+      ? []
+      : fact('SLA', missed === 0 ? `met by all ${met}` : `missed by ${missed} of ${met + missed}`)),
+    ...fact('Worst', named.join(', ')),
+  ];
+  const text =
+    `${uptime === null ? 'No time counted' : `${formatPercent(uptime, '')} uptime`} over ` +
+    `${formatCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : formatCount(incidents, 'incident')}`;
+  return {
+    tone: missed > 0 ? 'warning' : 'neutral',
+    title: `${REPORT_TITLES[report.period]}: ${period}`,
+    text,
+    facts,
+    link: { label: 'Open the report', url },
+  };
+}
+
+function formatCount(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function fact(label: string, value: string | null): ChatFact[] {
+  return value === null || value === '' ? [] : [{ label, value: shorten(value, CHAT_CAPS.fact) }];
+}
+
+/** `frankfurt, hanoi (2 of 3)`; a single location is its own count. */
+function formatLocations(locations: readonly string[], total: number): string | null {
+  const list = formatList(locations);
+  return list === null || total <= 1 ? list : `${list} (${locations.length} of ${total})`;
+}
+
+function formatList(names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
+  const rest = names.length - named.length;
+  return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function formatSince(atSeconds: number, { seconds, isPast }: Until): string {
+  return `${formatMoment(atSeconds)}, for ${formatDuration(seconds - atSeconds)}${isPast ? ' by then' : ''}`;
+}
+
+/** A moment (Unix seconds) as `2026-03-14 09:26:53 UTC`: people of one chat live in several time zones. */
+function formatMoment(unixSeconds: number): string {
+  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

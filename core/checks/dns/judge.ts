@@ -1,0 +1,183 @@
+import type { CheckTarget, DnsRecordSpec } from '../../monitors/monitor.ts';
+import { quote } from '../../quoted.ts';
+import type { FixedCause, Judgement } from '../verdict.ts';
+import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsObservation, DnsNotQueried } from './observation.ts';
+import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';
+import { isReverseName, splitDnsTarget } from './target.ts';
+
+/**
+ * The types of record that the verdict on a target depends on, each once. Without records to look for, it is whether
+ * the name leads anywhere: A or AAAA, for a reverse name PTR.
+ */
+export function dnsQuestionTypes({
+  target,
+  checkSpec,
+}: Pick<CheckTarget, 'target' | 'checkSpec'>): readonly DnsRecordType[] {
+  const records = checkSpec.dns?.records ?? [];
+  if (records.length > 0) return [...new Set(records.map(({ type }) => type))];
+  return isReverseName(splitDnsTarget(target)?.name ?? '') ? ['PTR'] : ['A', 'AAAA'];
+}
+
+/**
+ * The verdict on one dns observation (D-26): each record that is looked for must be as its mode says, NXDOMAIN is good
+ * only where all shall be absent, and with a cross check the other resolvers' answers must come to the same.
+ */
+export function judgeDns({
+  target,
+  observation,
+}: {
+  target: Pick<CheckTarget, 'checkSpec'>;
+  observation: DnsObservation;
+}): Judgement {
+  if (observation.outcome === 'not_queried') return judgeNotQueried(observation);
+  const records = target.checkSpec.dns?.records ?? [];
+  const own = judgeAnswers(observation.answers, {
+    records,
+    onFailure: (failure) => judgeFailure(failure, observation),
+  });
+  return judgeOpinions(own, { observation, records });
+}
+
+/** Fewer answers than this are no cross check. */
+const MIN_OPINIONS = 2;
+
+const MAX_LISTED = 5;
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+const NXDOMAIN: Judgement = { verdict: 'down', cause: 'dns_nxdomain', reason: 'The name does not exist (NXDOMAIN)' };
+
+type Failing = { cause: FixedCause; words: string };
+
+const FAILURES = {
+  timeout: { cause: 'timeout', words: 'did not answer in time' },
+  servfail: { cause: 'dns_error', words: 'answered SERVFAIL' },
+  refused: { cause: 'dns_error', words: 'refused to answer' },
+  unreachable: { cause: 'dns_error', words: 'could not be reached' },
+  invalid: { cause: 'dns_error', words: 'gave no valid answer' },
+} as const satisfies Record<DnsFailure, Failing>;
+
+// What a resolver that works says of a name whose own servers fail: SERVFAIL, or nothing for as long as it tries them.
+const MAY_BE_THE_NAMES: Partial<Record<DnsFailure, string>> = {
+  timeout: 'The name could not be resolved in time, though our resolvers answer: its name servers do not',
+  servfail: 'The name cannot be resolved (SERVFAIL), though our resolvers answer: its name servers fail',
+};
+
+/**
+ * Of the expected records how many there are and how many are not there; of those found how many there are and how many
+ * were not expected.
+ */
+type Tally = { wanted: number; missing: number; found: number; surplus: number };
+
+const MODES = {
+  equals: { words: 'exactly', holds: ({ missing, surplus }) => missing === 0 && surplus === 0 },
+  contains: { words: 'at least', holds: ({ missing }) => missing === 0 },
+  any: { words: 'one of', holds: ({ wanted, missing }) => missing < wanted },
+  exists: { words: 'a record', holds: ({ found }) => found > 0 },
+  absent: { words: 'no record', holds: ({ found }) => found === 0 },
+} as const satisfies Record<DnsMode, { words: string; holds: (tally: Tally) => boolean }>;
+
+type Rules = { records: readonly DnsRecordSpec[]; onFailure: (failure: DnsFailure) => Judgement };
+
+// What is known to be wrong counts before what is not known.
+function judgeAnswers(answers: DnsAnswers, rules: Rules): Judgement {
+  if (rules.records.length === 0) return judgeExistence(answers, rules);
+  const judgements = rules.records.map((record) => judgeRecord(record, { answer: answers[record.type], rules }));
+  return (
+    judgements.find(({ verdict }) => verdict === 'down') ?? judgements.find(({ verdict }) => verdict === 'none') ?? UP
+  );
+}
+
+function judgeExistence(answers: DnsAnswers, { onFailure }: Rules): Judgement {
+  const all = Object.values(answers);
+  if (all.some((answer) => answer.outcome === 'records' && answer.records.length > 0)) return UP;
+  if (all.some(({ outcome }) => outcome === 'nxdomain')) return NXDOMAIN;
+  const failed = all.find((answer) => answer.outcome === 'failed');
+  if (failed !== undefined) return onFailure(failed.failure);
+  return {
+    verdict: 'down',
+    cause: 'dns_mismatch',
+    reason: `The name has no ${Object.keys(answers).join(' or ')} record`,
+  };
+}
+
+function judgeRecord(
+  { type, mode, expected = [] }: DnsRecordSpec,
+  { answer, rules }: { answer: DnsAnswer | undefined; rules: Rules },
+): Judgement {
+  if (answer === undefined) return rules.onFailure('invalid');
+  if (answer.outcome === 'failed') return rules.onFailure(answer.failure);
+  if (answer.outcome === 'nxdomain') return mode === 'absent' ? UP : NXDOMAIN;
+
+  const wanted = expected.map((text) => normaliseDnsRecord(type, text));
+  const missing = wanted.filter(
+    (one) => !answer.records.some((record) => isDnsRecord(type, { record, expected: one })),
+  );
+  const surplus = answer.records.filter(
+    (record) => !wanted.some((one) => isDnsRecord(type, { record, expected: one })),
+  );
+  const { words, holds } = MODES[mode];
+  if (holds({ wanted: wanted.length, missing: missing.length, found: answer.records.length, surplus: surplus.length }))
+    return UP;
+  const reason =
+    `${type}: expected ${[words, ...(wanted.length > 0 ? [list(wanted)] : [])].join(' ')}, got ` +
+    `${list(answer.records)}`;
+  return { verdict: 'down', cause: 'dns_mismatch', reason };
+}
+
+function list(records: readonly string[]): string {
+  if (records.length === 0) return 'none';
+  const shown = records.slice(0, MAX_LISTED).map(quote).join(', ');
+  return records.length > MAX_LISTED ? `${shown} and ${records.length - MAX_LISTED} more` : shown;
+}
+
+/**
+ * A server that the target names is what is watched. Resolvers of ours that fail say something of the name only while
+ * they work otherwise (D-42).
+ */
+function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsQueried): Judgement {
+  const { cause, words } = FAILURES[failure];
+  if (server !== null) return { verdict: 'down', cause, reason: `The server ${quote(server)} ${words}` };
+  const reason = MAY_BE_THE_NAMES[failure];
+  if (reason !== undefined && ownResolversWork === true) return { verdict: 'down', cause, reason };
+  return {
+    verdict: 'none',
+    cause,
+    reason: `Our own resolvers cannot be used (one ${words}), which says nothing of the name`,
+  };
+}
+
+function judgeNotQueried({ cause, reason, ownResolversWork }: DnsNotQueried): Judgement {
+  const isOurs =
+    cause === 'blocked_target' || cause === 'unsupported' || (cause !== 'dns_nxdomain' && ownResolversWork !== true);
+  return { verdict: isOurs ? 'none' : 'down', cause, reason };
+}
+
+/**
+ * Other resolvers degrade where what they answer comes to another verdict. A named server's own failing stands: what it
+ * once told others does not mend it. Nor can a verdict that could not be had be compared.
+ */
+function judgeOpinions(
+  own: Judgement,
+  { observation, records }: { observation: DnsQueried; records: readonly DnsRecordSpec[] },
+): Judgement {
+  if (own.verdict === 'none' || (own.verdict === 'down' && observation.server !== null)) return own;
+  const opinions = observation.opinions
+    .map(({ resolver, answers }) => ({
+      resolver,
+      judgement: judgeAnswers(answers, { records, onFailure: judgeTheirFailure }),
+    }))
+    .filter(({ judgement }) => judgement.verdict !== 'none');
+  if (opinions.length < MIN_OPINIONS || opinions.every(({ judgement }) => judgement.verdict === own.verdict))
+    return own;
+  const says = [{ resolver: observation.server ?? 'ours', judgement: own }, ...opinions];
+  return { verdict: 'degraded', cause: 'dns_disagree', reason: `Resolvers disagree. ${says.map(describe).join('; ')}` };
+}
+
+/** A resolver that cannot be queried has no opinion; one that cannot resolve the name has. */
+function judgeTheirFailure(failure: DnsFailure): Judgement {
+  const { cause, words } = FAILURES[failure];
+  return { verdict: failure === 'servfail' ? 'down' : 'none', cause, reason: words };
+}
+
+function describe({ resolver, judgement }: { resolver: string; judgement: Judgement }): string {
+  return `${resolver}: ${judgement.reason ?? 'as expected'}`;
+}

@@ -1,0 +1,128 @@
+import { accepted, refused, type Parsed } from '../../parsed.ts';
+import { canonicalIpv4, canonicalIpv6 } from './ip-address.ts';
+
+/** The record types that a dns monitor can ask for (D-26). */
+export const DNS_RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;
+export type DnsRecordType = (typeof DNS_RECORD_TYPES)[number];
+
+/** How the records that are there are held against those expected (D-26). */
+export const DNS_MODES = ['equals', 'contains', 'any', 'exists', 'absent'] as const;
+export type DnsMode = (typeof DNS_MODES)[number];
+
+const MAX_NAME_LENGTH = 253;
+const LABEL = /^[^\s\p{Cc}]{1,63}$/u;
+const NON_ASCII = /\P{ASCII}/u;
+const UINT8 = 255;
+const UINT16 = 65_535;
+const UINT32 = 4_294_967_295;
+// Character strings as zone files write them (RFC 1035, section 5.1): in quotes, a backslash before a quote or a
+// backslash.
+const QUOTED_STRINGS = /^(?:"(?:[^"\\]|\\.)*"\s*)+$/s;
+const QUOTED_STRING = /"((?:[^"\\]|\\.)*)"/gs;
+
+type Form = { normalise: (text: string) => string | null; expected: string };
+
+const NAME: Form = { normalise: (text) => fields(text, [name]), expected: 'a host name such as host.example.com' };
+
+const FORMS = {
+  A: { normalise: canonicalIpv4, expected: 'an IPv4 address such as 192.0.2.1' },
+  AAAA: { normalise: canonicalIpv6, expected: 'an IPv6 address such as 2001:db8::1' },
+  CNAME: NAME,
+  MX: {
+    normalise: (text) => fields(text, [number(UINT16), name]),
+    expected: 'a preference and a host name such as 10 mail.example.com',
+  },
+  NS: NAME,
+  TXT: { normalise: (text) => oneLine(unquote(text)), expected: 'a text' },
+  SOA: {
+    normalise: (text) =>
+      fields(text, [name, name, ...Array.from({ length: 5 }, () => number(UINT32))], { isPrefixEnough: true }),
+    expected:
+      'a primary name server such as ns1.example.com, then as many of mailbox, serial, refresh, retry, expire ' +
+      'and minimum as shall be compared',
+  },
+  SRV: {
+    normalise: (text) => fields(text, [number(UINT16), number(UINT16), number(UINT16), name]),
+    expected: 'priority, weight, port and target such as 10 5 5060 sip.example.com',
+  },
+  CAA: { normalise: caa, expected: 'flags, tag and value such as 0 issue "letsencrypt.org"' },
+  PTR: NAME,
+} as const satisfies Record<DnsRecordType, Form>;
+
+/**
+ * The one form in which records of a type compare: names in lower case without final dot and in ASCII, addresses in
+ * their usual form, texts without quotes, single blanks. Refused, with what would have been one, for a text that is no
+ * record of the type.
+ */
+export function parseDnsRecord(type: DnsRecordType, text: string): Parsed<string> {
+  const { normalise, expected } = FORMS[type];
+  const normal = normalise(text.trim());
+  return normal === null ? refused(expected) : accepted(normal);
+}
+
+/** A record in the form in which records compare; one that is odd for its type stays as it is. */
+export function normaliseDnsRecord(type: DnsRecordType, text: string): string {
+  const parsed = parseDnsRecord(type, text);
+  return parsed.ok ? parsed.value : text;
+}
+
+/** True when a record is the expected one, both normalised. Of an SOA only as many fields compare as were expected. */
+export function isDnsRecord(type: DnsRecordType, { record, expected }: { record: string; expected: string }): boolean {
+  return record === expected || (type === 'SOA' && record.startsWith(`${expected} `));
+}
+
+function fields(
+  text: string,
+  forms: readonly ((field: string) => string | null)[],
+  { isPrefixEnough = false } = {},
+): string | null {
+  const given = text.split(/\s+/);
+  if (given.length > forms.length || (given.length < forms.length && !isPrefixEnough)) return null;
+  const normal = given.map((field, index) => forms[index]?.(field) ?? null);
+  return normal.includes(null) ? null : normal.join(' ');
+}
+
+/**
+ * Hardly any character is forbidden in a name (RFC 2181, section 11); an address in its place is a mistake all the
+ * same.
+ */
+function name(text: string): string | null {
+  if (text === '.') return text;
+  const bare = text.replace(/\.$/, '');
+  const ascii = NON_ASCII.test(bare) ? (URL.parse(`http://${bare}/`)?.hostname ?? '') : bare.toLowerCase();
+  const isName = ascii.length <= MAX_NAME_LENGTH && ascii.split('.').every((label) => LABEL.test(label));
+  return isName && canonicalIpv4(ascii) === null && canonicalIpv6(ascii) === null ? ascii : null;
+}
+
+function number(max: number): (text: string) => string | null {
+  return (text) => (/^\d{1,10}$/.test(text) && Number(text) <= max ? String(Number(text)) : null);
+}
+
+function caa(text: string): string | null {
+  const {
+    flags = '',
+    tag = '',
+    value = '',
+  } = /^(?<flags>\S+)\s+(?<tag>[a-z\d]+)\s+(?<value>.+)$/is.exec(text)?.groups ?? {};
+  const normalFlags = number(UINT8)(flags);
+  if (normalFlags === null) return null;
+  // Before the first semicolon stands the issuer's domain name, after it its parameters (RFC 8659, section 4.2).
+  const normalValue = oneLine(unquote(value))
+    .replace(/^[^;]*/, (issuer) => issuer.toLowerCase())
+    .replaceAll(/ ?; ?/g, '; ')
+    .trim();
+  return `${normalFlags} ${tag.toLowerCase()} ${normalValue}`;
+}
+
+/**
+ * The strings of a record joined, as those who read one do (RFC 7208, section 3.3); a text that is not all in quotes is
+ * taken as it is.
+ */
+function unquote(text: string): string {
+  if (!QUOTED_STRINGS.test(text)) return text;
+  return Array.from(text.matchAll(QUOTED_STRING), ([, inner = '']) => inner.replaceAll(/\\(.)/gs, '$1')).join('');
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,71 @@
+import { DEFAULT_WARN_DAYS } from '../../monitors/defaults.ts';
+import type { CheckTarget } from '../../monitors/monitor.ts';
+import type { Judgement } from '../verdict.ts';
+import { countDaysLeft, formatDate, describeExpiry } from './days-left.ts';
+import { type DomainFacts, isCurrent, isGone } from './facts.ts';
+
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+
+/**
+ * The verdict on a domain (D-27): expired or not registered is down, within `warnDays` of the expiry is degraded, a
+ * lookup of ours that failed is no vote unless something current is known.
+ */
+export function judgeDomain({
+  target,
+  observation,
+}: {
+  target: Pick<CheckTarget, 'checkSpec'>;
+  observation: DomainObservation;
+}): Judgement {
+  const { facts, startedAt } = observation;
+  if (facts === null) return unknown('The target has no domain that can be registered');
+  if (!isCurrent(facts, startedAt)) return unknown(explainIgnorance(facts));
+  if (isGone(facts)) return { verdict: 'down', cause: 'domain_expired', reason: `${facts.name} is not registered` };
+  if (facts.registration === null)
+    return unknown(`The registry does not know ${facts.name}; that counts once a lookup an hour later agrees`);
+  return judgeExpiry(facts, { warnDays: target.checkSpec.domain?.warnDays ?? DEFAULT_WARN_DAYS, nowMs: startedAt });
+}
+
+function judgeExpiry(
+  { name, registration, answeredAtMs }: DomainFacts,
+  { warnDays, nowMs }: { warnDays: number; nowMs: number },
+): Judgement {
+  const expiresAt = registration?.expiresAt ?? null;
+  if (expiresAt === null) return UP;
+  const daysLeft = countDaysLeft(expiresAt, nowMs);
+  if (daysLeft > warnDays) return UP;
+  if (daysLeft > 0)
+    return { verdict: 'degraded', cause: 'domain_expiring', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` };
+  // It may have been renewed at the last moment: only an answer from after the expiry can say that it was not.
+  const isConfirmed = answeredAtMs !== null && answeredAtMs >= expiresAt * 1000;
+  return isConfirmed
+    ? { verdict: 'down', cause: 'domain_expired', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` }
+    : {
+        verdict: 'degraded',
+        cause: 'domain_expiring',
+        reason: `${name} was to expire on ${formatDate(expiresAt)}, and its registry could not be queried since`,
+      };
+}
+
+function unknown(reason: string): Judgement {
+  return { verdict: 'none', cause: 'domain_unknown', reason };
+}
+
+function explainIgnorance({ name, answeredAtMs, failure }: DomainFacts): string {
+  const known =
+    answeredAtMs === null
+      ? `Nothing is known of ${name} yet`
+      : `The last answer about ${name} is of ${formatDate(Math.floor(answeredAtMs / 1000))}`;
+  return failure === null ? known : `${known}: ${failure}`;
+}
+
+/** The facts of one lookup of a domain. */
+export type DomainObservation = {
+  type: 'domain';
+  /** Unix milliseconds at which the probe began. */
+  startedAt: number;
+  /** How long the registry took to answer, in milliseconds; null when the answer came from what was known already. */
+  latencyMs: number | null;
+  /** Null where the target has no registrable domain. */
+  facts: DomainFacts | null;
+};

@@ -1,0 +1,153 @@
+import type { Assertion, AssertionSource } from '../../monitors/monitor.ts';
+import { containsText } from '../text-search.ts';
+import type { AssertionOp } from './assertions.ts';
+import { compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './decimal.ts';
+import { jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
+import { findJsonSource } from './json-source.ts';
+import type { HttpAnswered } from './observation.ts';
+
+/**
+ * How deep a value may be nested to be compared (RFC 8259, 9, leaves the limit to the reader): one that is far deeper
+ * is read, but cannot be written again as a text.
+ */
+const MAX_DEPTH = 1000;
+
+/**
+ * True for a JSON value that has arrays and objects in one another more than 1000 deep. Walks level by level: recursion
+ * is what such values are made to break.
+ */
+export function isDeeplyNested(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
+    level = level.flatMap(contentsOf);
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+function contentsOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+}
+
+/** Says whether an RE2 pattern is found anywhere in a text. */
+export type PatternSearch = (pattern: string, text: string) => boolean;
+
+/**
+ * An answer and what its assertions need beside it: `readJson` gives the body as a JSON value, undefined where it is
+ * none.
+ */
+export type AssertedAnswer = { answer: HttpAnswered; readJson: () => unknown; search: PatternSearch };
+
+/**
+ * How an assertion fares: `missing` is what it speaks of but the answer lacks, which fails every op, `exists` and
+ * `not_equals` included (D-22).
+ */
+export type AssertionOutcome = 'holds' | 'differs' | 'missing';
+
+/** Holds a normalised assertion against an answer. */
+export function checkAssertion(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
+  const actual = SUBJECTS[assertion.source](assertion, asserted);
+  if (actual === null) return 'missing';
+  // Stored assertions are normalised, so the op is one of the table's.
+  const test = TESTS[assertion.op as AssertionOp];
+  const { text, parse } = typeof actual === 'string' ? { text: actual, parse: parseDecimal } : actual;
+  return test({ actual: text, expected: assertion.value ?? '', parse, search: asserted.search }) ? 'holds' : 'differs';
+}
+
+const MS_PER_DAY = 86_400_000;
+
+/**
+ * Days from the start of the probe to the certificate's end, with fractions, negative once it has expired; null without
+ * TLS.
+ */
+export function certificateDaysLeft({ certificate, startedAt }: HttpAnswered): number | null {
+  return certificate === null ? null : (certificate.validTo * 1000 - startedAt) / MS_PER_DAY;
+}
+
+const SUBJECTS = {
+  text_body: (_, { answer }) => answer.body,
+  json_body: readJsonText,
+  header: readHeader,
+  response_time: (_, { answer }) => answer.latencyMs.toFixed(3),
+  cert_expiry: (_, { answer }) => certificateDaysLeft(answer)?.toFixed(3) ?? null,
+} satisfies Record<AssertionSource, (assertion: Assertion, asserted: AssertedAnswer) => string | JsonNumber | null>;
+
+/** How both sides of a comparison are read as numbers: null = the text is none. */
+type Parse = (text: string) => Decimal | null;
+
+/** A JSON number as it stands in the answer: a text that looks like one is none (D-67). */
+type JsonNumber = { text: string; parse: Parse };
+
+type Comparison = { actual: string; expected: string; parse: Parse; search: PatternSearch };
+
+const TESTS = {
+  exists: () => true,
+  equals: isEqual,
+  not_equals: (comparison) => !isEqual(comparison),
+  contains: ({ actual, expected }) => containsText(actual, expected),
+  not_contains: ({ actual, expected }) => !containsText(actual, expected),
+  gt: (comparison) => (compareNumbers(comparison) ?? 0) > 0,
+  lt: (comparison) => (compareNumbers(comparison) ?? 0) < 0,
+  matches: ({ actual, expected, search }) => search(expected, actual),
+} satisfies Record<AssertionOp, (comparison: Comparison) => boolean>;
+
+function readJsonText({ path = '$' }: Assertion, { answer, readJson }: AssertedAnswer): string | JsonNumber | null {
+  const parsed = parseJsonPath(path);
+  if (!parsed.ok) return null;
+  const value = readJsonPath(readJson(), parsed.value);
+  if (typeof value === 'number')
+    return { text: readNumberText(value, { body: answer.body ?? '', path: parsed.value }), parse: parseJsonNumber };
+  if (value === undefined || isDeeplyNested(value)) return null;
+  const isStructure = typeof value === 'object' && value !== null;
+  return isStructure ? readStructureText(value, { body: answer.body ?? '', path: parsed.value }) : jsonValueText(value);
+}
+
+/** A number that a double, or its text, may not give back as it was written. */
+const CHANGEABLE_NUMBER = /\d{16}|\d[.eE]/;
+
+/** A number that is written as it was read. The compiler's library does not know of it yet; Node.js does. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown };
+
+/** The compact text of a list or an object, each number in it as it stands in the answer (D-67). */
+function readStructureText(value: object, { body, path }: { body: string; path: JsonPath }): string {
+  const source = CHANGEABLE_NUMBER.test(body) ? findJsonSource(body, path) : null;
+  if (source === null || !CHANGEABLE_NUMBER.test(source)) return jsonValueText(value);
+  const keepNumber = (_key: string, inner: unknown, context?: { source: string }) =>
+    typeof inner === 'number' && context !== undefined ? rawJSON(context.source) : inner;
+  return JSON.stringify(JSON.parse(source, keepNumber));
+}
+
+/**
+ * Bodies up to this many characters are read once more for any number; longer ones only for what a double may have
+ * changed.
+ */
+const SHORT_BODY = 65_536;
+
+/** A double has 15 decimal digits at least. */
+const EXACT_BELOW = 1e15;
+
+function readNumberText(value: number, { body, path }: { body: string; path: JsonPath }): string {
+  const isSurelyExact = Number.isInteger(value) && value !== 0 && Math.abs(value) < EXACT_BELOW;
+  if (body.length > SHORT_BODY && isSurelyExact) return String(value);
+  return findJsonSource(body, path) ?? String(value);
+}
+
+// Own keys only: a header called `constructor` must not be found in every answer.
+function readHeader({ name = '' }: Assertion, { answer }: AssertedAnswer): string | null {
+  const key = name.toLowerCase();
+  if (!Object.hasOwn(answer.headers, key)) return null;
+  const value = answer.headers[key] ?? '';
+  return typeof value === 'string' ? value : value.join(', ');
+}
+
+function isEqual(comparison: Comparison): boolean {
+  const order = compareNumbers(comparison);
+  return order === null ? comparison.actual === comparison.expected : order === 0;
+}
+
+/** The order of two decimal numbers; null unless both sides are one. */
+function compareNumbers({ actual, expected, parse }: Comparison): number | null {
+  const a = parse(actual);
+  const b = parse(expected);
+  return a === null || b === null ? null : compareDecimals(a, b);
+}

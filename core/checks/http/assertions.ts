@@ -1,0 +1,100 @@
+import { ASSERTION_SOURCES, type Assertion, type AssertionSource } from '../../monitors/monitor.ts';
+import { accepted, refused, type Parsed } from '../../parsed.ts';
+import { quote } from '../../quoted.ts';
+import { parsePattern } from '../pattern.ts';
+import { parseDecimal } from './decimal.ts';
+import { parseJsonPath } from './json-path.ts';
+
+/** What an assertion can ask of a text or number. */
+export const ASSERTION_OPS = [
+  'exists',
+  'equals',
+  'not_equals',
+  'contains',
+  'not_contains',
+  'gt',
+  'lt',
+  'matches',
+] as const;
+export type AssertionOp = (typeof ASSERTION_OPS)[number];
+
+const FIELD_OPS = ['exists', 'equals', 'not_equals', 'contains', 'gt', 'lt', 'matches'] as const;
+
+/** The ops that each source understands (D-22). */
+export const OPS_BY_SOURCE = {
+  text_body: ['contains', 'not_contains', 'matches'],
+  json_body: FIELD_OPS,
+  header: FIELD_OPS,
+  response_time: ['lt', 'gt'],
+  cert_expiry: ['lt', 'gt'],
+} as const satisfies Record<AssertionSource, readonly AssertionOp[]>;
+
+/** An assertion as it comes from a customer: any text where the normalised form has words of ours. */
+export type AssertionInput = { source: string; op: string; value?: string; path?: string; name?: string };
+
+const MAX_HEADER_NAME = 256;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
+
+/**
+ * Brings an assertion into its stored form, with the keys of its source only (D-22); the message names the field at
+ * fault. `isValidPattern` says whether RE2 accepts a pattern.
+ */
+export function normaliseAssertion(
+  input: AssertionInput,
+  isValidPattern: (pattern: string) => boolean,
+): Parsed<Assertion> {
+  const source = ASSERTION_SOURCES.find((known) => known === input.source);
+  if (source === undefined)
+    return refused(`source must be one of ${ASSERTION_SOURCES.join(', ')}, got ${quote(input.source)}`);
+
+  const ops: readonly AssertionOp[] = OPS_BY_SOURCE[source];
+  const op = ops.find((known) => known === input.op);
+  if (op === undefined) return refused(`op must be one of ${ops.join(', ')} for ${source}, got ${quote(input.op)}`);
+
+  const selector = SELECTORS[source](input);
+  if (!selector.ok) return selector;
+  const value = normaliseValue(input, op, isValidPattern);
+  if (!value.ok) return value;
+  return accepted({ source, op, ...value.value, ...selector.value });
+}
+
+type Selector = Pick<Assertion, 'path' | 'name'>;
+
+const parseNothing = (): Parsed<Selector> => accepted({});
+
+const SELECTORS = {
+  text_body: parseNothing,
+  json_body: ({ path }) => {
+    if (path === undefined) return refused('path is required for json_body');
+    const parsed = parseJsonPath(path);
+    return parsed.ok ? accepted({ path }) : parsed;
+  },
+  header: ({ name }) => {
+    if (name === undefined) return refused('name is required for header');
+    if (name.length > MAX_HEADER_NAME)
+      return refused(`name must have at most ${MAX_HEADER_NAME} characters, got ${name.length}`);
+    return HEADER_NAME.test(name)
+      ? accepted({ name })
+      : refused(`name must be a header name (RFC 9110 token), got ${quote(name)}`);
+  },
+  response_time: parseNothing,
+  cert_expiry: parseNothing,
+} satisfies Record<AssertionSource, (input: AssertionInput) => Parsed<Selector>>;
+
+function normaliseValue(
+  { source, value }: AssertionInput,
+  op: AssertionOp,
+  isValidPattern: (pattern: string) => boolean,
+): Parsed<Pick<Assertion, 'value'>> {
+  if (op === 'exists') return accepted({});
+  if (value === undefined) return refused(`value is required for ${op}`);
+  if (op === 'matches') {
+    const pattern = parsePattern(value, isValidPattern);
+    return pattern.ok ? accepted({ value }) : refused(`value ${pattern.message}`);
+  }
+
+  const isMeasure = source === 'response_time' || source === 'cert_expiry';
+  if (isMeasure && parseDecimal(value) === null)
+    return refused(`value must be a decimal number for ${source}, got ${quote(value)}`);
+  return accepted({ value });
+}

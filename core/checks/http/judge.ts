@@ -1,0 +1,234 @@
+import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/monitor.ts';
+import { quote } from '../../quoted.ts';
+import { formatDays } from '../domain/days-left.ts';
+import { judgeFailure } from '../judge-failure.ts';
+import { explainUnjudged, type HeldCondition, type Judged, type Judging } from '../judging.ts';
+import { containsText } from '../text-search.ts';
+import type { Cause, Judgement } from '../verdict.ts';
+import {
+  checkAssertion,
+  type AssertedAnswer,
+  type AssertionOutcome,
+  type PatternSearch,
+  certificateDaysLeft,
+} from './assertion-check.ts';
+import type { AssertionOp } from './assertions.ts';
+import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';
+import type { HttpAnswered, HttpObservation } from './observation.ts';
+
+/** An assertion that an answer did not meet, and how. */
+type FailedAssertion = {
+  assertion: Assertion;
+  outcome: Exclude<AssertionOutcome, 'holds'>;
+  asserted: AssertedAnswer;
+};
+
+/**
+ * One sentence on a failed assertion. It says what was expected and never what was found in a body or header: a target
+ * may echo the secrets of its request (D-17).
+ */
+function explainAssertion(failed: FailedAssertion): string {
+  return SENTENCES[failed.assertion.source](failed);
+}
+
+const SENTENCES = {
+  text_body: (failed) => `The body ${describeFailure(failed)}`,
+  json_body: explainJson,
+  header: (failed) => `Header ${failed.assertion.name} ${describeFailure(failed)}`,
+  response_time: ({ assertion: { op, value }, asserted: { answer } }) =>
+    `The answer took ${Math.round(answer.latencyMs)} ms, expected ${LIMITS[op]} ${value} ms`,
+  cert_expiry: explainExpiry,
+} satisfies Record<AssertionSource, (failed: FailedAssertion) => string>;
+
+const LIMITS: Readonly<Record<string, string>> = { lt: 'less than', gt: 'more than' };
+
+const FAILURES = {
+  exists: () => 'is missing',
+  equals: (value) => `is not ${value}`,
+  not_equals: (value) => `is ${value}`,
+  contains: (value) => `does not contain ${value}`,
+  not_contains: (value) => `contains ${value}`,
+  gt: (value) => `is not greater than ${value}`,
+  lt: (value) => `is not less than ${value}`,
+  matches: (value) => `does not match ${value}`,
+} satisfies Record<AssertionOp, (value: string) => string>;
+
+function describeFailure({ assertion, outcome }: FailedAssertion): string {
+  return outcome === 'missing' ? 'is missing' : FAILURES[assertion.op as AssertionOp](quote(assertion.value ?? ''));
+}
+
+function explainJson(failed: FailedAssertion): string {
+  const { assertion, asserted } = failed;
+  if (asserted.readJson() !== undefined) return `JSON value ${quote(assertion.path ?? '$')} ${describeFailure(failed)}`;
+  return asserted.answer.bodyTruncated ? 'The body is too long to be read as JSON' : 'The body is not JSON';
+}
+
+function explainExpiry({ assertion: { op, value }, asserted: { answer } }: FailedAssertion): string {
+  const days = certificateDaysLeft(answer);
+  if (days === null) return 'There is no certificate: the answer came without TLS';
+  return `The certificate expires in ${formatDays(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
+}
+
+/**
+ * What the verdict on an http answer depends on. Where the answer `isShown`, all conditions are judged, also after one
+ * that failed.
+ */
+export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' | 'checkSpec' | 'isShown'>;
+
+type HttpCheck = { target: HttpExpectation; observation: HttpObservation; search: PatternSearch };
+
+/** True when a verdict needs the body; a probe leaves it unread otherwise (D-21). */
+export function needsBody({ bodyMatch, checkSpec }: HttpExpectation): boolean {
+  return Boolean(bodyMatch) || Boolean(checkSpec.assertions?.some(({ source }) => PARTS[source] === 'body'));
+}
+
+/** True for a status that does not take a check down by itself. */
+export function expectsStatus({ expectedStatus }: Pick<HttpExpectation, 'expectedStatus'>, status: number): boolean {
+  const expected = parseExpectedStatus(expectedStatus ?? DEFAULT_EXPECTED_STATUS);
+  return expected.ok && matchesStatus(expected.value, status);
+}
+
+/**
+ * The conditions of a check beside its status: `body_match` in the form of an assertion, then the assertions as listed.
+ */
+export function conditionsOf({ bodyMatch, checkSpec }: Pick<HttpExpectation, 'bodyMatch' | 'checkSpec'>): Assertion[] {
+  const match: Assertion[] = bodyMatch ? [{ source: 'text_body', op: 'contains', value: bodyMatch }] : [];
+  return [...match, ...(checkSpec.assertions ?? [])];
+}
+
+/** True where conditions are looked at: there is an answer, and its status does not decide alone. */
+export function reachesConditions(target: HttpExpectation, observation: HttpObservation): observation is HttpAnswered {
+  return observation.outcome === 'answered' && (target.isShown === true || expectsStatus(target, observation.status));
+}
+
+/**
+ * The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed,
+ * then response_time and cert_expiry as listed, which only degrade.
+ */
+export function judgeHttp(check: HttpCheck): Judgement {
+  const judging = new HttpJudging(check);
+  judging.run();
+  return judging.judged().judgement;
+}
+
+/** Judges one http observation, each condition once, however often it is broken off. */
+export class HttpJudging implements Judging {
+  readonly #target: HttpExpectation;
+  readonly #observation: HttpObservation;
+  /** Null where no condition is looked at. */
+  readonly #asserted: AssertedAnswer | null;
+  readonly #listed: readonly Assertion[];
+  /** Content, then measures. */
+  readonly #inOrder: readonly Assertion[];
+  readonly #outcomes = new Map<Assertion, AssertionOutcome>();
+
+  constructor({ target, observation, search }: HttpCheck) {
+    this.#target = target;
+    this.#observation = observation;
+    this.#asserted = reachesConditions(target, observation)
+      ? { answer: observation, readJson: readJsonOnce(observation), search }
+      : null;
+    this.#listed = conditionsOf(target);
+    this.#inOrder = [...this.#listed.filter(isContent), ...this.#listed.filter((assertion) => !isContent(assertion))];
+  }
+
+  run(): void {
+    if (this.#asserted === null) return;
+    for (const assertion of this.#inOrder) {
+      const outcome = this.#outcomes.get(assertion) ?? this.#hold(assertion, this.#asserted);
+      this.#outcomes.set(assertion, outcome);
+      if (outcome !== 'holds' && this.#target.isShown !== true) return;
+    }
+  }
+
+  judged(): Judged {
+    const { judgement, isOverBudget } = this.#verdict();
+    return {
+      judgement,
+      isOverBudget,
+      conditions: this.#asserted === null ? [] : this.#listed.map((assertion) => this.#held(assertion)),
+    };
+  }
+
+  #verdict(): Pick<Judged, 'judgement' | 'isOverBudget'> {
+    const observation = this.#observation;
+    if (observation.outcome === 'failed') return { judgement: judgeFailure(observation), isOverBudget: false };
+    if (this.#asserted === null || !expectsStatus(this.#target, observation.status))
+      return { judgement: this.#judgeStatus(observation.status), isOverBudget: false };
+    for (const assertion of this.#inOrder) {
+      const { outcome, reason } = this.#held(assertion);
+      if (outcome === 'unjudged') return { judgement: { verdict: 'none', cause: null, reason }, isOverBudget: true };
+      if (outcome !== 'holds') return { judgement: { ...this.#blame(assertion), reason }, isOverBudget: false };
+    }
+    return { judgement: UP, isOverBudget: false };
+  }
+
+  #judgeStatus(status: number): Judgement {
+    const expected = this.#target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
+    return { verdict: 'down', cause: `status_${status}`, reason: `HTTP ${status} instead of ${expected}` };
+  }
+
+  #hold(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
+    if (!this.#isBodyMatch(assertion)) return checkAssertion(assertion, asserted);
+    return containsText(asserted.answer.body ?? '', assertion.value ?? '') ? 'holds' : 'differs';
+  }
+
+  #held(assertion: Assertion): HeldCondition {
+    const outcome = this.#outcomes.get(assertion);
+    if (outcome === undefined || this.#asserted === null)
+      return { outcome: 'unjudged', reason: explainUnjudged(assertion) };
+    if (outcome === 'holds') return { outcome, reason: null };
+    if (this.#isBodyMatch(assertion))
+      return { outcome, reason: `The body does not contain ${quote(assertion.value ?? '')}` };
+    return { outcome, reason: explainAssertion({ assertion, outcome, asserted: this.#asserted }) };
+  }
+
+  #blame(assertion: Assertion): Pick<Judgement, 'verdict' | 'cause'> {
+    const { source, op } = assertion;
+    if (this.#isBodyMatch(assertion)) return { verdict: 'down', cause: 'body_mismatch' };
+    return {
+      verdict: isContent(assertion) ? 'down' : 'degraded',
+      cause: OWN_CAUSES[`${source} ${op}`] ?? `assert_${source}_${op}`,
+    };
+  }
+
+  #isBodyMatch(assertion: Assertion): boolean {
+    return Boolean(this.#target.bodyMatch) && assertion === this.#listed[0];
+  }
+}
+
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+
+const PARTS = {
+  text_body: 'body',
+  json_body: 'body',
+  header: 'header',
+  response_time: 'measure',
+  cert_expiry: 'measure',
+} as const satisfies Record<AssertionSource, string>;
+
+// D-20 names these two failures itself. Their opposites, an answer too fast and a certificate too long-lived, are not
+// what the names say and keep the family's name.
+const OWN_CAUSES: Readonly<Record<string, Cause>> = { 'response_time lt': 'slow', 'cert_expiry gt': 'cert_expiring' };
+
+function isContent({ source }: Assertion): boolean {
+  return PARTS[source] !== 'measure';
+}
+
+/** Reads the body as JSON when first asked for; undefined where it is none. */
+function readJsonOnce({ body }: HttpAnswered): () => unknown {
+  let parsed: { value: unknown } | null = null;
+  return () => {
+    parsed ??= { value: parseJson(body) };
+    return parsed.value;
+  };
+}
+
+function parseJson(body: string | null): unknown {
+  if (body === null) return undefined;
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

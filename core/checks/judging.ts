@@ -1,0 +1,71 @@
+import type { Assertion } from '../monitors/monitor.ts';
+import { quote } from '../quoted.ts';
+import type { AssertionOutcome } from './http/assertion-check.ts';
+import type { Judgement } from './verdict.ts';
+
+/** The processor time that all conditions of one check have together, in milliseconds (D-300). */
+export const JUDGING_BUDGET_MS = 50;
+
+/**
+ * How one condition of an http check fares; `unjudged` where the check's budget was over before. The reason is null
+ * where it holds.
+ */
+export type HeldCondition = { outcome: AssertionOutcome | 'unjudged'; reason: string | null };
+
+/**
+ * The verdict on one observation. `conditions`: `body_match`, then the assertions as listed; empty unless they were
+ * judged. `isOverBudget` where the budget decided the verdict.
+ */
+export type Judged = { judgement: Judgement; conditions: readonly HeldCondition[]; isOverBudget: boolean };
+
+/**
+ * The judging of one observation. `run` may be broken off at any moment and called again: it goes on with the
+ * condition that it was at. `judged` says what came of it so far, as over budget where it is not done.
+ */
+export type Judging = { run: () => void; judged: () => Judged };
+
+/** No vote for a check whose budget was over while it was judged. */
+export function overBudget(where: string, remedy: string): Judged {
+  return { judgement: noVote(explainOverBudget(where, remedy)), conditions: [], isOverBudget: true };
+}
+
+/** No vote for a check whose monitor was over its budget a moment ago, and so is not judged again yet. */
+export function notJudgedAgainYet({ reason }: Judgement): Judgement {
+  return noVote(`Not judged again so soon. ${reason ?? ''}`.trimEnd());
+}
+
+/** No vote for a check that could not be judged because too many others take long to judge. */
+export const CROWDED_OUT: Judgement = noVote(
+  'There was no computing time to judge this check: too many checks take long to judge at once. Simplify its ' +
+    'patterns, or ask for smaller answers',
+);
+
+/** One sentence on a budget that was over, and what helps. */
+export function explainOverBudget(where: string, remedy: string): string {
+  return `The ${JUDGING_BUDGET_MS} ms of computing that a check has were over at ${where}: ${remedy}`;
+}
+
+/** Which assertion the budget was over at, and what helps. */
+export function explainUnjudged({ source, op, value, path, name }: Assertion): string {
+  const what = [
+    source,
+    name ?? (path === undefined ? undefined : quote(path)),
+    op,
+    value === undefined ? undefined : quote(value),
+  ];
+  return explainOverBudget(what.filter((part) => part !== undefined).join(' '), remedyFor({ source, op }));
+}
+
+function remedyFor({ source, op }: Pick<Assertion, 'source' | 'op'>): string {
+  if (op === 'matches')
+    return source === 'json_body'
+      ? 'simplify the pattern or narrow the path, or use fewer'
+      : 'simplify the pattern, or use fewer';
+  return source === 'json_body'
+    ? 'narrow the path or ask for a smaller document, or use fewer'
+    : 'ask for a smaller answer, or use fewer';
+}
+
+function noVote(reason: string): Judgement {
+  return { verdict: 'none', cause: null, reason };
+}

@@ -1,0 +1,22 @@
+import type { MonitorType } from '../monitors/monitor.ts';
+import type { DnsObservation } from './dns/observation.ts';
+import type { DomainObservation } from './domain/observation.ts';
+import type { HttpObservation } from './http/observation.ts';
+import type { IcmpObservation } from './icmp/observation.ts';
+import type { TcpObservation } from './transport/tcp-observation.ts';
+import type { UdpObservation } from './transport/udp-observation.ts';
+import type { VendorObservation } from './vendor/observation.ts';
+
+/** A monitor whose type this program cannot probe. */
+export type UnsupportedObservation = { type: 'unsupported'; monitorType: MonitorType; latencyMs: null };
+
+/** The facts of one probe, by the protocol that was spoken. */
+export type Observation =
+  | DnsObservation
+  | DomainObservation
+  | HttpObservation
+  | IcmpObservation
+  | TcpObservation
+  | UdpObservation
+  | VendorObservation
+  | UnsupportedObservation;

@@ -1,0 +1,174 @@
+import { cleanText } from '../clean-text.ts';
+import { extractAnswerEvidence } from '../incidents/answer-evidence.ts';
+import { timingsOf, type AnswerEvidence } from '../incidents/failure-evidence.ts';
+import type { AssertionSource, CheckTarget } from '../monitors/monitor.ts';
+import type { AssertionOutcome } from './http/assertion-check.ts';
+import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
+import { conditionsOf as listConditions, expectsStatus } from './http/judge.ts';
+import type { CertificateFacts } from './http/observation.ts';
+import type { HeldCondition, Judged } from './judging.ts';
+import type { Observation } from './observation.ts';
+import type { Judgement, Timings } from './verdict.ts';
+
+/**
+ * One condition of a check by itself; `not_reached` where no answer came that it could be held against, or the check's
+ * budget was over before. Null in what it does not have.
+ */
+export type PreviewCondition = {
+  source: AssertionSource | 'status';
+  op: string;
+  value: string | null;
+  path: string | null;
+  name: string | null;
+  outcome: AssertionOutcome | 'not_reached';
+  reason: string | null;
+};
+
+/** Something that was seen, in words: of icmp, dns, domain and vendor, which have no answer to show. */
+export type PreviewFact = { name: string; text: string };
+
+/** What one probe of a draft came to. Times in whole milliseconds; null where there is none. */
+export type PreviewOutcome = Judgement & {
+  latencyMs: number | null;
+  httpStatus: number | null;
+  phases: Timings | null;
+  answer: AnswerEvidence | null;
+  certificate: CertificateFacts | null;
+  conditions: PreviewCondition[];
+  facts: PreviewFact[];
+};
+
+/** Bounds of the facts: how many there are, and the characters of each. */
+const MOST_FACTS = 50;
+const MAX_FACT = 500;
+
+/**
+ * Puts together what a probe of a draft saw, nothing of it secret (D-17); an observation of null: it could not be made.
+ */
+export function describePreview({
+  target,
+  observation,
+  judged: { judgement, conditions },
+}: {
+  target: CheckTarget;
+  observation: Observation | null;
+  judged: Pick<Judged, 'judgement' | 'conditions'>;
+}): PreviewOutcome {
+  const isAnswered = observation?.type === 'http' && observation.outcome === 'answered';
+  const latencyMs = observation?.latencyMs ?? null;
+  return {
+    ...judgement,
+    latencyMs: latencyMs === null ? null : Math.round(latencyMs),
+    httpStatus: isAnswered ? observation.status : null,
+    phases: timingsOf(observation),
+    answer: extractAnswerEvidence({ target, observation }),
+    certificate:
+      observation?.type === 'http' && observation.certificate !== null
+        ? cleanCertificate(observation.certificate)
+        : null,
+    conditions: target.type === 'http' ? conditionsOf({ target, observation, held: conditions }) : [],
+    facts: factsOf(observation)
+      .slice(0, MOST_FACTS)
+      .map(({ name, text }) => ({ name: cleanText(name, MAX_FACT), text: cleanText(text, MAX_FACT) })),
+  };
+}
+
+function cleanCertificate({ subject, issuer, ...times }: CertificateFacts): CertificateFacts {
+  return { subject: cleanText(subject, MAX_FACT), issuer: cleanText(issuer, MAX_FACT), ...times };
+}
+
+function conditionsOf({
+  target,
+  observation,
+  held,
+}: {
+  target: CheckTarget;
+  observation: Observation | null;
+  held: readonly HeldCondition[];
+}): PreviewCondition[] {
+  const answered = observation?.type === 'http' && observation.outcome === 'answered' ? observation : null;
+  const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
+  const isExpected = answered !== null && expectsStatus(target, answered.status);
+  const status: PreviewCondition = {
+    source: 'status',
+    op: 'equals',
+    value: expected,
+    path: null,
+    name: null,
+    outcome: answered === null ? 'not_reached' : isExpected ? 'holds' : 'differs',
+    reason: answered === null || isExpected ? null : `HTTP ${answered.status} instead of ${expected}`,
+  };
+  const others = listConditions(target).map(
+    ({ source, op, value = null, path = null, name = null }, index): PreviewCondition => {
+      const { outcome, reason } = held[index] ?? { outcome: 'unjudged', reason: null };
+      return { source, op, value, path, name, outcome: outcome === 'unjudged' ? 'not_reached' : outcome, reason };
+    },
+  );
+  return [status, ...others];
+}
+
+function factsOf(observation: Observation | null): PreviewFact[] {
+  switch (observation?.type) {
+    case 'icmp':
+      return observation.outcome === 'measured'
+        ? [{ name: 'Replies', text: `${observation.received} of ${observation.sent}` }]
+        : [];
+    case 'dns':
+      return observation.outcome === 'queried'
+        ? [
+            { answers: observation.answers, at: '' },
+            ...observation.opinions.map(({ resolver, answers }) => ({ answers, at: ` at ${resolver}` })),
+          ].flatMap(dnsFacts)
+        : [];
+    case 'domain':
+      return domainFacts(observation.facts);
+    case 'vendor':
+      return observation.outcome === 'read' ? vendorFacts(observation.snapshot) : [];
+    default:
+      return [];
+  }
+}
+
+function dnsFacts({
+  answers,
+  at,
+}: {
+  answers: Extract<Observation, { type: 'dns'; outcome: 'queried' }>['answers'];
+  at: string;
+}): PreviewFact[] {
+  return Object.entries(answers).map(([type, answer]) => {
+    const text =
+      answer.outcome === 'records'
+        ? answer.records.join(', ') || 'no records'
+        : answer.outcome === 'nxdomain'
+          ? 'no such name'
+          : answer.failure;
+    return { name: `${type}${at}`, text };
+  });
+}
+
+function domainFacts(facts: Extract<Observation, { type: 'domain' }>['facts']): PreviewFact[] {
+  const expiresAt = facts?.registration?.expiresAt ?? null;
+  const lines = [
+    { name: 'Domain', text: facts?.name },
+    { name: 'Registrar', text: facts?.registration?.registrar },
+    { name: 'Expires', text: expiresAt === null ? null : new Date(expiresAt * 1000).toISOString().slice(0, 10) },
+  ];
+  return lines.flatMap(({ name, text }) => (text ? [{ name, text }] : []));
+}
+
+function vendorFacts({
+  name,
+  overall,
+  components,
+  events,
+}: Extract<Observation, { type: 'vendor'; outcome: 'read' }>['snapshot']): PreviewFact[] {
+  const troubled = components
+    .filter(({ state }) => state !== 'operational')
+    .map((component) => ({ name: component.name, text: component.state }));
+  return [
+    { name: name ?? 'Vendor', text: overall ?? 'not said' },
+    ...events.map(({ title }) => ({ name: 'Event', text: title })),
+    ...troubled,
+  ];
+}

@@ -1,0 +1,61 @@
+import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../incidents/source-state.ts';
+import { msUntilTick, type TickMoment } from './slots.ts';
+
+/** A source whose bad result may be worth a recheck; `state` is the one before that result is applied. */
+export type RecheckedSource = { state: SourceState | null; rule: StreakRule };
+
+/** Rechecks come half an interval after the bad result's due time, within these bounds, in milliseconds (D-47). */
+const SHORTEST_MS = 1000;
+const LONGEST_MS = 20_000;
+
+/** Two checks closer together than this see the same moment, in milliseconds. */
+const APART_MS = 500;
+
+/**
+ * Rechecks that wait at least this long begin with a whole second, in milliseconds: when much fails at once, many of
+ * them are one job.
+ */
+const GATHERED_FROM_MS = 5000;
+
+/**
+ * How long after the due time of a bad result its source shall check again (D-47), in milliseconds; null where it shall
+ * not: the result is good, no vote, old, a repeat or of older checks, it leaves the source as bad as it was or makes it
+ * bad, or the interval is too short. A down result counts for the source being down, a degraded one for its being
+ * degraded.
+ */
+export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedResult): number | null {
+  if (result.verdict !== 'down' && result.verdict !== 'degraded') return null;
+  const next = stepSource(state, result, rule);
+  if (next === state) return null;
+  const gauge = result.verdict === 'down' ? next.failing : next.impaired;
+  if (gauge.tripped === true) return null;
+  const intervalMs = rule.intervalSeconds * 1000;
+  const afterMs = Math.max(SHORTEST_MS, Math.min(intervalMs / 2, LONGEST_MS));
+  return afterMs < intervalMs ? afterMs : null;
+}
+
+/**
+ * The moment of a recheck in the schedule of an agent of ours, Unix milliseconds: not before the wait is over nor right
+ * now; null where the source's next tick comes first, or hardly later.
+ */
+export function recheckAtMs(
+  { dueAtMs, afterMs, nowMs }: { dueAtMs: number; afterMs: number; nowMs: number },
+  tick: TickMoment,
+): number | null {
+  const earliestMs = Math.max(dueAtMs + afterMs, nowMs + APART_MS);
+  const atMs = afterMs >= GATHERED_FROM_MS ? Math.ceil(earliestMs / 1000) * 1000 : earliestMs;
+  return atMs + APART_MS <= dueAtMs + msUntilTick(tick, dueAtMs) ? atMs : null;
+}
+
+/**
+ * After how many milliseconds from the start of its newest probe a source shall check again (D-47); null where it need
+ * not. The results are those that come in together, in any order: the older ones count before the newest, as if they
+ * had come by themselves.
+ */
+export function hintRecheck({ state, rule }: RecheckedSource, results: readonly VotedResult[]): number | null {
+  const ordered = results.toSorted((a, b) => a.dueAtMs - b.dueAtMs);
+  const newest = ordered.pop();
+  if (newest === undefined) return null;
+  const before = ordered.reduce((stepped, result) => stepSource(stepped, result, rule), state);
+  return recheckAfterMs({ state: before, rule }, newest);
+}

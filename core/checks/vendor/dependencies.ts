@@ -1,0 +1,39 @@
+import { cleanText } from '../../clean-text.ts';
+import type { Change } from '../../incidents/change.ts';
+import type { MonitorState } from '../../incidents/state.ts';
+
+/** A vendor monitor that another monitor depends on, as it stands. */
+export type Dependency = { id: string; name: string; state: MonitorState };
+
+/** One that is not well itself: what `detail.dependencies` lists (D-46). */
+export type FailingDependency = Dependency & { state: 'down' | 'degraded' };
+
+/** Longer lists are counted, and longer names cut: the reason is one sentence. */
+const MOST_NAMED = 3;
+const MAX_NAME = 60;
+
+/**
+ * Of what a monitor depends on, what may explain that it went down: vendors that are down, then those that are
+ * degraded; nothing for any other change (D-46).
+ */
+export function findCulprits(change: Pick<Change, 'to'>, dependencies: readonly Dependency[]): FailingDependency[] {
+  if (change.to !== 'down') return [];
+  const failing = dependencies.filter(
+    (one): one is FailingDependency => one.state === 'down' || one.state === 'degraded',
+  );
+  return failing.toSorted(
+    (a, b) => Number(b.state === 'down') - Number(a.state === 'down') || a.name.localeCompare(b.name, 'en'),
+  );
+}
+
+/** The change with a reason that names the culprits; nothing else of it changes, for nothing is suppressed (D-46). */
+export function blame(change: Change, culprits: readonly FailingDependency[]): Change {
+  if (culprits.length === 0) return change;
+  const named = culprits.slice(0, MOST_NAMED).map(({ name, state }) => `${cleanText(name, MAX_NAME)} is ${state}`);
+  const rest = culprits.length - named.length;
+  const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return {
+    ...change,
+    reason: `${change.reason ?? `Reported ${change.to}`}. What it depends on is not well either: ${list}`,
+  };
+}

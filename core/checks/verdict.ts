@@ -1,0 +1,64 @@
+import type { AssertionSource } from '../monitors/monitor.ts';
+
+/** What one observation says of its target. */
+export type Verdict = 'up' | 'degraded' | 'down';
+
+/**
+ * A verdict, or `none`: the probe could not measure (our fault, not the target's), so the source does not vote (D-20).
+ */
+export type Vote = Verdict | 'none';
+
+/** The fixed causes of D-20; `status_NNN` and `assert_<source>_<op>` are families beside them. */
+export const CAUSES = [
+  'body_mismatch',
+  'slow',
+  'cert_expiring',
+  'cert_expired',
+  'tls_error',
+  'timeout',
+  'conn_refused',
+  'conn_error',
+  'dns_nxdomain',
+  'dns_error',
+  'blocked_target',
+  'insecure_redirect',
+  'too_many_redirects',
+  'tcp_mismatch',
+  'tcp_no_banner',
+  'udp_no_reply',
+  'udp_mismatch',
+  'icmp_timeout',
+  'icmp_unavailable',
+  'dns_mismatch',
+  'dns_disagree',
+  'domain_expiring',
+  'domain_expired',
+  'domain_unknown',
+  'vendor_degraded',
+  'vendor_down',
+  'vendor_unreachable',
+  'heartbeat_missed',
+  'heartbeat_failed',
+  'heartbeat_overrun',
+  'unsupported',
+] as const;
+export type FixedCause = (typeof CAUSES)[number];
+export type Cause = FixedCause | `status_${number}` | `assert_${AssertionSource}_${string}`;
+
+/**
+ * How long each step of an exchange took, in milliseconds; null = the step did not happen (an address needs no lookup,
+ * http no TLS).
+ */
+export type Timings = {
+  dnsMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  firstByteMs: number | null;
+  downloadMs: number | null;
+};
+
+/**
+ * The verdict on one observation. `reason` is a sentence for people, without secrets; both are null for `up`, and
+ * `cause` is null too where the probe itself crashed (no vote).
+ */
+export type Judgement = { verdict: Vote; cause: Cause | null; reason: string | null };

@@ -1,0 +1,153 @@
+import type { Verdict } from '../checks/verdict.ts';
+
+/** How a job reports: it ran, it begins, it failed, or it ended with an exit status (D-29). */
+export const PING_KINDS = ['success', 'start', 'fail', 'exit'] as const;
+export type PingKind = (typeof PING_KINDS)[number];
+
+/**
+ * One report of a job. `exitStatus` is 0 to 255 for `exit` and null for the others; `body` is what the job wrote, null
+ * = nothing.
+ */
+export type Ping = { kind: PingKind; exitStatus: number | null; body: string | null };
+
+/** What the owner of a heartbeat set. A run may take `maxDurationSeconds` (null = as long as it likes). */
+export type HeartbeatSettings = {
+  intervalSeconds: number;
+  graceSeconds: number;
+  maxDurationSeconds: number | null;
+  failEnabled: boolean;
+};
+
+/** Where a heartbeat stands. Times are Unix milliseconds. */
+export type Heartbeat = HeartbeatSettings & {
+  isPaused: boolean;
+  /** What was last said of it; null = nothing since it was made or resumed. */
+  verdict: Extract<Verdict, 'up' | 'down'> | null;
+  /** When the newest thing of it was received, a missed deadline included: whatever comes next gets a later time. */
+  receivedAtMs: number;
+  /** The newest ping as one word, so that a repeated one is known; null = there is none that the next could repeat. */
+  lastSignal: string | null;
+  /** The next ping is missed after this; null while paused, and once that was reported. */
+  dueAtMs: number | null;
+  /**
+   * The oldest run without an end must have ended by this; null = no run is under way, it may take as long as it likes,
+   * or that was reported.
+   */
+  overrunAtMs: number | null;
+  /** When the newest run without an end began; null = none is under way. */
+  runStartedAtMs: number | null;
+};
+
+/** A ping as it is stored. `durationMs` is how long the run took that it ended, null where none was under way. */
+export type StoredPing = { atMs: number; durationMs: number | null };
+
+/**
+ * What becomes of a ping: refused, because it reports a failure to a heartbeat that takes none; or taken, with the
+ * heartbeat after it. `stored` is null for a mere repeat, `mayChangeState` says whether it can change the monitor's
+ * state.
+ */
+export type TakenPing =
+  | { outcome: 'refused' }
+  | { outcome: 'taken'; heartbeat: Heartbeat; stored: StoredPing | null; mayChangeState: boolean };
+
+/** The same ping again sooner than this, in milliseconds, leaves no row of its own: a job in a loop fills no table. */
+const REPEAT_MS = 200;
+
+/** Applies a ping that came at `nowMs` (Unix milliseconds). What is paused keeps it and stays as it is. */
+export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): TakenPing {
+  const isBad = ping.kind === 'fail' || (ping.kind === 'exit' && ping.exitStatus !== 0);
+  if (isBad && !heartbeat.failEnabled) return { outcome: 'refused' };
+  const lastSignal = signalOf(ping);
+  if (lastSignal === heartbeat.lastSignal && nowMs - heartbeat.receivedAtMs < REPEAT_MS) {
+    return {
+      outcome: 'taken',
+      heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: nowMs + patienceMs(heartbeat) },
+      stored: null,
+      mayChangeState: false,
+    };
+  }
+  // Clocks of several processes differ, and two pings may come in one millisecond: their order is that in which they
+  // are taken.
+  const atMs = Math.max(nowMs, heartbeat.receivedAtMs + 1);
+  const received = { ...heartbeat, receivedAtMs: atMs, lastSignal };
+  if (heartbeat.isPaused)
+    return { outcome: 'taken', heartbeat: received, stored: { atMs, durationMs: null }, mayChangeState: false };
+  const dueAtMs = atMs + patienceMs(heartbeat);
+  if (ping.kind === 'start') {
+    const { overrunAtMs, maxDurationSeconds } = heartbeat;
+    // A later start does not excuse the run before it that never ended.
+    const mustEndAtMs = overrunAtMs ?? (maxDurationSeconds === null ? null : atMs + maxDurationSeconds * 1000);
+    return {
+      outcome: 'taken',
+      heartbeat: { ...received, dueAtMs, overrunAtMs: mustEndAtMs, runStartedAtMs: atMs },
+      stored: { atMs, durationMs: null },
+      mayChangeState: false,
+    };
+  }
+  const verdict = isBad ? 'down' : 'up';
+  const durationMs = heartbeat.runStartedAtMs === null ? null : atMs - heartbeat.runStartedAtMs;
+  return {
+    outcome: 'taken',
+    heartbeat: { ...received, verdict, dueAtMs, overrunAtMs: null, runStartedAtMs: null },
+    stored: { atMs, durationMs },
+    mayChangeState: isBad || heartbeat.verdict !== verdict,
+  };
+}
+
+/**
+ * The heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. One that begins
+ * to be watched must ping within interval and grace. New settings count from the newest ping, but a deadline
+ * comes no nearer than it would lie if that ping came now: to shorten an interval is not to miss a ping.
+ */
+export function arrangeHeartbeat(
+  current: Heartbeat | null,
+  wanted: { settings: HeartbeatSettings; enabled: boolean },
+  nowMs: number,
+): Heartbeat {
+  const { settings, enabled } = wanted;
+  if (current === null || current.isPaused || !enabled) {
+    const receivedAtMs = Math.max(nowMs, current?.receivedAtMs ?? 0);
+    const dueAtMs = enabled ? receivedAtMs + patienceMs(settings) : null;
+    return {
+      ...settings,
+      isPaused: !enabled,
+      verdict: null,
+      receivedAtMs,
+      lastSignal: null,
+      dueAtMs,
+      overrunAtMs: null,
+      runStartedAtMs: null,
+    };
+  }
+  return {
+    ...current,
+    ...settings,
+    dueAtMs: movedDue(current, settings, nowMs),
+    overrunAtMs: movedOverrun(current, settings, nowMs),
+  };
+}
+
+/** How long after a ping the next one is missed, in milliseconds: interval and grace. */
+function patienceMs({ intervalSeconds, graceSeconds }: HeartbeatSettings): number {
+  return (intervalSeconds + graceSeconds) * 1000;
+}
+
+function movedDue(current: Heartbeat, settings: HeartbeatSettings, nowMs: number): number | null {
+  if (current.dueAtMs === null) return null;
+  const countedFromPing = current.dueAtMs - patienceMs(current) + patienceMs(settings);
+  return Math.max(countedFromPing, Math.min(current.dueAtMs, nowMs + patienceMs(settings)));
+}
+
+function movedOverrun(current: Heartbeat, { maxDurationSeconds }: HeartbeatSettings, nowMs: number): number | null {
+  if (maxDurationSeconds === current.maxDurationSeconds) return current.overrunAtMs;
+  if (maxDurationSeconds === null || current.runStartedAtMs === null) return null;
+  const startedAtMs =
+    current.overrunAtMs === null || current.maxDurationSeconds === null
+      ? current.runStartedAtMs
+      : current.overrunAtMs - current.maxDurationSeconds * 1000;
+  return Math.max(nowMs, startedAtMs + maxDurationSeconds * 1000);
+}
+
+function signalOf({ kind, exitStatus }: Ping): string {
+  return exitStatus === null ? kind : `${kind} ${exitStatus}`;
+}

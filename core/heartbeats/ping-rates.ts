@@ -1,0 +1,40 @@
+import { spend } from '../system/steady-rate.ts';
+
+/** Until when (Unix milliseconds) the pings of a heartbeat use up what is stored of them; null = nothing does. */
+export type PingMarks = { rowsUsedUpMs: number | null; bytesUsedUpMs: number | null };
+
+/** What may be stored of a ping: a row, and its whole body; and the marks after it. */
+export type PingRoom = { hasRow: boolean; hasBody: boolean; marks: PingMarks };
+
+/**
+ * Rows at once. After those there are four for each interval, which is twice a start and an end, but at least one a
+ * minute and at most two a second.
+ */
+const BURST_ROWS = 60;
+const ROWS_PER_INTERVAL = 4;
+const LONGEST_MS = 60_000;
+const SHORTEST_MS = 500;
+
+/** 64 KiB of bodies at once, and as much again in an hour. */
+const BODY_BYTES = { burst: 65_536, everyMs: 3_600_000 / 65_536 };
+
+/** Finds room for a ping and its body (D-318); what is not stored leaves the marks as they are. */
+export function findRoom(
+  { rowsUsedUpMs, bytesUsedUpMs }: PingMarks,
+  { intervalSeconds, bytes }: { intervalSeconds: number; bytes: number },
+  nowMs: number,
+): PingRoom {
+  const everyMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, (intervalSeconds * 1000) / ROWS_PER_INTERVAL));
+  const rows = spend({ burst: BURST_ROWS, everyMs }, { usedUpMs: rowsUsedUpMs, units: 1, nowMs });
+  if (rows.waitMs > 0) return { hasRow: false, hasBody: false, marks: { rowsUsedUpMs, bytesUsedUpMs } };
+  const body = spend(BODY_BYTES, { usedUpMs: bytesUsedUpMs, units: bytes, nowMs });
+  const hasBody = body.waitMs === 0;
+  return {
+    hasRow: true,
+    hasBody,
+    marks: {
+      rowsUsedUpMs: Math.ceil(rows.usedUpMs),
+      bytesUsedUpMs: hasBody ? Math.ceil(body.usedUpMs) : bytesUsedUpMs,
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import type { HttpAnswered } from '../checks/http/observation.ts';
+import type { Observation } from '../checks/observation.ts';
+import type { Verdict, Vote } from '../checks/verdict.ts';
+import { cleanText } from '../clean-text.ts';
+import { isRecord } from '../monitors/input/checks.ts';
+import type { CheckTarget, MonitorSecrets } from '../monitors/monitor.ts';
+import type { AnswerEvidence } from './failure-evidence.ts';
+
+/** So much of a body is stored, in bytes. */
+export const STORED_BODY_BYTES = 1024;
+
+/** Bounds of the headers that are stored: how many, and characters of a name, a value and all together. */
+const MAX_HEADERS = 30;
+const MAX_NAME = 64;
+const MAX_VALUE = 200;
+const MAX_ALL = 2048;
+
+/** Credentials by their very name: such a header is never stored. */
+const SECRET_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
+
+const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const NUMBER = /^\d{1,12}$/;
+const CONTENT_TYPE = new RegExp(
+  String.raw`^(?:text/(?:html|plain|xml)|application/(?:json|problem\+json|xml))` +
+    '(?: *; *charset=(?:utf-8|iso-8859-1|us-ascii))?$',
+  'i',
+);
+
+/**
+ * What is stored of the headers of an answer to a check with secrets, by the form that a value must have: nothing that
+ * could hold a part of what was sent. Servers repeat it in paths, in names of nodes, in lists of what they allow,
+ * encoded one way or the other.
+ */
+const HARMLESS = new Map<string, RegExp>([
+  ['date', DATE],
+  ['expires', DATE],
+  ['last-modified', DATE],
+  ['age', NUMBER],
+  ['content-length', NUMBER],
+  ['retry-after', NUMBER],
+  ['content-type', CONTENT_TYPE],
+  ['content-encoding', /^(?:gzip|deflate|br|zstd|identity)$/i],
+  ['transfer-encoding', /^chunked$/i],
+  ['connection', /^(?:close|keep-alive)$/i],
+]);
+
+/** Headers whose value is a URL: what follows its path may carry credentials. */
+const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'referer']);
+
+const TEXT_TYPE =
+  /^(?:text\/|application\/(?:[\w.+-]*[+-])?(?:json|xml|javascript|yaml|problem|graphql|x-www-form-urlencoded)\b)/i;
+const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
+
+/** True where an http answer says that its text is Latin-1 rather than UTF-8. */
+export function isLatin1(contentType: string | undefined): boolean {
+  return contentType !== undefined && LATIN_1.test(contentType);
+}
+
+/**
+ * Whether an answer to a check with this verdict can be the first failure of its source, which so far says `vote` (null
+ * = nothing bad is known of it): of a failure that goes on, the answer is not needed any more.
+ */
+export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
+  if (verdict === 'down') return vote !== 'down';
+  return verdict === 'degraded' && vote !== 'down' && vote !== 'degraded';
+}
+
+/** What may be stored of the answer that a failing observation saw; null where none came, or nothing was read of it. */
+export function extractAnswerEvidence({
+  target,
+  observation,
+}: {
+  target: CheckTarget;
+  observation: Observation | null;
+}): AnswerEvidence | null {
+  switch (observation?.type) {
+    case 'http':
+      return observation.outcome === 'answered' ? httpAnswer(observation, target.secrets) : null;
+    case 'tcp':
+      return observation.outcome === 'connected' && observation.answer !== null
+        ? bareAnswer(observation.answer.text, target)
+        : null;
+    case 'udp':
+      return observation.outcome === 'replied' ? bareAnswer(observation.reply, target) : null;
+    default:
+      return null;
+  }
+}
+
+/**
+ * An answer that an agent reports, made fit to be stored like those of our own; null where nothing of it is. What does
+ * not fit is left out.
+ */
+export function cleanAnswer(
+  reported: unknown,
+  { status, hasSecrets }: { status: number | null; hasSecrets: boolean },
+): AnswerEvidence | null {
+  if (!isRecord(reported)) return null;
+  const { headers, body, bodyWithheld } = reported;
+  const stored = cleanHeaders(isRecord(headers) ? headers : {}, hasSecrets);
+  if (hasSecrets) return { status, headers: stored, body: null, bodyWithheld: 'secrets' };
+  if (bodyWithheld === 'secrets' || bodyWithheld === 'not_text')
+    return { status, headers: stored, body: null, bodyWithheld };
+  if (typeof body !== 'string') return { status, headers: stored, body: null };
+  return { status, headers: stored, ...withheldIfNoText(shownText(body.slice(0, STORED_BODY_BYTES).toWellFormed())) };
+}
+
+function httpAnswer({ status, headers, bodyStart, hadSecrets }: HttpAnswered, secrets: MonitorSecrets): AnswerEvidence {
+  const stored = cleanHeaders(headers, hadSecrets);
+  if (hadSecrets) return { status, headers: withoutEchoes(stored, secrets), body: null, bodyWithheld: 'secrets' };
+  if (bodyStart === null) return { status, headers: stored, body: null };
+  return { status, headers: stored, ...withheldIfNoText(readText(bodyStart, oneValue(headers['content-type']))) };
+}
+
+function bareAnswer(text: string, { checkSpec }: CheckTarget): AnswerEvidence {
+  if (checkSpec.transport?.payloadSecret) return { status: null, headers: {}, body: null, bodyWithheld: 'secrets' };
+  // Bytes that are no UTF-8 are distinguished by what stands in their place.
+  const shown = text.includes('\uFFFD') ? null : shownText(text.slice(0, STORED_BODY_BYTES).toWellFormed());
+  return { status: null, headers: {}, ...withheldIfNoText(shown) };
+}
+
+function withheldIfNoText(body: string | null): Pick<AnswerEvidence, 'body' | 'bodyWithheld'> {
+  return body === null ? { body, bodyWithheld: 'not_text' } : { body };
+}
+
+function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: boolean): Record<string, string> {
+  const stored: [string, string][] = [];
+  let size = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    const key = cleanText(name, MAX_NAME).toLowerCase();
+    const whole = oneValue(value) ?? '';
+    if (key === '' || SECRET_NAME.test(key) || (hasSecrets && !isHarmless(key, whole))) continue;
+    const text = headerText(key, whole);
+    size += key.length + text.length;
+    if (stored.length === MAX_HEADERS || size > MAX_ALL) break;
+    stored.push([key, text]);
+  }
+  return Object.fromEntries(stored);
+}
+
+function isHarmless(name: string, value: string): boolean {
+  return HARMLESS.get(name)?.test(value) === true;
+}
+
+function headerText(name: string, value: string): string {
+  return cleanText(URL_NAMES.has(name) ? withoutQuery(value) : value, MAX_VALUE);
+}
+
+function oneValue(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.filter((one) => typeof one === 'string').join(', ');
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A URL up to the end of its path, without a user. */
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/@]*@/i, '$1//');
+}
+
+/** Even a number may be one that was sent. */
+function withoutEchoes(
+  headers: Readonly<Record<string, string>>,
+  { secretHeaders, auth, body }: MonitorSecrets,
+): Record<string, string> {
+  const secrets = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body].filter(
+    (secret) => secret !== undefined && secret !== '',
+  );
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([, text]) => !secrets.some((secret) => secret !== undefined && text.includes(secret)),
+    ),
+  );
+}
+
+/**
+ * The start of a body as text; null where it is none: by its type, by its bytes, or for a NUL in it. Half a character
+ * at the end is left out.
+ */
+function readText(bytes: Uint8Array, contentType: string | undefined): string | null {
+  if (bytes.length === 0) return '';
+  if (contentType !== undefined && contentType !== '' && !TEXT_TYPE.test(contentType.trim())) return null;
+  try {
+    const decoder = isLatin1(contentType) ? new TextDecoder('latin1') : new TextDecoder('utf-8', { fatal: true });
+    return shownText(decoder.decode(bytes.subarray(0, STORED_BODY_BYTES), { stream: true }));
+  } catch {
+    return null;
+  }
+}
+
+/** Null for what has a NUL, which no text has; other control characters but those of lines are replaced. */
+function shownText(text: string): string | null {
+  return text.includes('\0') ? null : text.replaceAll(/[^\P{Cc}\t\n\r]/gu, '\uFFFD');
+}

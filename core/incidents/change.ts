@@ -1,0 +1,128 @@
+import type { Verdict } from '../checks/verdict.ts';
+import { type SourceStatus, enumerate, findSourceStatus, describeNotCounted } from '../monitors/source-status.ts';
+import { isByFallingAway } from './change-moment.ts';
+import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
+import type { FailureEvidence } from './failure-evidence.ts';
+import { type Tally, type Decision } from './quorum.ts';
+import { type Evidence, type GaugeName, evidenceFor, voteOf } from './source-state.ts';
+import type { MonitorState } from './state.ts';
+
+/** A change of a monitor's state (D-43), before it has a sequence number. */
+export type Change = {
+  from: MonitorState;
+  to: MonitorState;
+  atMs: number;
+  detectedAtMs: number;
+  cause: string | null;
+  reason: string | null;
+  evidence: ChangeEvidence;
+  failures: SourceFailure[];
+  /**
+   * Set where the monitor became unknown only because our own locations had more checks than they could run: no channel
+   * is notified.
+   */
+  isOurs?: true;
+};
+
+/**
+ * The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw
+ * is null where only the source's row may know it.
+ */
+export type SourceFailure = { agentNo: number; gauge: GaugeName; first: Evidence; evidence: FailureEvidence | null };
+
+/** What every source said at the moment of a decision, and what made it say so. */
+export type ChangeEvidence = { tally: Tally; quorum: number; sources: SourceEvidence[] };
+
+/** One source in it: what it says, whether that counted (`standing` says why not), and the results behind it. */
+export type SourceEvidence = {
+  agentNo: number;
+  name: string;
+  standing: SourceStatus;
+  vote: Verdict | null;
+  fresh: boolean;
+  newestAtMs: number | null;
+  decidedBy: readonly Evidence[];
+  streak: readonly Evidence[];
+};
+
+/** The names of the sources that say down at a change, or down or degraded where no place says down; sorted. */
+export function sourcesAgainst(evidence: ChangeEvidence): string[] {
+  const counted = evidence.sources.filter((source) => source.fresh);
+  const down = counted.filter((source) => source.vote === 'down');
+  const against = down.length > 0 ? down : counted.filter((source) => source.vote === 'degraded');
+  return against.map((source) => source.name).toSorted();
+}
+
+/** The names of the sources that had no fresh vote at a change, whatever the reason (D-41); sorted. */
+export function sourcesSilent(evidence: ChangeEvidence): string[] {
+  return evidence.sources
+    .filter((source) => !source.fresh || source.vote === null)
+    .map((source) => source.name)
+    .toSorted();
+}
+
+/** The cause and the sentence that go with a decision. */
+export function explain(
+  monitor: DecidedMonitor,
+  { decision, tally }: { decision: Decision; tally: Tally },
+  nowMs: number,
+): { cause: string | null; reason: string | null } {
+  if (decision === 'up') return { cause: null, reason: workingReason(monitor, nowMs) };
+  if (decision === 'unknown') return explainUnknown(monitor, tally, nowMs);
+  const evidence = monitor.sources
+    .filter((source) => isFresh(source, monitor, nowMs) && isAgainst(voteOf(source.state), decision))
+    .flatMap((source) => evidenceFor(source.state).slice(-1))
+    .filter((result) => decision === 'degraded' || result.verdict === 'down')
+    .toSorted((a, b) => b.atMs - a.atMs)[0];
+  const agreeing = decision === 'down' ? tally.down : tally.impaired;
+  const seenFrom = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} locations)` : '';
+  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${seenFrom}` };
+}
+
+/** The sentence of a monitor that is unknown because these locations of ours had more checks than they could run. */
+export function explainOverload(locations: readonly string[]): { cause: null; reason: string } {
+  return {
+    cause: null,
+    reason: `Not checked in time: ${enumerate(locations)} had more checks than could be run. The fault is ours`,
+  };
+}
+
+function workingReason(monitor: DecidedMonitor, nowMs: number): string {
+  if (isByFallingAway(monitor, 'up', nowMs))
+    return `Working as far as is known: ${describeSourcesNotCounted(monitor, nowMs)}`;
+  return monitor.state === 'pending' ? 'Working' : 'Working again';
+}
+
+/** Whether a vote speaks for a bad decision; a source that is down also speaks for degraded. */
+function isAgainst(vote: Verdict | null, decision: Decision): boolean {
+  return vote === 'down' || (decision === 'degraded' && vote === 'degraded');
+}
+
+/** Where a source came to no vote, what it says of that tells more than that votes are missing. */
+function explainUnknown(
+  monitor: DecidedMonitor,
+  tally: Tally,
+  nowMs: number,
+): { cause: string | null; reason: string } {
+  const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs));
+  const [abstention] = fresh.flatMap((source) => source.state?.abstention ?? []);
+  if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(monitor, tally, nowMs) };
+  return { cause: abstention.cause, reason: abstention.reason ?? unknownReason(monitor, tally, nowMs) };
+}
+
+function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): string {
+  if (tally.sources === 0) return 'No location watches this monitor';
+  const notCounted = describeSourcesNotCounted(monitor, nowMs);
+  if (tally.votes === 0) return `No location has reported in time: ${notCounted}`;
+  return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${notCounted}`;
+}
+
+/** Which sources do not vote, and why. */
+function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): string {
+  return describeNotCounted(
+    monitor.sources.map((source) => ({
+      name: source.name,
+      status: findSourceStatus(source, isRecent(source, monitor, nowMs)),
+    })),
+  );
+}

@@ -1,0 +1,170 @@
+import { findSourceStatus } from '../monitors/source-status.ts';
+import { changedAt } from './change-moment.ts';
+import { explain, explainOverload, type Change, type SourceFailure } from './change.ts';
+import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
+import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
+import {
+  evidenceFor,
+  firstFailureOf,
+  isSilent,
+  stepSource,
+  voteOf,
+  type Gauge,
+  type VotedResult,
+} from './source-state.ts';
+import type { MonitorState } from './state.ts';
+
+/**
+ * Applies one result of one source; returns the monitor with that source's next state, and the change that follows
+ * (null where it stays as it is).
+ */
+export function applyResult(
+  monitor: DecidedMonitor,
+  result: VotedResult & { agentNo: number },
+  nowMs: number,
+): { monitor: DecidedMonitor; change: Change | null } {
+  const source = monitor.sources.find((candidate) => candidate.agentNo === result.agentNo);
+  if (source === undefined) return { monitor, change: null };
+  const state = stepSource(source.state, result, monitor);
+  const newestAtMs = Math.max(result.dueAtMs, source.newestAtMs ?? 0);
+  const sources = monitor.sources.map((other) => (other === source ? { ...source, state, newestAtMs } : other));
+  const next = { ...monitor, sources };
+  // A vote that is merely repeated can still end the silence that made the monitor undecided.
+  if (state === source.state && isDecided(monitor.state)) return { monitor: next, change: null };
+  return withChange(next, reconsider(next, { nowMs, silenceCounts: false }));
+}
+
+/**
+ * When a monitor is decided, and what silence is worth then. `overloaded` names the locations that are silent because
+ * they had more checks than they could run.
+ */
+export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: readonly string[] };
+
+/**
+ * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
+ * stale. That a decided monitor became better, or unknown, for lack of results is for a sweep to say that knows that we
+ * ourselves were watching all the while (`silenceCounts`); without that it is said only where agents are gone or
+ * offline, or sources report that they cannot tell. Where overloaded locations are silent, unknown is said as well, as
+ * our own fault; once the fault is no longer ours, it is notified like any other silence.
+ */
+export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
+  if (monitor.state === 'paused') return null;
+  const votes = monitor.sources.map((source) => ({
+    vote: voteOf(source.state),
+    fresh: isFresh(source, monitor, when.nowMs),
+  }));
+  const { decision, tally } = decide(votes, monitor.quorum);
+  if (decision === monitor.state && !(decision === 'unknown' && isUnchecked(monitor) && when.silenceCounts))
+    return null;
+  const overloaded = when.overloaded ?? [];
+  const isOurs = decision === 'unknown' && overloaded.length > 0 && !mayBeUnknown(monitor, votes, when);
+  if (decision === 'unknown' && !(isOurs ? isSilentForLong(monitor, when.nowMs) : mayBeUnknown(monitor, votes, when)))
+    return null;
+  if (isBetter(decision, monitor.state) && !mayBeBetter(monitor, votes, when)) return null;
+  const { cause, reason } = isOurs ? explainOverload(overloaded) : explain(monitor, { decision, tally }, when.nowMs);
+  return {
+    from: monitor.state,
+    to: decision,
+    atMs: changedAt(monitor, decision, when.nowMs),
+    detectedAtMs: when.nowMs,
+    cause,
+    reason,
+    evidence: {
+      tally,
+      quorum: monitor.quorum,
+      sources: monitor.sources.map((source, index) => ({
+        agentNo: source.agentNo,
+        name: source.name,
+        standing: findSourceStatus(source, isRecent(source, monitor, when.nowMs)),
+        vote: votes[index]?.vote ?? null,
+        fresh: votes[index]?.fresh ?? false,
+        newestAtMs: source.newestAtMs,
+        decidedBy: evidenceFor(source.state),
+        streak: source.state?.failing.streak ?? [],
+      })),
+    },
+    failures: failuresOf(monitor.sources),
+    ...(isOurs && { isOurs }),
+  };
+}
+
+/** Whether a monitor is unknown, and through our overload. */
+function isUnchecked({ state, uncheckedFrom = null }: DecidedMonitor): boolean {
+  return state === 'unknown' && uncheckedFrom !== null;
+}
+
+/** The first failures of those sources that are failing, or on their way to it. */
+export function failuresOf(sources: readonly Source[]): SourceFailure[] {
+  return sources.flatMap(({ agentNo, state }) => {
+    const found = firstFailureOf(state);
+    return found === null ? [] : [{ agentNo, gauge: found.gauge, first: found.evidence, evidence: null }];
+  });
+}
+
+/** The monitor after a change; the change is passed through. */
+export function withChange(
+  monitor: DecidedMonitor,
+  change: Change | null,
+): { monitor: DecidedMonitor; change: Change | null } {
+  if (change === null) return { monitor, change };
+  return { monitor: { ...monitor, state: change.to, stateSinceMs: change.atMs, uncheckedFrom: null }, change };
+}
+
+function mayBeUnknown(
+  monitor: DecidedMonitor,
+  votes: readonly SourceVote[],
+  when: { nowMs: number; silenceCounts: boolean },
+): boolean {
+  if (when.silenceCounts) return isSilentForLong(monitor, when.nowMs);
+  if (isDecided(monitor.state) && isLeftAlone(monitor)) return true;
+  const isEveryVoteKnown = monitor.sources.every(
+    (source, index) => votes[index]?.fresh === true && (votes[index].vote !== null || isSilent(source.state)),
+  );
+  return isEveryVoteKnown && monitor.sources.length > 0 && isDecided(monitor.state);
+}
+
+/**
+ * Whether too few votes would be left if everyone who is online and able had one: an agent's silence was measured when
+ * it was called offline, and needs no patience here.
+ */
+function isLeftAlone(monitor: DecidedMonitor): boolean {
+  const votes = monitor.sources.map(({ online, state }) => ({
+    vote: isSilent(state) ? null : (voteOf(state) ?? 'up'),
+    fresh: online,
+  }));
+  return decide(votes, monitor.quorum).decision === 'unknown';
+}
+
+const BADNESS: Partial<Record<MonitorState, number>> = { up: 0, degraded: 1, down: 2 };
+
+function isBetter(decision: Decision, state: MonitorState): boolean {
+  const [now, before] = [BADNESS[decision], BADNESS[state]];
+  return now !== undefined && before !== undefined && now < before;
+}
+
+/**
+ * Whether sources are better, and not only silent: by those too that have not begun to fail again, for who has is no
+ * witness of a recovery.
+ */
+function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
+  const gauge = monitor.state === 'down' ? 'failing' : 'impaired';
+  const sure = votes.map((vote, index) =>
+    isTurning(monitor.sources[index]?.state?.[gauge]) ? { ...vote, vote: null } : vote,
+  );
+  const lastVotes = monitor.sources.map(({ online, state }) => ({ vote: voteOf(state), fresh: online }));
+  return [sure, ...(when.silenceCounts ? [] : [lastVotes])].every((those) =>
+    isBetter(decide(those, monitor.quorum).decision, monitor.state),
+  );
+}
+
+/** True for a good gauge that has begun to count bad results. */
+function isTurning(gauge: Gauge | undefined): boolean {
+  return gauge?.tripped === false && gauge.streak.length > 0;
+}
+
+/**
+ * A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness.
+ */
+function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
+  return monitor.state !== 'pending' || nowMs - monitor.stateSinceMs >= undecidedMs(monitor.intervalSeconds);
+}

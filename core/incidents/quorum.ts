@@ -1,0 +1,42 @@
+import type { Verdict } from '../checks/verdict.ts';
+
+/** What one source says: its vote (null = none) and whether its newest result is recent enough to count. */
+export type SourceVote = { vote: Verdict | null; fresh: boolean };
+
+export type Decision = 'up' | 'degraded' | 'down' | 'unknown';
+
+/** The counts behind a decision: assigned sources, fresh votes, and how many sources must agree. */
+export type Tally = { sources: number; votes: number; needed: number; down: number; impaired: number };
+
+/**
+ * Decides a monitor's state from its sources (D-41). With n sources, f fresh votes and quorum c: unknown when f <
+ * min(c, ceil(n / 2)), so that one surviving place of many never decides alone; otherwise min(c, f) sources must say
+ * down (or down-or-degraded), so that silence never counts as agreement. No source at all is unknown.
+ */
+export function decide(votes: readonly SourceVote[], quorum: number): { decision: Decision; tally: Tally } {
+  const fresh = votes.filter((source) => source.fresh && source.vote !== null);
+  const down = fresh.filter((source) => source.vote === 'down').length;
+  const impaired = fresh.filter((source) => source.vote !== 'up').length;
+  const needed = Math.min(quorum, fresh.length);
+  const tally = { sources: votes.length, votes: fresh.length, needed, down, impaired };
+  return { decision: decisionOf(tally, quorum), tally };
+}
+
+function decisionOf(tally: Tally, quorum: number): Decision {
+  if (tally.votes === 0 || tally.votes < Math.min(quorum, Math.ceil(tally.sources / 2))) return 'unknown';
+  if (tally.down >= tally.needed) return 'down';
+  return tally.impaired >= tally.needed ? 'degraded' : 'up';
+}
+
+/** How long a source's newest result counts, in milliseconds: max(3 x interval, interval + 60 s). */
+export function freshnessMs(intervalSeconds: number): number {
+  return Math.max(3 * intervalSeconds, intervalSeconds + 60) * 1000;
+}
+
+/**
+ * How long a new or resumed monitor may stay undecided before its owner is notified, in milliseconds: 3 intervals + 60
+ * s (D-42).
+ */
+export function undecidedMs(intervalSeconds: number): number {
+  return (3 * intervalSeconds + 60) * 1000;
+}

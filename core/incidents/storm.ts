@@ -1,0 +1,74 @@
+import type { EventState } from '../alerts/event.ts';
+
+/** A storm is more monitors of a tenant changing within this time, in milliseconds, than a chat can take one by one. */
+export const STORM_WINDOW_MS = 30_000;
+const MAX_SINGLE_NOTIFICATIONS = 10;
+
+/**
+ * A summary waits so long for what fails in the same breath, in milliseconds, and follows the one before no closer than
+ * this.
+ */
+const SUMMARY_WAIT_MS = 5000;
+const SUMMARY_GAP_MS = 30_000;
+
+/** Monitors that a summary names, over all states. */
+const MOST_NAMED = 10;
+
+/** What a summary says of one monitor: how it was last reported. */
+export type SummarisedMonitor = { name: string; state: EventState };
+
+/**
+ * What chats get instead of a flood, as it is stored with its delivery; webhooks never get one. `event_at` is when it
+ * was opened (Unix seconds). `states` come worst first and name at most ten monitors in all; they are empty until the
+ * first attempt reads what was gathered.
+ */
+export type SummaryMessage = {
+  version: '1';
+  event: 'summary';
+  event_at: number;
+  monitors: number;
+  states: { state: EventState; monitors: number; names: string[] }[];
+  url: string;
+};
+
+const WORST_FIRST = ['down', 'unknown', 'degraded', 'up'] as const satisfies readonly EventState[];
+
+/**
+ * Whether chats are notified in summaries while this many monitors of a tenant have changed within `STORM_WINDOW_MS`.
+ */
+export function isStorm(changedMonitors: number): boolean {
+  return changedMonitors > MAX_SINGLE_NOTIFICATIONS;
+}
+
+/**
+ * When a summary that is opened now is sent (Unix milliseconds); `lastDueAtMs` is when the channel's last one was due,
+ * null = there was none.
+ */
+export function summaryDueAtMs(openedAtMs: number, lastDueAtMs: number | null): number {
+  return Math.max(openedAtMs + SUMMARY_WAIT_MS, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
+}
+
+/** A summary that nothing has been gathered for yet; `publicUrl` is the base of links, without a slash at its end. */
+export function openSummary({ openedAtMs, publicUrl }: { openedAtMs: number; publicUrl: string }): SummaryMessage {
+  return {
+    version: '1',
+    event: 'summary',
+    event_at: Math.floor(openedAtMs / 1000),
+    monitors: 0,
+    states: [],
+    url: `${publicUrl}/monitors`,
+  };
+}
+
+/** The summary with what was gathered for it, each monitor once; names in the order given. */
+export function fillSummary(summary: SummaryMessage, gathered: readonly SummarisedMonitor[]): SummaryMessage {
+  const byState = Map.groupBy(gathered, ({ state }) => state);
+  let unnamed = MOST_NAMED;
+  const states = WORST_FIRST.flatMap((state) => {
+    const monitors = byState.get(state) ?? [];
+    const names = monitors.slice(0, unnamed).map(({ name }) => name);
+    unnamed -= names.length;
+    return monitors.length === 0 ? [] : [{ state, monitors: monitors.length, names }];
+  });
+  return { ...summary, monitors: gathered.length, states };
+}

@@ -1,0 +1,214 @@
+import { normaliseAssertion } from '../../checks/http/assertions.ts';
+import { refuseTogether, parsePattern } from '../../checks/pattern.ts';
+import { decodePayload } from '../../checks/transport/payload.ts';
+import {
+  type Assertion,
+  type CheckSpec,
+  type MonitorSecrets,
+  type MonitorType,
+  type TransportSpec,
+} from '../monitor.ts';
+import { addProblem, anyText, listOf, shape, text, type Checked, type Problem, flag, oneOf } from './checks.ts';
+import { completeRequest, requestInput } from './request.ts';
+import { preserveOrReplace, refuseMoved } from './secret-value.ts';
+import { completeDns, dnsInput, domainInput, heartbeatInput, pingInput, vendorInput } from './type-settings.ts';
+
+const FIELD = 'check_spec.transport';
+
+/** `check_spec.transport` as a customer may send it. */
+export const transportInput = shape({
+  payload: text({ max: 65_536 }),
+  payloadEncoding: oneOf(['utf8', 'hex']),
+  expect: text({ max: 8192 }),
+  expectMode: oneOf(['contains', 'regex']),
+  payloadSecret: flag,
+  preservePayload: flag,
+});
+
+type TransportInput = Checked<typeof transportInput>;
+
+/**
+ * What is stored now of a transport that a request may ask to keep, and what RE2 says of a pattern. `isMoved`: the
+ * target has another origin than the one that the secrets were stored for.
+ */
+type TransportContext = {
+  secrets: MonitorSecrets;
+  isMoved: boolean;
+  isValidPattern: (pattern: string) => boolean;
+};
+
+/**
+ * Parts a transport into what is shown and the secret payload (D-17, D-23, D-24). An empty `expect` expects nothing and
+ * is left out.
+ */
+export function completeTransport(
+  input: TransportInput,
+  { secrets, isMoved, isValidPattern }: TransportContext,
+  problems: Problem[],
+): { transport: TransportSpec; payload?: string } {
+  const { payload, payloadSecret, preservePayload, expect, ...rest } = input;
+  const plain = { ...rest, ...(expect && { expect }) };
+  if (input.expectMode === 'regex' && expect !== undefined) {
+    const pattern = parsePattern(expect, isValidPattern);
+    if (!pattern.ok) problems.push({ field: `${FIELD}.expect`, message: `${FIELD}.expect ${pattern.message}` });
+  }
+  const isHexExpected = input.payloadEncoding === 'hex' && input.expectMode !== 'regex';
+  if (isHexExpected && expect !== undefined && !decodePayload(expect, 'hex').ok) {
+    addProblem(problems, `${FIELD}.expect`, {
+      expected: 'pairs of hexadecimal digits beside payloadEncoding hex, or a regular expression with expectMode regex',
+      got: 'something else',
+    });
+  }
+  const secret = preserveOrReplace(
+    {
+      field: FIELD,
+      keys: { value: 'payload', secret: 'payloadSecret', preserve: 'preservePayload' },
+      value: payload,
+      isSecret: payloadSecret,
+      preserves: preservePayload,
+      stored: secrets.payload,
+    },
+    problems,
+  );
+  if (isMoved && payload === undefined && secret !== undefined) refuseMoved(`${FIELD}.payload`, problems);
+  checkPayload(input, secret ?? payload, problems);
+  if (payloadSecret)
+    return { transport: { ...plain, payloadSecret: true }, ...(secret !== undefined && { payload: secret }) };
+  return { transport: { ...plain, ...(payload !== undefined && { payload }) } };
+}
+
+// A stored payload is kept unseen, so that a new encoding may not fit it: then the encoding is what is wrong with the
+// request.
+function checkPayload(
+  { payload: sent, payloadEncoding = 'utf8' }: TransportInput,
+  payload: string | undefined,
+  problems: Problem[],
+): void {
+  const decoded = decodePayload(payload ?? '', payloadEncoding);
+  if (decoded.ok) return;
+  if (sent !== undefined) problems.push({ field: `${FIELD}.payload`, message: `${FIELD}.payload ${decoded.message}` });
+  else
+    addProblem(problems, `${FIELD}.payloadEncoding`, {
+      expected: 'the encoding of the stored payload, which is kept',
+      got: payloadEncoding,
+    });
+}
+
+/** The largest check_spec, in bytes of its JSON (D-15). */
+const MAX_BYTES = 131_072;
+const MAX_ASSERTIONS = 50;
+
+/** Ids of which those that are no vendor monitors of the caller are ignored, however they look; 50 at most. */
+export const dependencyIds = listOf(anyText, 50);
+
+const assertionInput = shape({
+  source: text({ max: 64 }),
+  op: text({ max: 64 }),
+  value: text({ max: 8192 }),
+  path: text({ max: 1024 }),
+  name: text({ max: 256 }),
+});
+
+/**
+ * `check_spec` as a customer may send it, for any type. `vendor`, `dependencies` and other read-only parts of a read
+ * are ignored.
+ */
+export const checkSpecInput = shape({
+  request: requestInput,
+  assertions: listOf(assertionInput, MAX_ASSERTIONS),
+  transport: transportInput,
+  domain: domainInput,
+  ping: pingInput,
+  heartbeat: heartbeatInput,
+  dns: dnsInput,
+  vendor: vendorInput,
+  dependencies: dependencyIds,
+});
+
+type CheckSpecInput = Checked<typeof checkSpecInput>;
+
+// An http monitor shows `domain` when its owner turned the expiry warning on, so that a read can be sent back.
+const KEYS_BY_TYPE = {
+  http: ['request', 'assertions', 'domain', 'dependencies'],
+  tcp: ['transport', 'dependencies'],
+  udp: ['transport', 'dependencies'],
+  icmp: ['ping', 'dependencies'],
+  domain: ['domain', 'dependencies'],
+  heartbeat: ['heartbeat', 'dependencies'],
+  dns: ['dns', 'dependencies'],
+  vendor: ['vendor'],
+} as const satisfies Record<MonitorType, readonly (keyof CheckSpecInput)[]>;
+
+/**
+ * The type, what is stored now, and what RE2 says of a pattern. `isMoved`: the target has another origin than the one
+ * that the stored secrets are for.
+ */
+export type CheckSpecContext = {
+  type: MonitorType;
+  stored: { checkSpec: CheckSpec; secrets: MonitorSecrets; isMoved: boolean };
+  isValidPattern: (pattern: string) => boolean;
+};
+
+/**
+ * Replaces the settings of a type by those sent (D-16), parted into what is shown and what is sealed (D-17). `domain`,
+ * `dependencies`, `vendor` and the heartbeat's token live by rules of their own and are not part of the result.
+ */
+export function completeCheckSpec(
+  input: CheckSpecInput,
+  { type, stored, isValidPattern }: CheckSpecContext,
+  problems: Problem[],
+): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
+  const known: readonly string[] = KEYS_BY_TYPE[type];
+  for (const key of Object.keys(input).filter((candidate) => !known.includes(candidate))) {
+    problems.push({
+      field: `check_spec.${key}`,
+      message: `check_spec.${key} does not apply to ${type} monitors, only ${known.join(', ')}`,
+    });
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(input)).length;
+  const patterns = refuseTogether(
+    (input.assertions ?? []).flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : [])),
+  );
+  if (bytes > MAX_BYTES)
+    addProblem(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
+  if (patterns !== null)
+    problems.push({ field: 'check_spec.assertions', message: `check_spec.assertions ${patterns}` });
+  // Reading the parts of what is too large would hold up everybody else's requests.
+  if (bytes > MAX_BYTES || patterns !== null) return { checkSpec: {}, secrets: {} };
+
+  const http =
+    input.request && completeRequest(input.request, { ...stored, request: stored.checkSpec.request ?? {} }, problems);
+  const transport = input.transport && completeTransport(input.transport, { ...stored, isValidPattern }, problems);
+  const assertions = (input.assertions ?? []).flatMap((assertion, index) =>
+    completeAssertion(assertion, { index, isValidPattern }, problems),
+  );
+  const { token: _serverMade, ...heartbeat } = input.heartbeat ?? {};
+  return {
+    checkSpec: {
+      ...(http && { request: http.request }),
+      ...(assertions.length > 0 && { assertions }),
+      ...(transport && { transport: transport.transport }),
+      ...(input.ping && { ping: input.ping }),
+      ...(input.heartbeat && { heartbeat }),
+      ...(input.dns && { dns: completeDns(input.dns, problems) }),
+    },
+    secrets: { ...http?.secrets, ...(transport?.payload !== undefined && { payload: transport.payload }) },
+  };
+}
+
+function completeAssertion(
+  input: Checked<typeof assertionInput>,
+  { index, isValidPattern }: { index: number; isValidPattern: (pattern: string) => boolean },
+  problems: Problem[],
+): Assertion[] {
+  const field = `check_spec.assertions[${index}]`;
+  const { source, op, ...rest } = input;
+  if (source === undefined || op === undefined) {
+    addProblem(problems, `${field}.${source === undefined ? 'source' : 'op'}`, { expected: 'a text', got: 'nothing' });
+    return [];
+  }
+  const assertion = normaliseAssertion({ source, op, ...rest }, isValidPattern);
+  if (assertion.ok) return [assertion.value];
+  problems.push({ field, message: `${field}.${assertion.message}` });
+  return [];
+}

@@ -1,0 +1,259 @@
+import { parseExpectedStatus } from '../../checks/http/expected-status.ts';
+import { defaultDownMinSources } from '../defaults.ts';
+import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
+import { originOf, parseTarget } from '../targets.ts';
+import { completeCheckSpec } from './check-spec.ts';
+import { addProblem, show, type Problem } from './checks.ts';
+import type { MonitorInput } from './fields.ts';
+import { refuseMoved } from './secret-value.ts';
+import { completeVendor, type PageReading } from './vendor.ts';
+
+/** The longest warning of a domain monitor, in days. */
+const MAX_DOMAIN_WARN_DAYS = 3650;
+
+/** What the account around a monitor allows and knows. */
+export type MonitorContext = {
+  monitorId: string;
+  /** The plan's shortest interval (D-60). */
+  minIntervalSeconds: number;
+  /** Agents of the service, which every account may use. */
+  sharedAgentIds: readonly string[];
+  /** Those of them that are alive, of which a monitor gets some whose owner names none. */
+  aliveAgentIds: readonly string[];
+  /** The account's own agents. */
+  ownAgentIds: readonly string[];
+  /** The account's vendor monitors: what a monitor can depend on. */
+  vendorMonitorIds: readonly string[];
+  /** What the vendor's page says, where the write needs that (`findPageToRead`); null where it was not read. */
+  vendorReading: PageReading | null;
+  /** What a heartbeat gets that has no token yet. */
+  newHeartbeatToken: string;
+  /** The domain that a host name belongs to at its registry; null where it belongs to none. */
+  findRegistrableDomain: (host: string) => string | null;
+  /** Whether RE2 accepts a pattern. */
+  isValidPattern: (pattern: string) => boolean;
+};
+
+/** A monitor with everything that is stored of it: settings to show, agents sorted, secrets to seal. */
+export type MonitorDraft = { settings: MonitorSettings; agentSources: string[]; secrets: MonitorSecrets };
+
+/**
+ * The monitor that results from a base (the defaults, or the stored monitor) and an input whose fields are each good by
+ * themselves. Adds every problem of the whole: the result counts only when there is none (D-07).
+ */
+export function completeMonitor(
+  base: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): MonitorDraft {
+  const { type } = base.settings;
+  const agentSources = chooseSources(base, { input, context }, problems);
+  const intervalSeconds = input.interval_seconds ?? base.settings.intervalSeconds;
+  const settings: MonitorSettings = {
+    ...base.settings,
+    name: input.name ?? base.settings.name,
+    target: type === 'heartbeat' ? '' : (input.target ?? base.settings.target),
+    intervalSeconds,
+    timeoutMs: input.timeout_ms ?? base.settings.timeoutMs,
+    method: input.method ?? base.settings.method,
+    expectedStatus: input.expected_status ?? base.settings.expectedStatus,
+    bodyMatch: input.body_match === undefined ? base.settings.bodyMatch : input.body_match || null,
+    followRedirects: input.follow_redirects ?? base.settings.followRedirects,
+    downAfterFailures: input.down_after_failures ?? base.settings.downAfterFailures,
+    upAfterSuccesses: input.up_after_successes ?? base.settings.upAfterSuccesses,
+    downMinSources: input.down_min_sources ?? defaultDownMinSources(type, agentSources.length),
+    heartbeatGraceSeconds: input.grace_seconds ?? base.settings.heartbeatGraceSeconds,
+    slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
+  };
+  checkTarget(base, { input, settings, context }, problems);
+  checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);
+  checkQuorum(settings, agentSources.length, problems);
+  if (typeof input.expected_status === 'string') {
+    const parsed = parseExpectedStatus(input.expected_status);
+    if (!parsed.ok) problems.push({ field: 'expected_status', message: parsed.message });
+  }
+  const { checkSpec, secrets } = completeSpec(base, { input, context }, problems);
+  return { settings: { ...settings, checkSpec }, agentSources, secrets };
+}
+
+type TargetInput = { input: MonitorInput; settings: MonitorSettings; context: MonitorContext };
+
+function checkTarget(
+  base: MonitorDraft,
+  { input, settings: { type, target }, context }: TargetInput,
+  problems: Problem[],
+): void {
+  if (input.target === undefined || type === 'heartbeat') return;
+  if (target !== '') {
+    const parsed = parseTarget(type, target);
+    if (!parsed.ok) problems.push({ field: 'target', message: parsed.message });
+    else if (type === 'domain' && context.findRegistrableDomain(target) === null) {
+      problems.push({
+        field: 'target',
+        message:
+          `target must be a domain that can be registered, such as example.co.uk, got ${show(target)}, a public ` +
+          'suffix: name a domain under it',
+      });
+    }
+  } else if (base.settings.target !== '') {
+    problems.push({ field: 'target', message: 'target must not become empty: pause or delete the monitor instead' });
+  }
+}
+
+type Times = { input: MonitorInput; settings: MonitorSettings; minIntervalSeconds: number };
+
+function checkTimes({ input, settings, minIntervalSeconds }: Times, problems: Problem[]): void {
+  const { type, intervalSeconds, timeoutMs } = settings;
+  // Only what is sent is held against the plan: after a change of plan other fields can still be changed.
+  if (input.interval_seconds !== undefined && intervalSeconds < minIntervalSeconds) {
+    addProblem(problems, 'interval_seconds', {
+      expected: `${minIntervalSeconds} or more on this plan`,
+      got: String(intervalSeconds),
+    });
+  }
+  // A heartbeat asks no server: a timeout that it does not use must not stand in the way of a shorter interval.
+  const isLongTimeoutKept = type === 'heartbeat' && input.timeout_ms === undefined;
+  if (timeoutMs >= intervalSeconds * 1000 && !isLongTimeoutKept) {
+    problems.push({
+      field: 'timeout_ms',
+      message: `timeout_ms must be less than interval_seconds x 1000 (${intervalSeconds * 1000}), got ${timeoutMs}`,
+    });
+  }
+  if (input.grace_seconds !== undefined && type !== 'heartbeat')
+    doesNotApply('grace_seconds', { type, only: 'heartbeat' }, problems);
+}
+
+function checkQuorum({ type, downMinSources }: MonitorSettings, sources: number, problems: Problem[]): void {
+  const most = isAgentChecked(type) ? Math.max(1, sources) : 1;
+  if (downMinSources <= most) return;
+  const reason = isAgentChecked(type) ? 'the number of its agents' : `${type} monitors have one source`;
+  addProblem(problems, 'down_min_sources', {
+    expected: most === 1 ? `1 (${reason})` : `a whole number from 1 to ${most} (${reason})`,
+    got: String(downMinSources),
+  });
+}
+
+function chooseSources(
+  base: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): string[] {
+  const { type } = base.settings;
+  const sent = input.agent_sources;
+  // What is stored, or the default ones: an empty list must not hand a private monitor to shared agents (D-12).
+  if (sent === undefined || sent.length === 0) return base.agentSources;
+  if (!isAgentChecked(type)) {
+    doesNotApply('agent_sources', { type, only: 'http, tcp, icmp and udp' }, problems);
+    return [];
+  }
+  const unknown = sent.filter((id) => !context.sharedAgentIds.includes(id) && !context.ownAgentIds.includes(id));
+  if (unknown.length > 0) {
+    addProblem(problems, 'agent_sources', {
+      expected: 'ids of your agents or of shared ones',
+      got: `unknown ${unknown.slice(0, 5).join(', ')}`,
+    });
+  }
+  return [...new Set(sent)].toSorted();
+}
+
+type SpecInput = { input: MonitorInput; context: MonitorContext };
+
+/**
+ * The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of
+ * their own.
+ */
+function completeSpec(
+  base: MonitorDraft,
+  { input, context }: SpecInput,
+  problems: Problem[],
+): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
+  const { type, target, checkSpec: stored } = base.settings;
+  const sent = input.check_spec ?? (type === 'http' ? {} : undefined);
+  const isMoved = originOf(type, input.target ?? target) !== originOf(type, target);
+  const { isValidPattern } = context;
+  const replaced =
+    sent &&
+    completeCheckSpec(
+      sent,
+      { type, stored: { checkSpec: stored, secrets: base.secrets, isMoved }, isValidPattern },
+      problems,
+    );
+  if (replaced === undefined && isMoved && base.secrets.payload !== undefined)
+    refuseMoved('check_spec.transport.payload', problems);
+  const {
+    domain: _domain,
+    dependencies: _dependencies,
+    vendor: _vendor,
+    heartbeat,
+    ...own
+  } = replaced?.checkSpec ?? stored;
+
+  const warnDays = completeWarnDays(base, input, problems);
+  const dependencies = completeDependencies(base, { input, context }, problems);
+  const vendor = readVendor(base, { input, context }, problems);
+  return {
+    checkSpec: {
+      ...own,
+      ...(type === 'heartbeat' && {
+        heartbeat: { ...heartbeat, token: stored.heartbeat?.token ?? context.newHeartbeatToken },
+      }),
+      ...(warnDays > 0 && { domain: { warnDays } }),
+      ...(dependencies.length > 0 && { dependencies }),
+      ...(vendor && { vendor }),
+    },
+    secrets: replaced?.secrets ?? base.secrets,
+  };
+}
+
+/** Days of warning; 0 = none (http only). */
+function completeWarnDays({ settings }: MonitorDraft, input: MonitorInput, problems: Problem[]): number {
+  const { type, checkSpec } = settings;
+  if (input.warn_days !== undefined && type !== 'http' && type !== 'domain')
+    doesNotApply('warn_days', { type, only: 'http and domain' }, problems);
+  const specified = input.check_spec?.domain?.warnDays;
+  const sent = input.warn_days ?? specified;
+  if (type === 'domain' && sent !== undefined && (sent < 1 || sent > MAX_DOMAIN_WARN_DAYS)) {
+    const field = sent === input.warn_days ? 'warn_days' : 'check_spec.domain.warnDays';
+    addProblem(problems, field, {
+      expected: `a whole number from 1 to ${MAX_DOMAIN_WARN_DAYS} for domain monitors`,
+      got: String(sent),
+    });
+  }
+  return sent ?? checkSpec.domain?.warnDays ?? 0;
+}
+
+function completeDependencies(
+  { settings }: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): string[] {
+  if (input.dependencies === undefined) return settings.checkSpec.dependencies ?? [];
+  if (settings.type === 'vendor') {
+    problems.push({
+      field: 'dependencies',
+      message: 'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor',
+    });
+    return [];
+  }
+  return [...new Set(input.dependencies)].filter((id) => context.vendorMonitorIds.includes(id));
+}
+
+function readVendor(
+  { settings }: MonitorDraft,
+  { input, context }: { input: MonitorInput; context: MonitorContext },
+  problems: Problem[],
+): CheckSpec['vendor'] {
+  const { type, target, checkSpec } = settings;
+  if (type === 'vendor')
+    return completeVendor(
+      input,
+      { stored: { target, vendor: checkSpec.vendor }, read: context.vendorReading },
+      problems,
+    );
+  if (input.components !== undefined) doesNotApply('components', { type, only: 'vendor' }, problems);
+  return undefined;
+}
+
+function doesNotApply(field: string, { type, only }: { type: string; only: string }, problems: Problem[]): void {
+  problems.push({ field, message: `${field} applies to ${only} monitors only, got it for one of type ${type}` });
+}

@@ -1,0 +1,203 @@
+import { VENDORS } from '../../checks/vendor/catalogue.ts';
+import { resolveComponent } from '../../checks/vendor/components.ts';
+import type { VendorReading } from '../../checks/vendor/document.ts';
+import { nearMatches } from '../../checks/vendor/near-matches.ts';
+import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
+import { accepted, type Parsed, refused } from '../../parsed.ts';
+import type { CheckSpec } from '../monitor.ts';
+import { parseTarget } from '../targets.ts';
+import type { Problem } from './checks.ts';
+
+/** The region that stands for services that have none. */
+const GLOBAL = 'global';
+
+const REGIONS = words(`
+  af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 ap-southeast-1
+  ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6 ap-southeast-7 ca-central-1 ca-west-1
+  eu-central-1 eu-central-2 eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-central-1
+  me-south-1 mx-central-1 sa-east-1 us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1 us-west-2`);
+
+const REGIONAL_SERVICES = words(`
+  acm-pca airflow aml amplify amplifyadmin apigateway appconfig appfabric appflow applicationdiscoveryservice
+  applicationinsights appmesh apprunner appstream2 appsync aps athena auditmanager autoscaling aws-glue awsgreengrass
+  awsiot awsiotdevicemanagement awswaf b2bi backup batch bedrock bedrock-agentcore braket cassandra
+  certificatemanager chime cleanrooms clientvpn cloud9 clouddirectory cloudformation cloudhsm cloudsearch cloudshell
+  cloudtrail cloudwan cloudwatch cloudwatchsynthetics codeartifact codebuild codecatalyst codecommit codedeploy
+  codeguru-profiler codeguru-reviewer codepipeline codewhisperer cognito comprehend comprehendmedical
+  computeoptimizer config connect controltower dataexchange datapipeline datasync datazone deadline detective
+  devicefarm devops-guru directconnect directoryservice dlm dms docdb drs dsql dynamodb ec2 ec2systemsmanager ecr ecs
+  eks elasticache elasticbeanstalk elasticfilesystem elasticsearch elb elemental emr emrserverless endusermessaging
+  entityresolution events evidently evs fargate finspace firehose fis fms frauddetector freertos fsx gamelift
+  gameliftstreams glacier glue grafana groundstation guardduty health healthimaging healthlake iam iamidentitycenter
+  iamrolesanywhere imagebuilder inspector internetconnectivity internetmonitor iotanalytics iotdevicedefender
+  iotevents iotfleetwise iotsitewise iottwinmaker ipam ivs kafka kendra kinesis kinesisanalytics kinesisvideo kms
+  lakeformation lambda lex licensemanager lightsail locationservice m2 macie managedblockchain management-console
+  marketplace memorydb mgn migrationhub mq multipleservices natgateway neptune-db networkfirewall omics opsworks
+  organizations outposts panorama paymentcryptography pcs personalize pinpoint polly privatelink proton qapps
+  qbusiness quicksight ram rds redshift rekognition resiliencehub resourceexplorer resourcegroups route53privatedns
+  route53resolver rum s3 sagemaker scheduler secretsmanager securityhub securitylake serverlessrepo servicecatalog
+  servicediscovery servicequotas ses signin simpledb sns sqs ssmsap state storagegateway sts supportcenter swf
+  textract timestream tnb transcribe transfer transitgateway translate trustedadvisor verifiedaccess
+  verifiedpermissions vpc vpclattice vpnvpc wellarchitected workmail workspaces workspacesweb xray`);
+
+const GLOBAL_SERVICES = words(`
+  account billingconsole chatbot chime cloudfront cloudwan globalaccelerator health iam import-export
+  management-console marketplace notifications organizations route53 route53apprecoverycontroller
+  route53domainregistration supportapi supportcenter trustedadvisor`);
+
+const EXAMPLE = 'ec2:us-east-1';
+
+/**
+ * An AWS component in its one spelling, `service:region` with `global` for services without a region, or what is wrong
+ * with it and what may have been meant. AWS publishes only what is in trouble, so that services and regions are known
+ * from this list.
+ */
+function parseAwsComponent(text: string): Parsed<string> {
+  const component = text.trim().toLowerCase();
+  const [service = '', region = '', ...rest] = component.split(':');
+  if (service === '' || region === '' || rest.length > 0)
+    return refused(`${JSON.stringify(text)} is not a service:region, such as ${EXAMPLE}`);
+  if (region !== GLOBAL && !REGIONS.includes(region))
+    return refused(unknownPart(`region ${JSON.stringify(region)}`, nearMatches(region, [...REGIONS, GLOBAL])));
+  const services = region === GLOBAL ? GLOBAL_SERVICES : REGIONAL_SERVICES;
+  if (services.includes(service)) return accepted(component);
+  const elsewhere =
+    region === GLOBAL ? [] : GLOBAL_SERVICES.filter((known) => known === service).map((known) => `${known}:${GLOBAL}`);
+  const near = [...elsewhere, ...nearMatches(service, services).map((known) => `${known}:${region}`)];
+  return refused(
+    unknownPart(
+      `${region === GLOBAL ? 'global ' : ''}service ` +
+        `${JSON.stringify(service)}${region === GLOBAL ? '' : ' with regions'}`,
+      near.slice(0, 5),
+    ),
+  );
+}
+
+function unknownPart(what: string, near: readonly string[]): string {
+  const hint =
+    near.length === 0 ? `a component is a service:region, such as ${EXAMPLE}` : `did you mean ${near.join(', ')}?`;
+  return `AWS has no ${what}; ${hint}`;
+}
+
+function words(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** What a write says of a vendor, over what is stored: undefined stands for what was left out. */
+export type VendorInput = { target?: string | undefined; components?: readonly string[] | undefined };
+
+/** What a page says, and which page it is: while it was read another write may have named a different one. */
+export type PageReading = { page: VendorPage; reading: VendorReading };
+
+/** The vendor as it is stored before the write; a creation has none. */
+export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
+
+/**
+ * The page that must be read before a write can be judged; null where none must: where neither target nor components
+ * change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to hold any
+ * against.
+ */
+export function findPageToRead(input: VendorInput, stored: StoredVendor): VendorPage | null {
+  const target = input.target ?? stored.target;
+  const page = findVendorPage(target);
+  const isNew = target !== stored.target;
+  if (page === null || (!isNew && input.components === undefined)) return null;
+  if (LISTS_NOTHING.has(page.adapter)) return null;
+  const hasComponents = (input.components ?? stored.vendor?.components ?? []).length > 0;
+  return hasComponents || (isNew && !page.isInCatalogue) ? page : null;
+}
+
+/**
+ * What the server fills in from a vendor monitor's target (D-28). Components are held against what its page says, where
+ * `read` is of that page (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what
+ * is wrong to `problems`.
+ */
+export function completeVendor(
+  input: VendorInput,
+  { stored, read }: { stored: StoredVendor; read: PageReading | null },
+  problems: Problem[],
+): NonNullable<CheckSpec['vendor']> {
+  const target = input.target ?? stored.target;
+  const components = input.components ?? stored.vendor?.components ?? [];
+  // What is stored was judged when it was written: another change of the monitor must not fail for it.
+  if (stored.vendor !== undefined && target === stored.target && input.components === undefined) return stored.vendor;
+  if (target === '' || !parseTarget('vendor', target).ok) return { components: [...components] };
+  const page = findVendorPage(target);
+  if (page === null) {
+    problems.push({ field: 'target', message: unknownVendor(target) });
+    return { components: [...components] };
+  }
+  const reading = read?.page.pageUrl === page.pageUrl ? read.reading : null;
+  if (!page.isInCatalogue && target !== stored.target) checkPage(reading, problems);
+  const { vendorId, pageUrl, probeUrl } = page;
+  return { vendorId, pageUrl, probeUrl, components: completeComponents(components, { page, reading }, problems) };
+}
+
+/** AWS reports trouble only, Azure of no components at all. */
+const LISTS_NOTHING: ReadonlySet<VendorPage['adapter']> = new Set(['aws', 'azure'] as const);
+
+/** What is wrong with a target that `findVendorPage` finds nothing for, with the ids that may have been meant. */
+export function unknownVendor(target: string): string {
+  const near = nearMatches(
+    target,
+    VENDORS.map(({ id }) => id),
+  );
+  const remedy = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
+  return (
+    'target must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got ' +
+    `${JSON.stringify(target)}${remedy}`
+  );
+}
+
+function checkPage(reading: VendorReading | null, problems: Problem[]): void {
+  if (reading?.outcome === 'read') return;
+  if (reading?.failure.kind === 'not_a_status_page') {
+    problems.push({
+      field: 'target',
+      message:
+        'target must be the URL of a status page in the form of Atlassian Statuspage, or the id of a vendor in the ' +
+        `catalogue. ${reading.failure.reason}`,
+    });
+    return;
+  }
+  const cause = reading === null ? 'The status page was not read' : reading.failure.reason;
+  problems.push({
+    field: 'target',
+    message: `target must be a status page that can be read when it is set. ${cause}: try again later`,
+  });
+}
+
+type Given = { page: VendorPage; reading: VendorReading | null };
+
+/**
+ * After this many unknown components no more are compared: each is compared with all that the page has to find what was
+ * meant.
+ */
+const MOST_UNKNOWN = 5;
+
+function completeComponents(components: readonly string[], { page, reading }: Given, problems: Problem[]): string[] {
+  const complain = (message: string) => void problems.push({ field: 'components', message });
+  if (page.adapter === 'azure' && components.length > 0)
+    complain('components must be left out for Azure: its status feed names none');
+  if (page.adapter === 'aws' && components.length === 0)
+    complain('components must be at least one service:region, such as ec2:us-east-1, for AWS, got none');
+  const resolved = new Set<string>();
+  let unknown = 0;
+  for (const component of components) {
+    const parsed = parseComponent(component, { page, reading });
+    if (parsed.ok) {
+      resolved.add(parsed.value);
+      continue;
+    }
+    complain(`components must be parts of ${page.name}: ${parsed.message}`);
+    unknown += 1;
+    if (unknown === MOST_UNKNOWN) break;
+  }
+  return [...resolved];
+}
+
+/** What cannot be held against the page now is taken as it is: the checks will tell when the page does not list it. */
+function parseComponent(component: string, { page, reading }: Given): Parsed<string> {
+  if (page.adapter === 'aws') return parseAwsComponent(component);
+  return reading?.outcome === 'read' ? resolveComponent(reading.snapshot, component) : accepted(component);
+}

@@ -1,0 +1,54 @@
+import { cleanText } from '../clean-text.ts';
+import { isSilent, voteOf, type SourceState } from '../incidents/source-state.ts';
+
+/**
+ * Whether a source counts in a decision (D-41), and why not where it does not: its agent is offline; nothing came from
+ * it lately; it has reported, but too little to decide; it reports that it cannot tell.
+ */
+export type SourceStatus = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
+
+/** Finds the status of a source; `isRecent`: whether its newest result is recent enough. */
+export function findSourceStatus(
+  source: { online: boolean; state: SourceState | null },
+  isRecent: boolean,
+): SourceStatus {
+  if (!source.online) return 'offline';
+  if (!isRecent) return 'silent';
+  if (voteOf(source.state) !== null) return 'votes';
+  return isSilent(source.state) ? 'unable' : 'undecided';
+}
+
+const SAYINGS = {
+  offline: { one: 'is offline', many: 'are offline' },
+  silent: { one: 'is silent', many: 'are silent' },
+  undecided: { one: 'has not decided yet', many: 'have not decided yet' },
+  unable: { one: 'cannot tell', many: 'cannot tell' },
+} as const satisfies Record<Exclude<SourceStatus, 'votes'>, { one: string; many: string }>;
+
+const NOT_COUNTED = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
+
+/** Longer lists are counted, and longer names cut: the reason is one sentence. */
+const MOST_NAMED = 5;
+const MAX_NAME = 60;
+
+/**
+ * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all
+ * vote.
+ */
+export function describeNotCounted(sources: readonly { name: string; status: SourceStatus }[]): string {
+  return NOT_COUNTED.flatMap((status) => {
+    const names = sources.filter((source) => source.status === status).map(({ name }) => name);
+    if (names.length === 0) return [];
+    return [`${enumerate(names)} ${SAYINGS[status][names.length === 1 ? 'one' : 'many']}`];
+  }).join(', ');
+}
+
+/**
+ * Names in their order as a part of a sentence: `lima and oslo`. Long ones are cut, and of many the rest is counted.
+ */
+export function enumerate(all: readonly string[]): string {
+  const names = all.map((name) => cleanText(name, MAX_NAME)).toSorted();
+  const parts =
+    names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;
+  return parts.length === 1 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}

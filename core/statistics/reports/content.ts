@@ -1,0 +1,81 @@
+import type { MonitorState } from '../../incidents/state.ts';
+import type { MonitorType } from '../../monitors/monitor.ts';
+
+/**
+ * What a report says, in its wire form (D-62): it is stored so, because a report never changes once it is made. Times
+ * are Unix seconds.
+ */
+export type ReportContent = { summary: ReportSummary; monitors: ReportMonitor[] };
+
+/** What only the read of one report shows. `days` is by monitor id, a day per entry in the order of the period. */
+export type ReportDetails = {
+  days: Record<string, ReportDay[]>;
+  incidents: ReportIncident[];
+  service_gaps: ReportGap[];
+};
+
+/** Percentiles of what answers took, in milliseconds with an error of at most 2 %; null where nothing was measured. */
+export type ResponseMs = { p50: number | null; p95: number | null; p99: number | null };
+
+/** Over all monitors. `worst_monitors` are those that were down or had incidents, the worst first, five at most. */
+export type ReportSummary = {
+  monitors: number;
+  incidents: number;
+  uptime_percent: number | null;
+  down_seconds: number;
+  sla_met: number;
+  sla_missed: number;
+  worst_monitors: {
+    id: string;
+    name: string;
+    uptime_percent: number | null;
+    down_seconds: number;
+    incidents: number;
+  }[];
+};
+
+export type ReportMonitor = {
+  id: string;
+  name: string;
+  type: MonitorType;
+  uptime_percent: number | null;
+  sla_target: number | null;
+  sla_met: boolean | null;
+  error_budget_seconds: number | null;
+  down_seconds: number;
+  degraded_seconds: number;
+  unknown_seconds: number;
+  paused_seconds: number;
+  incidents: number;
+  longest_incident_seconds: number;
+  mttr_seconds: number | null;
+  checks: number;
+  response_ms: ResponseMs;
+};
+
+/**
+ * A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, pending, paused that the day had
+ * any second of; null before the monitor's creation.
+ */
+export type ReportDay = {
+  date: string;
+  uptime_percent: number | null;
+  worst_state: MonitorState | null;
+  response_ms: ResponseMs;
+};
+
+/** An incident that touches the period. What is null of its end was not over when the period ended. */
+export type ReportIncident = {
+  id: string;
+  monitor_id: string;
+  monitor_name: string;
+  state: 'down' | 'degraded';
+  reason: string;
+  started_at: number;
+  resolved_at: number | null;
+  duration_seconds: number | null;
+  resolution: 'recovered' | 'paused' | 'deleted' | null;
+};
+
+/** A stretch in which the service itself stood still, as far as it lies in the period. */
+export type ReportGap = { kind: 'clock' | 'checks' | 'evaluation' | 'overload'; from: number; to: number };

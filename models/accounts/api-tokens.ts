@@ -1,0 +1,209 @@
+import { hash, randomBytes } from 'node:crypto';
+import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
+import { madeWith } from '../../core/accounts/field-changes.ts';
+import type { Plan } from '../../core/accounts/plans.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runWith } from '../sql.ts';
+import { recordChange } from './audit-log.ts';
+import type { ApiTokenRecord, TokenScope } from './records.ts';
+
+/** Who a valid token speaks for. */
+export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
+
+/** A token as its owner sees it. Times are Unix seconds; null = never. */
+export type ApiToken = {
+  id: string;
+  tenantId: string;
+  name: string;
+  scopes: TokenScope[];
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  lastUsedAt: number | null;
+};
+
+/** `last_used_at` is written once in this many seconds at the most. */
+const LAST_USE_SECONDS = 60;
+
+/** A new secret token: the prefix and 32 random bytes. Shown once, never stored. */
+export function generateToken(prefix: 'spk' | 'spa'): string {
+  return `${prefix}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** What is stored of a token: its SHA-256. The token is random, so that no salt is needed. */
+export function fingerprintOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/**
+ * Stores a token under its fingerprint. `limit` is the plan's count of usable tokens (D-60); at the limit nothing is
+ * stored and null is returned.
+ */
+export async function createApiToken(
+  database: Database,
+  token: {
+    id: string;
+    tenantId: string;
+    name: string;
+    token: string;
+    scopes: TokenScope[];
+    expiresAt: number | null;
+    nowMs: number;
+  },
+  limit: number,
+): Promise<ApiToken | null> {
+  const now = Math.floor(token.nowMs / 1000);
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [token.tenantId]);
+    const [usable] = await run<{ count: number }>(
+      'SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR ' +
+        'expires_at > $2)',
+      [token.tenantId, now],
+    );
+    if ((usable?.count ?? 0) >= limit) return null;
+    const { id, tenantId, name, scopes, expiresAt } = token;
+    const record = await database.records.apiTokens.create(
+      { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
+      { transaction, returning: true },
+    );
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'token', id, name },
+      changes: madeWith({ name, scopes, expires_at: expiresAt }, { token: token.token }),
+    });
+    return { id, tenantId, name, scopes, createdAt: record.createdAt, expiresAt, revokedAt: null, lastUsedAt: null };
+  });
+}
+
+/** True for a token that was ever stored, valid or not. */
+export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: string): Promise<boolean> {
+  const { rowCount } = await pool.query('SELECT 1 FROM api_tokens WHERE fingerprint = $1', [fingerprintOf(token)]);
+  return rowCount === 1;
+}
+
+/**
+ * The holder of a usable token; null when it is unknown, expired or revoked. Records the use, at most once a minute.
+ */
+export async function findTokenHolder(
+  database: Pick<Database, 'pool'>,
+  token: string,
+  nowMs: number,
+): Promise<TokenHolder | null> {
+  const [holder] = await findTokenHolders(database, [token], nowMs);
+  return holder ?? null;
+}
+
+type HolderRow = {
+  fingerprint: Buffer;
+  id: string;
+  name: string;
+  tenant_id: string;
+  plan: Plan;
+  scopes: TokenScope[];
+  last_used_at: number | null;
+};
+
+/** What `findTokenHolder` says of each of these tokens, in their order, with one statement. */
+export async function findTokenHolders(
+  { pool }: Pick<Database, 'pool'>,
+  tokens: readonly string[],
+  nowMs: number,
+): Promise<(TokenHolder | null)[]> {
+  const now = Math.floor(nowMs / 1000);
+  const fingerprints = tokens.map(fingerprintOf);
+  // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
+  const [name, match, keys] =
+    fingerprints.length === 1
+      ? ['find-token-holder', '= $1', fingerprints[0]]
+      : ['find-token-holders', '= ANY($1::bytea[])', fingerprints];
+  const { rows } = await pool.query<HolderRow>({
+    name,
+    text: `SELECT t.fingerprint, t.id, t.name, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t
+        JOIN tenants n ON n.id = t.tenant_id
+           WHERE t.fingerprint ${match} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $2)`,
+    values: [keys, now],
+  });
+  const used = rows
+    .filter((row) => row.last_used_at === null || now - row.last_used_at >= LAST_USE_SECONDS)
+    .map(({ id }) => id);
+  if (used.length > 0) await updateLastUsed(pool, used, now);
+  const holders = new Map(rows.map((row) => [row.fingerprint.toString('hex'), holderOf(row)]));
+  return fingerprints.map((fingerprint) => holders.get(fingerprint.toString('hex')) ?? null);
+}
+
+/** Rows that another process is updating are skipped: two that update many would wait for each other. */
+async function updateLastUsed(pool: Database['pool'], ids: readonly string[], now: number): Promise<void> {
+  await pool.query(
+    'UPDATE api_tokens SET last_used_at = $2 WHERE id IN (SELECT id FROM api_tokens WHERE id = ANY($1::text[]) ' +
+      'FOR NO KEY UPDATE SKIP LOCKED)',
+    [ids, now],
+  );
+}
+
+function holderOf(row: HolderRow): TokenHolder {
+  return { tokenId: row.id, tokenName: row.name, tenantId: row.tenant_id, plan: row.plan, scopes: row.scopes };
+}
+
+/** Revokes a token; false when there is none of that id that was still usable. */
+export async function revokeApiToken(database: Database, id: string, nowMs: number): Promise<boolean> {
+  return await revoke(database, 'revoked_at IS NULL', [id, Math.floor(nowMs / 1000)]);
+}
+
+/** Revokes a token of a tenant's; false when it has none of that id that was still good. */
+export async function revokeTenantToken(
+  database: Database,
+  { tenantId, id }: { tenantId: string; id: string },
+  nowMs: number,
+): Promise<boolean> {
+  return await revoke(database, 'tenant_id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)', [
+    id,
+    Math.floor(nowMs / 1000),
+    tenantId,
+  ]);
+}
+
+/** Revokes the token of the id $1 at $2 where it meets a condition; false where there is none. */
+async function revoke(database: Database, condition: string, bind: readonly unknown[]): Promise<boolean> {
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    const [revoked] = await run<{ id: string; name: string; tenant_id: string; revoked_at: number }>(
+      `UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ${condition} RETURNING id, name, tenant_id, revoked_at`,
+      bind,
+    );
+    if (revoked === undefined) return false;
+    const { id, name, tenant_id: tenantId, revoked_at: revokedAt } = revoked;
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'token', id, name },
+      changes: { revoked_at: [null, revokedAt] },
+    });
+    return true;
+  });
+}
+
+/** A tenant's tokens by creation, without their fingerprints. */
+export async function listApiTokens(database: Database, tenantId: string): Promise<ApiToken[]> {
+  return await readTokens(database, { tenantId });
+}
+
+/** Those of a tenant's tokens that are good, or were so after this moment. */
+export async function listRecentTokens(database: Database, tenantId: string, sinceMs: number): Promise<ApiToken[]> {
+  const after = { [Op.or]: [null, { [Op.gt]: Math.floor(sinceMs / 1000) }] };
+  return await readTokens(database, { tenantId, revokedAt: after, expiresAt: after });
+}
+
+async function readTokens(
+  database: Database,
+  where: WhereOptions<InferAttributes<ApiTokenRecord>>,
+): Promise<ApiToken[]> {
+  const records = await database.records.apiTokens.findAll({
+    where,
+    attributes: { exclude: ['fingerprint'] },
+    order: [
+      ['createdAt', 'ASC'],
+      ['id', 'ASC'],
+    ],
+  });
+  return records.map((record) => record.get({ plain: true }));
+}

@@ -1,0 +1,160 @@
+import type { AuditAction, AuditActor, AuditEntry, AuditObject, Author } from '../../core/accounts/audit-entry.ts';
+import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import type { Database } from '../database.ts';
+import type { IdPrefix } from '../secrets/ids.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/** A database whose changes are recorded as its author's, or not at all where it has none. */
+export type Recording = Pick<Database, 'author'>;
+
+/**
+ * What was done to what. `changes` is left out where there is nothing to compare; empty = nothing was changed. `actor`
+ * where the author could not know who it is.
+ */
+export type Recorded = { tenantId: string; object: AuditObject; changes?: FieldChanges; actor?: AuditActor };
+
+/** Who works at the command line. */
+export const OPERATOR: AuditActor = { kind: 'operator', id: null, name: 'Operator' };
+
+/** The service itself, or the part of the world that speaks to it. */
+export function systemActor(name: 'Spotcheck' | 'Slack' | 'Telegram'): AuditActor {
+  return { kind: 'system', id: null, name };
+}
+
+/** An author that is no caller of the API. */
+export function authorOf(
+  actor: AuditActor,
+  action: AuditAction,
+  { newId, nowMs }: { newId: (prefix: IdPrefix) => string; nowMs: number },
+): Author {
+  return { id: newId('aud'), action, actor, address: null, nowMs };
+}
+
+/**
+ * Writes the entry of a change, in the transaction of that change: `run` is its. Nothing is written without an author,
+ * as for changes of the service itself, nor where nothing was changed. Throws where it is not known who it
+ * was.
+ */
+export async function recordChange(run: Run, { author }: Recording, recorded: Recorded): Promise<void> {
+  const { tenantId, object, changes } = recorded;
+  if (author === undefined || (changes !== undefined && Object.keys(changes).length === 0)) return;
+  const actor = author.actor ?? recorded.actor;
+  if (actor === undefined) throw new Error(`No actor is known of ${author.action}`);
+  await run(
+    `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_id, actor_name, action, object_kind, object_id,
+     object_name, changes, address)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    [
+      author.id,
+      tenantId,
+      Math.floor(author.nowMs / 1000),
+      actor.kind,
+      actor.id,
+      actor.name,
+      author.action,
+      object.kind,
+      object.id,
+      object.name,
+      JSON.stringify(changes ?? {}),
+      author.address,
+    ],
+  );
+}
+
+/** What of a tenant's log is asked for; times are Unix seconds, both included. */
+export type AuditFilter = {
+  actorId?: string;
+  action?: AuditAction;
+  objectKind?: AuditObject['kind'];
+  objectId?: string;
+  from?: number;
+  to?: number;
+};
+
+type EntryRow = {
+  id: string;
+  at: number;
+  actor_kind: AuditActor['kind'];
+  actor_id: string | null;
+  actor_name: string;
+  action: AuditAction;
+  object_kind: AuditObject['kind'];
+  object_id: string;
+  object_name: string;
+  changes: FieldChanges;
+  address: string | null;
+};
+
+/** A tenant's entries, the newest first; `before` is the last one of the page before. */
+export async function listAuditLog(
+  database: Pick<Database, 'pool'>,
+  query: { tenantId: string; filter: AuditFilter; before?: { at: number; id: string }; limit: number },
+): Promise<AuditEntry[]> {
+  const bind: unknown[] = [query.tenantId];
+  const bound = (value: unknown) => `$${bind.push(value)}`;
+  const { actorId, action, objectKind, objectId, from, to } = query.filter;
+  const conditions = [
+    'tenant_id = $1',
+    ...(actorId === undefined ? [] : [`actor_id = ${bound(actorId)}`]),
+    ...(action === undefined ? [] : [`action = ${bound(action)}`]),
+    ...(objectKind === undefined ? [] : [`object_kind = ${bound(objectKind)}`]),
+    ...(objectId === undefined ? [] : [`object_id = ${bound(objectId)}`]),
+    ...(from === undefined ? [] : [`at >= ${bound(from)}`]),
+    ...(to === undefined ? [] : [`at <= ${bound(to)}`]),
+    // Their order is that of their numbers, which nobody outside is shown.
+    ...(query.before === undefined
+      ? []
+      : [
+          `no < (SELECT no FROM audit_log WHERE tenant_id = $1 AND at = ${bound(query.before.at)} AND id = ` +
+            `${bound(query.before.id)})`,
+        ]),
+  ];
+  const rows = await runOn(database.pool)<EntryRow>(
+    `SELECT id, at, actor_kind, actor_id, actor_name, action, object_kind, object_id, object_name, changes, address
+     FROM audit_log WHERE ${conditions.join(' AND ')} ORDER BY no DESC LIMIT ${bound(query.limit)}`,
+    bind,
+  );
+  return rows.map(entryOf);
+}
+
+/**
+ * Records that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its
+ * own: nothing is changed beside it.
+ */
+export async function recordThrottledSignIn(
+  database: Pick<Database, 'pool'>,
+  { author, userId }: { author: Author; userId: string },
+): Promise<void> {
+  const { name } = systemActor('Spotcheck');
+  await runOn(database.pool)(
+    `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name,
+     changes, address)
+     SELECT $1, u.tenant_id, $2, 'system', $3, $4, 'member', u.id, u.email, '{}', $5 FROM users u WHERE u.id = $6`,
+    [author.id, Math.floor(author.nowMs / 1000), name, author.action, author.address, userId],
+  );
+}
+
+/** Forgets entries of whichever account that were written before a moment; returns how many. */
+export async function deleteOldAuditEntries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
+  const [row] = await runOn(database.pool)<{ deleted: number }>(
+    'WITH gone AS (DELETE FROM audit_log WHERE at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
+    [Math.floor(beforeMs / 1000)],
+  );
+  return row?.deleted ?? 0;
+}
+
+function entryOf({
+  actor_kind,
+  actor_id,
+  actor_name,
+  object_kind,
+  object_id,
+  object_name,
+  ...rest
+}: EntryRow): AuditEntry {
+  return {
+    ...rest,
+    actor: { kind: actor_kind, id: actor_id, name: actor_name },
+    object: { kind: object_kind, id: object_id, name: object_name },
+  };
+}

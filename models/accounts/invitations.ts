@@ -1,0 +1,248 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import type { Role } from '../../core/accounts/roles.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { recordChange } from './audit-log.ts';
+import { personName } from './recorded-fields.ts';
+import type { User } from './user-row.ts';
+import { insertUser, normalizeEmail } from './users.ts';
+
+/**
+ * An open invitation. Times are Unix seconds; `invitedBy` is the name or the address of a member,
+ * null once they have gone.
+ */
+export type Invitation = {
+  id: string;
+  email: string;
+  role: Role;
+  invitedBy: string | null;
+  createdAt: number;
+  expiresAt: number;
+};
+
+/** What the holder of the link is shown. */
+export type OpenInvitation = {
+  id: string;
+  tenantId: string;
+  tenantName: string;
+  email: string;
+  role: Role;
+  expiresAt: number;
+};
+
+/** For how long an invitation is good, and how long a past one is kept, in seconds. */
+const GOOD_SECONDS = 7 * 86_400;
+const KEPT_SECONDS = 30 * 86_400;
+
+/** How many of an account may be open at a time. */
+export const MOST_INVITATIONS = 100;
+
+/** How many people an account can have. */
+export const MOST_MEMBERS = 1000;
+
+type InvitationRow = {
+  id: string;
+  email: string;
+  role: Role;
+  invited_by: string | null;
+  created_at: number;
+  expires_at: number;
+};
+
+const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS invited_by, i.created_at,
+                 i.expires_at`;
+
+/** What the link of a new invitation ends with: 32 random bytes, shown once and never stored. */
+export function generateInvitationToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function fingerprintOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+export type NewInvitation = {
+  id: string;
+  tenantId: string;
+  email: string;
+  role: Role;
+  token: string;
+  invitedBy: string;
+  nowMs: number;
+};
+
+/**
+ * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member`
+ * and nothing is stored for who belongs to the account, `too_many` beside `MOST_INVITATIONS` others, `full` where all
+ * of them taken up would make more than `MOST_MEMBERS`.
+ */
+export async function createInvitation(
+  database: Pick<Database, 'pool' | 'author'>,
+  { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation,
+): Promise<Invitation | 'member' | 'too_many' | 'full'> {
+  const [email, now] = [normalizeEmail(given.email), Math.floor(nowMs / 1000)];
+  return await inPoolTransaction(database, async (run) => {
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    const members = await run('SELECT 1 FROM users WHERE tenant_id = $1 AND email IN ($2, $3)', [
+      tenantId,
+      given.email,
+      email,
+    ]);
+    if (members.length > 0) return 'member';
+    await run(
+      'DELETE FROM invitations WHERE tenant_id = $1 AND (expires_at <= $2 OR (email = $3 AND accepted_at IS NULL))',
+      [tenantId, now - KEPT_SECONDS, email],
+    );
+    const [open] = await run<{ count: number }>(
+      'SELECT count(*) FROM invitations WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2',
+      [tenantId, now],
+    );
+    if ((open?.count ?? 0) >= MOST_INVITATIONS) return 'too_many';
+    const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenantId]);
+    if ((people?.count ?? 0) + (open?.count ?? 0) >= MOST_MEMBERS) return 'full';
+    const [row] = await run<InvitationRow>(
+      `WITH i AS (INSERT INTO invitations (id, tenant_id, email, role, fingerprint, invited_by, created_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *)
+       SELECT ${COLUMNS} FROM i LEFT JOIN users u ON u.id = i.invited_by`,
+      [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + GOOD_SECONDS],
+    );
+    if (row === undefined) throw new Error('An invitation was not stored');
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'invitation', id, name: email },
+      changes: madeWith({ email, role, expires_at: row.expires_at }, { url: token }),
+    });
+    return invitationOf(row);
+  });
+}
+
+/** An account's open invitations, by creation; expired ones for 30 days. */
+export async function listInvitations(
+  database: Pick<Database, 'pool'>,
+  tenantId: string,
+  nowMs: number,
+): Promise<Invitation[]> {
+  const rows = await runOn(database.pool)<InvitationRow>(
+    `SELECT ${COLUMNS} FROM invitations i LEFT JOIN users u ON u.id = i.invited_by
+     WHERE i.tenant_id = $1 AND i.accepted_at IS NULL AND i.expires_at > $2 ORDER BY i.created_at, i.id`,
+    [tenantId, Math.floor(nowMs / 1000) - KEPT_SECONDS],
+  );
+  return rows.map(invitationOf);
+}
+
+/** Takes an invitation back; false when the account has no open one of that id. */
+export async function deleteInvitation(
+  database: Pick<Database, 'pool' | 'author'>,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<boolean> {
+  return await inPoolTransaction(database, async (run) => {
+    const [gone] = await run<{ email: string; role: Role }>(
+      'DELETE FROM invitations WHERE id = $2 AND tenant_id = $1 AND accepted_at IS NULL RETURNING email, role',
+      [tenantId, id],
+    );
+    if (gone === undefined) return false;
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'invitation', id, name: gone.email },
+      changes: goneWith(gone),
+    });
+    return true;
+  });
+}
+
+/** Forgets invitations of whichever account that have been past for 30 days, taken up or not; returns how many. */
+export async function deletePastInvitations(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
+  const [row] = await runOn(database.pool)<{ deleted: number }>(
+    'WITH gone AS (DELETE FROM invitations WHERE expires_at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
+    [Math.floor(nowMs / 1000) - KEPT_SECONDS],
+  );
+  return row?.deleted ?? 0;
+}
+
+/** The invitation of a link while it is good; null when it was used or taken back, is past, or never was. */
+export async function findOpenInvitation(
+  database: Pick<Database, 'pool'>,
+  token: string,
+  nowMs: number,
+): Promise<OpenInvitation | null> {
+  return await readOpen(runOn(database.pool), token, nowMs);
+}
+
+export type Acceptance = { token: string; userId: string; name: string; passwordHash: string; nowMs: number };
+
+/**
+ * Uses an invitation up and makes its member. Null when it is not good any more, `taken` and nothing is changed when
+ * a user of any account has the address by then.
+ */
+export async function acceptInvitation(
+  database: Pick<Database, 'pool' | 'author'>,
+  { token, userId, name, passwordHash, nowMs }: Acceptance,
+): Promise<User | 'taken' | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const invitation = await readOpen(run, token, nowMs);
+    if (invitation === null) return null;
+    const { id, tenantId, email, role } = invitation;
+    // Two who use a link at once: the second one waits here, and finds it used.
+    const used = await run('SELECT 1 FROM invitations WHERE id = $1 AND accepted_at IS NULL FOR UPDATE', [id]);
+    if (used.length === 0) return null;
+    const user = await insertUser(run, {
+      id: userId,
+      tenantId,
+      email,
+      name,
+      role,
+      passwordHash,
+      choseThePassword: true,
+      isOperator: false,
+      nowMs,
+    });
+    if (user === null) return 'taken';
+    await run('UPDATE invitations SET accepted_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
+    const actor = { kind: 'user' as const, id: userId, name: personName(user) };
+    await recordChange(run, database, {
+      tenantId,
+      actor,
+      object: { kind: 'invitation', id, name: email },
+      changes: madeWith({ member_id: userId, email, name, role }, { password: passwordHash }),
+    });
+    return user;
+  });
+}
+
+async function readOpen(run: Run, token: string, nowMs: number): Promise<OpenInvitation | null> {
+  const [row] = await run<{
+    id: string;
+    tenant_id: string;
+    tenant_name: string;
+    email: string;
+    role: Role;
+    expires_at: number;
+  }>(
+    `SELECT i.id, i.tenant_id, t.name AS tenant_name, i.email, i.role, i.expires_at FROM invitations i JOIN tenants t
+     ON t.id = i.tenant_id
+     WHERE i.fingerprint = $1 AND i.accepted_at IS NULL AND i.expires_at > $2`,
+    [fingerprintOf(token), Math.floor(nowMs / 1000)],
+  );
+  return row === undefined
+    ? null
+    : {
+        id: row.id,
+        tenantId: row.tenant_id,
+        tenantName: row.tenant_name,
+        email: row.email,
+        role: row.role,
+        expiresAt: row.expires_at,
+      };
+}
+
+function invitationOf({
+  id,
+  email,
+  role,
+  invited_by: invitedBy,
+  created_at: createdAt,
+  expires_at: expiresAt,
+}: InvitationRow): Invitation {
+  return { id, email, role, invitedBy, createdAt, expiresAt };
+}

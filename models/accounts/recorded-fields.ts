@@ -1,0 +1,58 @@
+import type { AuditObject } from '../../core/accounts/audit-entry.ts';
+import type { Compared } from '../../core/accounts/field-changes.ts';
+import type { Channel } from '../../core/alerts/channel.ts';
+import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
+import { namedSettings } from '../../core/monitors/named-settings.ts';
+import type { User } from './user-row.ts';
+
+/**
+ * The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden
+ * here too: a heartbeat's token lets anyone ping.
+ */
+export function monitorFields(monitor: Monitor, agentIds: readonly string[], secrets: MonitorSecrets): Compared {
+  const { heartbeat: { token, ...heartbeat } = {}, ...checkSpec } = monitor.checkSpec;
+  return {
+    fields: {
+      ...namedSettings(monitor),
+      agent_sources: agentIds.toSorted(),
+      check_spec: { ...checkSpec, heartbeat },
+    },
+    secrets: {
+      // Of secret headers not even the names are distinguished: a name is among `secretHeaderNames`.
+      'check_spec.request.secretHeaders': secrets.secretHeaders && Object.entries(secrets.secretHeaders),
+      'check_spec.request.auth': secrets.auth && Object.entries(secrets.auth),
+      'check_spec.request.body': secrets.body,
+      'check_spec.transport.payload': secrets.payload,
+      'check_spec.heartbeat.token': token,
+    },
+  };
+}
+
+/** The settings of a channel as it is read; its URL and signing secret are not among them. */
+export function channelFields(channel: Channel): Compared {
+  const { name, type, enabled, allMonitors, monitorIds, wantsReports, urlHost } = channel;
+  return {
+    fields: {
+      name,
+      type,
+      enabled,
+      all_monitors: allMonitors,
+      monitor_ids: monitorIds,
+      ...(type !== 'webhook' && { reports: wantsReports }),
+      url_host: urlHost,
+    },
+  };
+}
+
+/** Nothing, before something came to be or after it went. */
+export const NOTHING: Compared = { fields: null };
+
+/** What entries call a person: names are chosen freely, addresses are not. */
+export function personName({ name, email }: Pick<User, 'name' | 'email'>): string {
+  return name === '' ? email : `${name} (${email})`;
+}
+
+/** A person as what something is done to. */
+export function memberObject(user: Pick<User, 'id' | 'name' | 'email'>): AuditObject {
+  return { kind: 'member', id: user.id, name: personName(user) };
+}

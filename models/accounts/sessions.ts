@@ -1,0 +1,222 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Plan } from '../../core/accounts/plans.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { recordMemberChange } from './recorded-member.ts';
+import type { Tenant } from './tenants.ts';
+import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
+
+/** Where a person is signed in. Times are Unix seconds; `address` and `userAgent` are those of the sign-in. */
+export type Session = {
+  id: string;
+  createdAt: number;
+  lastSeenAt: number;
+  expiresAt: number;
+  address: string | null;
+  userAgent: string | null;
+};
+
+/** Whom a session's secret speaks for. */
+export type SessionHolder = { sessionId: string; user: User; tenant: Tenant };
+
+/** A session without a request for so long is over, and so is one that began so long ago, in seconds. */
+export const IDLE_SECONDS = 14 * 86_400;
+export const LIFETIME_SECONDS = 90 * 86_400;
+
+/** `last_seen_at` is written once in this many seconds at the most. */
+const LAST_SEEN_SECONDS = 60;
+
+/** A person with more sessions loses the oldest: who signs in by a program and never out would fill the table. */
+const SESSIONS_PER_USER = 50;
+
+const SECRET_BYTES = 32;
+
+/** A new secret of a session, in base64url: the cookie holds it, and nothing stores it. */
+export function generateSessionSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** What is stored of a secret: its SHA-256. */
+function fingerprintOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** `user` is what the password and the second factor were checked against. */
+export type NewSession = {
+  id: string;
+  secret: string;
+  user: Pick<User, 'id' | 'passwordHash' | 'totpConfirmedAt'>;
+  address: string | null;
+  userAgent: string | null;
+  nowMs: number;
+};
+
+/**
+ * Stores a session and tidies up the person's old ones. False, and nothing is stored, when the person has gone
+ * meanwhile, or has another password or second factor by now: changing those ends sessions, and this one would
+ * have slipped through.
+ */
+export async function createSession(
+  database: Pick<Database, 'pool' | 'author'>,
+  { id, secret, user, address, userAgent, nowMs }: NewSession,
+): Promise<boolean> {
+  const now = Math.floor(nowMs / 1000);
+  const isCreated = await inPoolTransaction(database, async (run) => {
+    const created = await run(
+      `WITH signed_in AS (
+         UPDATE users SET last_signed_in_at = $4 WHERE id = $2 AND password_hash = $7
+           AND totp_confirmed_at IS NOT DISTINCT FROM $8::bigint RETURNING id
+       )
+       INSERT INTO sessions (id, user_id, fingerprint, created_at, last_seen_at, address, user_agent)
+       SELECT $1, signed_in.id, $3, $4, $4, $5, $6 FROM signed_in RETURNING id`,
+      [id, user.id, fingerprintOf(secret), now, address, userAgent, user.passwordHash, user.totpConfirmedAt],
+    );
+    if (created.length > 0) await recordMemberChange(run, database, { userId: user.id });
+    return created.length > 0;
+  });
+  // On its own: of two sign-ins at once neither waits for the other's old sessions while it holds the person.
+  await runOn(database.pool)(
+    `DELETE FROM sessions WHERE user_id = $1 AND (last_seen_at <= $2 OR created_at <= $3
+       OR id IN (SELECT id FROM sessions WHERE user_id = $1
+         ORDER BY created_at DESC, id DESC OFFSET ${SESSIONS_PER_USER}))`,
+    [user.id, now - IDLE_SECONDS, now - LIFETIME_SECONDS],
+  );
+  return isCreated;
+}
+
+/**
+ * The holder of a session that is not over; null when the secret is unknown or the session has ended. Records that it
+ * was seen, at most once a minute.
+ */
+export async function findSessionHolder(
+  database: Pick<Database, 'pool'>,
+  secret: string,
+  nowMs: number,
+): Promise<SessionHolder | null> {
+  const now = Math.floor(nowMs / 1000);
+  const { rows } = await database.pool.query<
+    UserRow & { session_id: string; last_seen_at: number; tenant_name: string; plan: Plan; tenant_created_at: number }
+  >({
+    name: 'find-session-holder',
+    text: `SELECT s.id AS session_id, s.last_seen_at, t.name AS tenant_name, t.plan, t.created_at AS tenant_created_at,
+        ${USER_COLUMNS}
+           FROM sessions s JOIN users u ON u.id = s.user_id JOIN tenants t ON t.id = u.tenant_id
+           WHERE s.fingerprint = $1 AND s.last_seen_at > $2 AND s.created_at > $3`,
+    values: [fingerprintOf(secret), now - IDLE_SECONDS, now - LIFETIME_SECONDS],
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  if (now - row.last_seen_at >= LAST_SEEN_SECONDS)
+    await database.pool.query('UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', [
+      row.session_id,
+      now,
+    ]);
+  return {
+    sessionId: row.session_id,
+    user: userOf(row),
+    tenant: { id: row.tenant_id, name: row.tenant_name, plan: row.plan, createdAt: row.tenant_created_at },
+  };
+}
+
+/** The sessions of a person that are not over, newest first. */
+export async function listSessions(
+  database: Pick<Database, 'pool'>,
+  userId: string,
+  nowMs: number,
+): Promise<Session[]> {
+  const now = Math.floor(nowMs / 1000);
+  const rows = await runOn(database.pool)<{
+    id: string;
+    created_at: number;
+    last_seen_at: number;
+    address: string | null;
+    user_agent: string | null;
+  }>(
+    `SELECT id, created_at, last_seen_at, address, user_agent FROM sessions
+     WHERE user_id = $1 AND last_seen_at > $2 AND created_at > $3 ORDER BY created_at DESC, id DESC`,
+    [userId, now - IDLE_SECONDS, now - LIFETIME_SECONDS],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    lastSeenAt: row.last_seen_at,
+    expiresAt: Math.min(row.last_seen_at + IDLE_SECONDS, row.created_at + LIFETIME_SECONDS),
+    address: row.address,
+    userAgent: row.user_agent,
+  }));
+}
+
+/** Ends one session of a person; false when they have none of that id. */
+export async function endSession(
+  database: Pick<Database, 'pool' | 'author'>,
+  { userId, id }: { userId: string; id: string },
+): Promise<boolean> {
+  return await inPoolTransaction(database, async (run) => {
+    const ended = await run('DELETE FROM sessions WHERE id = $2 AND user_id = $1 RETURNING id', [userId, id]);
+    if (ended.length > 0) await recordMemberChange(run, database, { userId });
+    return ended.length > 0;
+  });
+}
+
+/** Ends all sessions of a person but the one that they ask from, and records it. How many it were. */
+export async function endSessionsElsewhere(
+  database: Pick<Database, 'pool' | 'author'>,
+  { userId, keepSessionId }: { userId: string; keepSessionId: string },
+): Promise<number> {
+  return await inPoolTransaction(database, async (run) => {
+    const ended = await endOtherSessions(run, { userId, keepSessionId });
+    if (ended > 0) await recordMemberChange(run, database, { userId, changes: { ended_sessions: [null, ended] } });
+    return ended;
+  });
+}
+
+/** Ends the session of a secret, of any user; nothing happens where there is none. */
+export async function endSessionOf(database: Pick<Database, 'pool'>, secret: string): Promise<void> {
+  await runOn(database.pool)('DELETE FROM sessions WHERE fingerprint = $1', [fingerprintOf(secret)]);
+}
+
+/**
+ * Forgets sessions that are over, of whomever: who never signs in again tidies up none of their own. Returns how many.
+ */
+export async function deleteOverSessions(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
+  const now = Math.floor(nowMs / 1000);
+  const [row] = await runOn(database.pool)<{ deleted: number }>(
+    'WITH gone AS (DELETE FROM sessions WHERE last_seen_at <= $1 OR created_at <= $2 RETURNING 1) SELECT ' +
+      'count(*) AS deleted FROM gone',
+    [now - IDLE_SECONDS, now - LIFETIME_SECONDS],
+  );
+  return row?.deleted ?? 0;
+}
+
+/**
+ * Ends a person's sessions but one, where the caller stands (a transaction or none); null keeps none. How many it were.
+ */
+export async function endOtherSessions(
+  run: Run,
+  { userId, keepSessionId }: { userId: string; keepSessionId: string | null },
+): Promise<number> {
+  const rows = await run('DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2::text RETURNING id', [
+    userId,
+    keepSessionId,
+  ]);
+  return rows.length;
+}
+
+/**
+ * Those of these sessions and API tokens that are still good, by their ids, in one statement. It is no use of them:
+ * `last_seen_at` stays.
+ */
+export async function listValidCallers(
+  database: Pick<Database, 'pool'>,
+  { sessionIds, tokenIds, nowMs }: { sessionIds: readonly string[]; tokenIds: readonly string[]; nowMs: number },
+): Promise<Set<string>> {
+  const now = Math.floor(nowMs / 1000);
+  const rows = await runOn(database.pool)<{ id: string }>(
+    `SELECT id FROM sessions WHERE id = ANY($1::text[]) AND last_seen_at > $3 AND created_at > $4
+     UNION ALL
+     SELECT id FROM api_tokens WHERE id = ANY($2::text[]) AND revoked_at IS NULL AND (expires_at IS NULL
+       OR expires_at > $5)`,
+    [sessionIds, tokenIds, now - IDLE_SECONDS, now - LIFETIME_SECONDS, now],
+  );
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,79 @@
+import { madeWith } from '../../core/accounts/field-changes.ts';
+import type { Plan } from '../../core/accounts/plans.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runWith, runOn } from '../sql.ts';
+import { recordChange } from './audit-log.ts';
+
+/** An account. Times are Unix seconds. */
+export type Tenant = { id: string; name: string; plan: Plan; createdAt: number };
+
+/** Stores a tenant; null when the name is taken. */
+export async function createTenant(
+  database: Database,
+  tenant: { id: string; name: string; plan: Plan; nowMs: number },
+): Promise<Tenant | null> {
+  const { id, name, plan, nowMs } = tenant;
+  const isCreated = await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    const rows = await run(
+      'INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING ' +
+        'RETURNING id',
+      [id, name, plan, Math.floor(nowMs / 1000)],
+    );
+    if (rows.length > 0)
+      await recordChange(run, database, {
+        tenantId: id,
+        object: { kind: 'account', id, name },
+        changes: madeWith({ name, plan }),
+      });
+    return rows.length > 0;
+  });
+  return isCreated ? await findTenant(database, id) : null;
+}
+
+/** A tenant by id; null when there is none. */
+export async function findTenant(database: Database, id: string): Promise<Tenant | null> {
+  const record = await database.records.tenants.findByPk(id);
+  return record === null ? null : record.get({ plain: true });
+}
+
+/** Every tenant, by creation. */
+export async function listTenants(database: Database): Promise<Tenant[]> {
+  const records = await database.records.tenants.findAll({
+    order: [
+      ['createdAt', 'ASC'],
+      ['id', 'ASC'],
+    ],
+  });
+  return records.map((record) => record.get({ plain: true }));
+}
+
+/** How much an account has of what plans count, and of what they do not. */
+type Usage = { monitors: number; ownAgents: number; tokens: number; channels: number; members: number };
+
+/** Counts what an account has, as the limits count it (D-60): tokens that are good, agents that were not revoked. */
+export async function countUsage(database: Pick<Database, 'pool'>, tenantId: string, nowMs: number): Promise<Usage> {
+  const [row] = await runOn(database.pool)<{
+    monitors: number;
+    own_agents: number;
+    tokens: number;
+    channels: number;
+    members: number;
+  }>(
+    `SELECT (SELECT count(*) FROM monitors WHERE tenant_id = $1) AS monitors,
+            (SELECT count(*) FROM agents WHERE tenant_id = $1 AND revoked_at IS NULL) AS own_agents,
+            (SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL
+              OR expires_at > $2)) AS tokens,
+            (SELECT count(*) FROM channels WHERE tenant_id = $1) AS channels,
+            (SELECT count(*) FROM users WHERE tenant_id = $1) AS members`,
+    [tenantId, Math.floor(nowMs / 1000)],
+  );
+  if (row === undefined) throw new Error('Counting answered nothing');
+  return {
+    monitors: row.monitors,
+    ownAgents: row.own_agents,
+    tokens: row.tokens,
+    channels: row.channels,
+    members: row.members,
+  };
+}

@@ -1,0 +1,191 @@
+import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
+import type { Role } from '../../core/accounts/roles.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { recordChange } from './audit-log.ts';
+import { memberObject } from './recorded-fields.ts';
+import { recordMemberChange } from './recorded-member.ts';
+import { endOtherSessions } from './sessions.ts';
+import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
+
+/**
+ * A person to be. `name` is empty unless given; `choseThePassword` says that no other person has seen it, which is not
+ * so unless given.
+ */
+export type NewUser = {
+  id: string;
+  tenantId: string;
+  email: string;
+  name?: string;
+  role: Role;
+  passwordHash: string;
+  choseThePassword?: boolean;
+  isOperator: boolean;
+  nowMs: number;
+};
+
+/** The one form of an e-mail address in which it is stored, looked for and counted. */
+export function normalizeEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
+export async function createUser(database: Pick<Database, 'pool' | 'author'>, user: NewUser): Promise<User | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const created = await insertUser(run, user);
+    if (created === null) return null;
+    const { tenantId, email, name, role } = created;
+    await recordChange(run, database, {
+      tenantId,
+      object: memberObject(created),
+      changes: madeWith({ email, name, role }, { password: user.passwordHash }),
+    });
+    return created;
+  });
+}
+
+/** The same where the caller stands (a transaction or none). */
+export async function insertUser(run: Run, user: NewUser): Promise<User | null> {
+  const now = Math.floor(user.nowMs / 1000);
+  const [row] = await run<UserRow>(
+    `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, password_changed_at, is_operator,
+     created_at)
+     SELECT $1, $2, $4, $5, $6, $7, $8::bigint, $9, $10 WHERE NOT EXISTS (SELECT 1 FROM users WHERE email IN ($3, $4))
+     ON CONFLICT (email) DO NOTHING RETURNING ${USER_COLUMNS}`,
+    [
+      user.id,
+      user.tenantId,
+      user.email,
+      normalizeEmail(user.email),
+      user.name ?? '',
+      user.role,
+      user.passwordHash,
+      user.choseThePassword === true ? now : null,
+      user.isOperator,
+      now,
+    ],
+  );
+  return row === undefined ? null : userOf(row);
+}
+
+/** A console user by e-mail address, in whichever case and with whatever blanks around it; null when there is none. */
+export async function findUserByEmail(database: Pick<Database, 'pool'>, email: string): Promise<User | null> {
+  // PostgreSQL takes no NUL, and no address has one.
+  if (email.includes('\0')) return null;
+  const [row] = await runOn(database.pool)<UserRow>(
+    `SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`,
+    [email.trim(), normalizeEmail(email)],
+  );
+  return row === undefined ? null : userOf(row);
+}
+
+/** The accounts that operators of the installation belong to. */
+export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Promise<string[]> {
+  const rows = await runOn(pool)<{ id: string }>(
+    'SELECT DISTINCT tenant_id AS id FROM users WHERE is_operator ORDER BY 1',
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Makes a user an operator of the installation, or no longer; null when there is no such user. */
+export async function setOperator(
+  database: Pick<Database, 'pool' | 'author'>,
+  id: string,
+  isOperator: boolean,
+): Promise<User | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
+    if (before === undefined) return null;
+    await run('UPDATE users SET is_operator = $2 WHERE id = $1', [id, isOperator]);
+    const user = { ...userOf(before), isOperator };
+    if (before.is_operator === isOperator) return user;
+    await recordChange(run, database, {
+      tenantId: user.tenantId,
+      object: memberObject(user),
+      changes: { operator: [before.is_operator, isOperator] },
+    });
+    return user;
+  });
+}
+
+/** Changes what is given of how a person is called and sees the console; null when there is no such user. */
+export async function updateUser(
+  database: Pick<Database, 'pool' | 'author'>,
+  id: string,
+  { name, theme }: { name?: string; theme?: Theme },
+): Promise<User | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
+    const [after] = await run<UserRow>(
+      `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme)
+       WHERE id = $1 RETURNING ${USER_COLUMNS}`,
+      [id, name ?? null, theme ?? null],
+    );
+    if (before === undefined || after === undefined) return null;
+    const fieldsOf = (row: UserRow) => ({ fields: { name: row.user_name, theme: row.theme } });
+    const user = userOf(after);
+    await recordChange(run, database, {
+      tenantId: user.tenantId,
+      object: memberObject(user),
+      changes: compareFields(fieldsOf(before), fieldsOf(after)),
+    });
+    return user;
+  });
+}
+
+/**
+ * Puts a password in the place of the one of `oldHash` and ends the person's sessions but the one of `keepSessionId`.
+ * How many ended; null, and nothing is changed, when the password was another one by then.
+ */
+export async function changePassword(
+  database: Pick<Database, 'pool' | 'author'>,
+  change: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number },
+): Promise<number | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [changed] = await run<UserRow>(
+      `UPDATE users u SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2
+       RETURNING ${USER_COLUMNS}`,
+      [change.userId, change.oldHash, change.newHash, Math.floor(change.nowMs / 1000)],
+    );
+    if (changed === undefined) return null;
+    const user = userOf(changed);
+    await recordChange(run, database, {
+      tenantId: user.tenantId,
+      object: memberObject(user),
+      changes: { password: 'changed' },
+    });
+    return await endOtherSessions(run, { userId: change.userId, keepSessionId: change.keepSessionId });
+  });
+}
+
+/** What was taken from a person who was given a new password. */
+type AccessReset = { endedSessions: number; secondFactorRemoved: boolean };
+
+/**
+ * Gives a person another password, takes their second factor away, one that was only begun too, and ends all their
+ * sessions, in one transaction. The password counts as one that was handed out. Null when there is no such user any
+ * more.
+ */
+export async function resetAccess(
+  database: Pick<Database, 'pool' | 'author'>,
+  userId: string,
+  passwordHash: string,
+): Promise<AccessReset | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [held] = await run<{ totp_confirmed_at: number | null }>(
+      `WITH held AS (SELECT id, totp_confirmed_at FROM users WHERE id = $1 FOR NO KEY UPDATE)
+       UPDATE users u SET password_hash = $2, password_changed_at = NULL, sealed_totp_secret = NULL,
+         totp_confirmed_at = NULL, totp_step = NULL
+       FROM held WHERE u.id = held.id RETURNING held.totp_confirmed_at`,
+      [userId, passwordHash],
+    );
+    if (held === undefined) return null;
+    await run('DELETE FROM recovery_codes WHERE user_id = $1', [userId]);
+    const secondFactorRemoved = held.totp_confirmed_at !== null;
+    await recordMemberChange(run, database, {
+      userId,
+      changes: { password: 'changed', ...(secondFactorRemoved && { second_factor: [true, false] }) },
+    });
+    return { endedSessions: await endOtherSessions(run, { userId, keepSessionId: null }), secondFactorRemoved };
+  });
+}

@@ -1,0 +1,222 @@
+import { compareFields } from '../../core/accounts/field-changes.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/default-sources.ts';
+import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { authorOf, OPERATOR, recordChange } from '../accounts/audit-log.ts';
+import { scheduleMonitor } from '../checks/schedule.ts';
+import type { Database } from '../database.ts';
+import type { IdPrefix } from '../secrets/ids.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+
+/**
+ * A region that is to be given up, and where its monitors shall go: to one region, or null = those without another
+ * location to one that is alive.
+ */
+export type Retirement = { region: string; moveTo: string | null; nowMs: number };
+
+/** Why a region cannot be given up as asked. */
+export type RetirementObstacle = 'no such region' | 'no such target' | 'target is away' | 'nowhere to go';
+
+/**
+ * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get
+ * another location for it, and of how many `down_min_sources` falls to the locations left (D-12). `isGivenUp`: it was
+ * before, and these monitors are what is left of it.
+ */
+export type RetirementPlan = {
+  region: string;
+  moveTo: string | null;
+  isGivenUp: boolean;
+  monitors: number;
+  onlySource: number;
+  moved: number;
+  quorumLowered: number;
+};
+
+/** Monitors of one transaction. */
+const BATCH = 100;
+
+type RegionAgent = { no: number; id: string; region: string; lastSeenAt: number | null; retiredAt: number | null };
+type Move = { retired: RegionAgent; target: RegionAgent | null; others: readonly RegionAgent[] };
+
+/** Says what giving up a region would do, or why it cannot be done; changes nothing. */
+export async function planRetirement(
+  database: Pick<Database, 'pool'>,
+  retirement: Retirement,
+): Promise<RetirementPlan | RetirementObstacle> {
+  const run = runOn(database.pool);
+  const move = await findMove(run, retirement);
+  if (typeof move === 'string') return move;
+  const [counts] = await run<Omit<RetirementPlan, 'region' | 'moveTo' | 'isGivenUp'>>(
+    `WITH watched AS (
+       SELECT m.down_min_sources,
+              (SELECT count(*) FROM monitor_sources o WHERE o.monitor_no = m.no AND o.agent_no <> $1) AS others,
+              CASE WHEN $2::int IS NULL THEN NOT EXISTS (SELECT 1 FROM monitor_sources o WHERE o.monitor_no = m.no
+                AND o.agent_no <> $1)
+                   ELSE NOT EXISTS (SELECT 1 FROM monitor_sources o WHERE o.monitor_no = m.no
+                     AND o.agent_no = $2) END AS is_moved
+       FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.agent_no = $1
+     )
+     SELECT count(*) AS monitors, count(*) FILTER (WHERE others = 0) AS "onlySource",
+       count(*) FILTER (WHERE is_moved) AS moved,
+            count(*) FILTER (WHERE down_min_sources > greatest(1, others + is_moved::int)) AS "quorumLowered"
+     FROM watched`,
+    [move.retired.no, move.target?.no ?? null],
+  );
+  const plan = {
+    region: retirement.region,
+    moveTo: retirement.moveTo,
+    isGivenUp: move.retired.retiredAt !== null,
+    monitors: 0,
+    onlySource: 0,
+    moved: 0,
+    quorumLowered: 0,
+    ...counts,
+  };
+  return plan.moved > 0 && move.target === null && move.others.length === 0 ? 'nowhere to go' : plan;
+}
+
+/**
+ * Gives a region up, as planned: from now on it cannot be chosen, and up to `limit` monitors leave it, a hundred in a
+ * transaction, each recorded in its account's audit log. Returns what that means for the queue and how many monitors
+ * are left: called again it goes on.
+ */
+export async function retireRegion(
+  database: Database,
+  retirement: Retirement & { newId: (prefix: IdPrefix) => string; limit: number },
+): Promise<{ left: number; schedule: ScheduleChange } | RetirementObstacle> {
+  const plan = await planRetirement(database, retirement);
+  if (typeof plan === 'string') return plan;
+  const move = await findMove(runOn(database.pool), retirement);
+  if (typeof move === 'string') return move;
+  const { retired } = move;
+  await runOn(database.pool)(
+    'UPDATE agents SET revoked_at = coalesce(revoked_at, $2), offline_at = NULL WHERE no = $1',
+    [retired.no, Math.floor(retirement.nowMs / 1000)],
+  );
+  const schedule = noScheduleChange();
+  for (let [done, afterNo] = [0, 0]; done < retirement.limit;) {
+    const batch = await inPoolTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));
+    schedule.occupied.push(...batch.schedule.occupied);
+    schedule.emptied.push(...batch.schedule.emptied);
+    schedule.rechecks.push(...batch.schedule.rechecks);
+    if (batch.monitors === 0) break;
+    done += batch.monitors;
+    afterNo = batch.lastNo;
+  }
+  const [left] = await runOn(database.pool)<{ monitors: number }>(
+    'SELECT count(*) AS monitors FROM monitor_sources WHERE agent_no = $1',
+    [retired.no],
+  );
+  return { left: left?.monitors ?? 0, schedule: { ...schedule, rechecks: [...new Set(schedule.rechecks)] } };
+}
+
+/**
+ * Takes back that a region was given up: it can be chosen again, and gets new monitors. False where no region of that
+ * name is given up.
+ */
+export async function restoreRegion(database: Pick<Database, 'pool'>, region: string): Promise<boolean> {
+  const { rowCount } = await database.pool.query(
+    `UPDATE agents SET revoked_at = NULL WHERE kind = 'first_party' AND region = $1 AND revoked_at IS NOT NULL`,
+    [region],
+  );
+  return rowCount === 1;
+}
+
+async function findMove(run: Run, { region, moveTo, nowMs }: Retirement): Promise<Move | RetirementObstacle> {
+  const agents = await run<RegionAgent>(
+    `SELECT no, id, region, last_seen_at AS "lastSeenAt", revoked_at AS "retiredAt" FROM agents
+     WHERE kind = 'first_party' ORDER BY region`,
+  );
+  const retired = agents.find((each) => each.region === region);
+  if (retired === undefined) return 'no such region';
+  const active = agents.filter((each) => each !== retired && each.retiredAt === null);
+  const target = active.find((each) => each.region === moveTo) ?? null;
+  if (moveTo !== null && target === null) return 'no such target';
+  // The region itself counts: while it alone is alive, one without a process is no better.
+  const alive = new Set(listAliveAgents([retired, ...active], nowMs));
+  if (target !== null && !alive.has(target.id)) return 'target is away';
+  return { retired, target, others: active.filter(({ id }) => alive.has(id)) };
+}
+
+type MonitorRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  enabled: boolean;
+  interval_seconds: number;
+  down_min_sources: number;
+};
+type Batch = Move & { afterNo: number; nowMs: number; newId: (prefix: IdPrefix) => string };
+
+/** Sources are locked first and then their monitors, by their numbers: the evaluator's order. */
+async function moveBatch(
+  run: Run,
+  { retired, target, others, afterNo, nowMs, newId }: Batch,
+): Promise<{ monitors: number; lastNo: number; schedule: ScheduleChange }> {
+  const schedule = noScheduleChange();
+  const locked = await run<{ monitor_no: number }>(
+    `SELECT monitor_no FROM monitor_sources
+     WHERE monitor_no IN (SELECT monitor_no FROM monitor_sources WHERE agent_no = $1 AND monitor_no > $2
+       ORDER BY monitor_no LIMIT ${BATCH})
+     ORDER BY monitor_no, agent_no FOR UPDATE`,
+    [retired.no, afterNo],
+  );
+  const monitors = await run<MonitorRow>(
+    `SELECT no, id, tenant_id, name, type, target, enabled, interval_seconds, down_min_sources FROM monitors
+     WHERE no = ANY($1::int[]) ORDER BY no FOR UPDATE`,
+    [[...new Set(locked.map(({ monitor_no: no }) => no))]],
+  );
+  const sources = await run<{ monitor_no: number; no: number; id: string }>(
+    `SELECT s.monitor_no, a.no, a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+     WHERE s.monitor_no = ANY($1::int[]) ORDER BY a.id`,
+    [monitors.map(({ no }) => no)],
+  );
+  for (const monitor of monitors) {
+    const before = sources.filter(({ monitor_no: no }) => no === monitor.no).map(({ no, id }) => ({ no, id }));
+    // Its owner was quicker.
+    if (!before.some(({ no }) => no === retired.no)) continue;
+    const remaining = before.filter(({ no }) => no !== retired.no);
+    const [chosen] = chooseDefaultSources(
+      monitor.id,
+      others.map(({ id }) => id),
+      1,
+    );
+    const added = target ?? (remaining.length === 0 ? others.find(({ id }) => id === chosen) : undefined);
+    const after =
+      added === undefined || remaining.some(({ no }) => no === added.no) ? remaining : [...remaining, added];
+    const quorum = Math.max(1, Math.min(monitor.down_min_sources, after.length));
+    await run('UPDATE monitors SET down_min_sources = $2, updated_at = $3 WHERE no = $1', [
+      monitor.no,
+      quorum,
+      Math.floor(nowMs / 1000),
+    ]);
+    const scheduled = await scheduleMonitor(run, {
+      monitorNo: monitor.no,
+      agentNos: after.map(({ no }) => no),
+      intervalSeconds: monitor.interval_seconds,
+      scheduled: isScheduled(monitor),
+      isChanged: false,
+      nowMs,
+    });
+    schedule.occupied.push(...scheduled.occupied);
+    schedule.emptied.push(...scheduled.emptied);
+    schedule.rechecks.push(...scheduled.rechecks);
+    const fieldsOf = (agents: readonly { id: string }[], downMinSources: number) => ({
+      fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() },
+    });
+    // An author belongs to one entry. The operator is no member of these accounts.
+    await recordChange(
+      run,
+      { author: authorOf(OPERATOR, 'monitor.changed', { newId, nowMs }) },
+      {
+        tenantId: monitor.tenant_id,
+        object: { kind: 'monitor', id: monitor.id, name: monitor.name },
+        changes: compareFields(fieldsOf(before, monitor.down_min_sources), fieldsOf(after, quorum)),
+      },
+    );
+  }
+  return { monitors: monitors.length, lastNo: monitors.at(-1)?.no ?? afterNo, schedule };
+}

@@ -1,0 +1,140 @@
+import {
+  HOLD_MS,
+  OFFLINE_AFTER_MS,
+  type CheckInAvailability,
+  type SilenceDecision,
+  type WatchedAgent,
+} from '../../core/agents/silence.ts';
+import type { Database } from '../database.ts';
+import { PING_AVAILABILITY } from '../heartbeats/ping-availability.ts';
+import type { Run } from '../sql.ts';
+
+/**
+ * What a poll of the agents found: ping availability as it was last recorded, whether anything is to be decided, and
+ * whether there is any customer's agent.
+ */
+export type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
+
+/**
+ * An agent whose status changed. `atMs` is when (Unix milliseconds), `lastSeenAt` its newest check-in (Unix seconds);
+ * `tenantId` is null for shared agents.
+ */
+export type ChangedAgent = {
+  id: string;
+  tenantId: string | null;
+  name: string;
+  region: string | null;
+  lastSeenAt: number;
+  atMs: number;
+};
+
+/**
+ * Of the agent `a`, Unix milliseconds: check-ins are stored in whole seconds, and this is the latest moment that one
+ * can have been.
+ */
+const LAST_SEEN_MS = '(a.last_seen_at * 1000 + 999)';
+
+/** Who can fall silent: has checked in, may still do so, and is no part of the service itself. */
+const IS_WATCHED = `a.kind <> 'service' AND a.revoked_at IS NULL AND a.last_seen_at IS NOT NULL`;
+
+/** Has checked in since its silence began. */
+const IS_BACK = `${LAST_SEEN_MS} > a.offline_at - ${OFFLINE_AFTER_MS}`;
+
+const SILENT_SINCE = `greatest(${LAST_SEEN_MS}, d.resumed_at)`;
+
+/**
+ * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is reported
+ * by half of it.
+ */
+const LATELY_MS = 300_000;
+
+/**
+ * Whether any agent's silence is due, held back no longer, or over; null where no web process has ever listened.
+ * Availability held by a web process whose clock is ahead counts up to `nowMs` only. One prepared statement, because it
+ * is asked all the time and the answer is mostly no. It reads the whole of a small table: an index on the newest
+ * check-in would have to be written with every check-in.
+ */
+export async function pollAgents(database: Database, nowMs: number): Promise<AgentPoll | null> {
+  const { rows } = await database.pool.query<{ at: number; resumed_at: number; has_own: boolean; is_due: boolean }>({
+    name: 'poll-agents',
+    text: `SELECT d.at, d.resumed_at, coalesce(bool_or(a.kind = 'tenant'), false) AS has_own,
+                  coalesce(bool_or(CASE WHEN a.offline_at IS NOT NULL THEN ${IS_BACK}
+                                        ELSE ${SILENT_SINCE} <= d.at - ${OFFLINE_AFTER_MS}
+                                             AND (a.held_until IS DISTINCT
+                                               FROM ${SILENT_SINCE} + ${OFFLINE_AFTER_MS + HOLD_MS}
+                                               OR a.held_until <= d.at) END), false) AS is_due
+           FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) d LEFT JOIN agents a
+             ON ${IS_WATCHED}
+           GROUP BY d.at, d.resumed_at`,
+    values: [PING_AVAILABILITY, nowMs],
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  return { availability: { atMs: row.at, availableSinceMs: row.resumed_at }, isDue: row.is_due, hasOwn: row.has_own };
+}
+
+/** All agents that are online, and those that went offline lately or are back. */
+export async function listWatchedAgents(run: Run, nowMs: number): Promise<WatchedAgent[]> {
+  return await run<WatchedAgent>(
+    `SELECT a.no, ${LAST_SEEN_MS} AS "lastSeenAtMs", a.offline_at AS "offlineAtMs", a.held_until AS "heldUntilMs"
+     FROM agents a
+     WHERE ${IS_WATCHED} AND (a.offline_at IS NULL OR a.offline_at >= $1 OR ${IS_BACK})`,
+    [nowMs - LATELY_MS],
+  );
+}
+
+/**
+ * Updates agents to offline that did not check in meanwhile, and returns those that this made offline: of two processes
+ * one gets each. Their sources are updated to not counted, so that the sweep decides their monitors anew however soon
+ * they are back. Run it in a transaction; sources come first, as in the deletion of an agent.
+ */
+export async function updateToOffline(run: Run, silent: SilenceDecision['offline']): Promise<ChangedAgent[]> {
+  await run(
+    `WITH sources AS (
+       SELECT s.monitor_no, s.agent_no FROM monitor_sources s WHERE s.agent_no = ANY($1::int[]) AND s.phase IS NOT NULL
+         AND NOT s.was_unheard
+       ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE
+     )
+     UPDATE monitor_sources s SET was_unheard = true FROM sources k WHERE s.monitor_no = k.monitor_no
+       AND s.agent_no = k.agent_no`,
+    [silent.map(({ no }) => no)],
+  );
+  return await run<ChangedAgent>(
+    `WITH silent AS (
+       SELECT a.no, k.offline_at FROM unnest($1::int[], $2::bigint[]) AS k (no, offline_at) JOIN agents a ON a.no = k.no
+       WHERE ${IS_WATCHED} AND a.offline_at IS NULL AND ${LAST_SEEN_MS} <= k.offline_at - ${OFFLINE_AFTER_MS}
+       ORDER BY a.no FOR NO KEY UPDATE OF a
+     )
+     UPDATE agents a SET offline_at = s.offline_at FROM silent s WHERE a.no = s.no
+     RETURNING a.id, a.tenant_id AS "tenantId", a.name, a.region, a.last_seen_at AS "lastSeenAt",
+       s.offline_at AS "atMs"`,
+    [silent.map(({ no }) => no), silent.map(({ offlineAtMs }) => offlineAtMs)],
+  );
+}
+
+/** Updates agents to online that have checked in since their silence began, and returns those that this made online. */
+export async function updateToOnline(run: Run, nos: readonly number[]): Promise<ChangedAgent[]> {
+  return await run<ChangedAgent>(
+    `WITH back AS (
+       SELECT a.no, greatest(a.last_seen_at * 1000, a.offline_at) AS at FROM agents a
+       WHERE a.no = ANY($1::int[]) AND ${IS_WATCHED} AND ${IS_BACK} ORDER BY a.no FOR NO KEY UPDATE
+     )
+     UPDATE agents a SET offline_at = NULL FROM back b WHERE a.no = b.no
+     RETURNING a.id, a.tenant_id AS "tenantId", a.name, a.region, a.last_seen_at AS "lastSeenAt", b.at AS "atMs"`,
+    [nos],
+  );
+}
+
+/** Updates until when the silence of agents is held back; returns how many. */
+export async function updateHeldUntil(run: Run, held: SilenceDecision['held']): Promise<number> {
+  const rows = await run<{ no: number }>(
+    `WITH held AS (
+       SELECT a.no, k.held_until FROM unnest($1::int[], $2::bigint[]) AS k (no, held_until) JOIN agents a ON a.no = k.no
+       WHERE ${IS_WATCHED} AND a.offline_at IS NULL AND a.held_until IS DISTINCT FROM k.held_until
+       ORDER BY a.no FOR NO KEY UPDATE OF a
+     )
+     UPDATE agents a SET held_until = h.held_until FROM held h WHERE a.no = h.no RETURNING a.no`,
+    [held.map(({ no }) => no), held.map(({ heldUntilMs }) => heldUntilMs)],
+  );
+  return rows.length;
+}

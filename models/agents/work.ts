@@ -1,0 +1,205 @@
+import {
+  findInability,
+  findWithholding,
+  type AgentCapability,
+  type Inability,
+  type Withholding,
+} from '../../core/agents/capability.ts';
+import type { CheckIn } from '../../core/agents/read-pull.ts';
+import type { AssignedMonitor } from '../../core/agents/work-item.ts';
+import type { CheckSpec, HttpMethod, MonitorSecrets, MonitorType } from '../../core/monitors/monitor.ts';
+import { fingerprintOf } from '../accounts/api-tokens.ts';
+import type { Database } from '../database.ts';
+import { secretsContext } from '../monitors/monitor-rows.ts';
+import { inPoolTransaction } from '../sql.ts';
+
+/** The agent that a token speaks for, as it checked in last. */
+export type TokenAgent = {
+  no: number;
+  id: string;
+  tenantId: string;
+  name: string;
+  capabilities: AgentCapability[] | null;
+  publicKey: string | null;
+  secretsWithheld: Withholding | null;
+};
+
+/** A monitor that an agent is a source of. `sealedSecrets` are sealed for ourselves; null = it has none. */
+export type AssignedWork = AssignedMonitor & {
+  monitorNo: number;
+  checksVersion: number;
+  givenVersion: number | null;
+  sealedSecrets: string | null;
+};
+
+type AgentRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  capabilities: AgentCapability[] | null;
+  public_key: string | null;
+  secrets_withheld: Withholding | null;
+};
+
+type WorkRow = {
+  no: number;
+  id: string;
+  checks_version: number;
+  given_version: number | null;
+  asked_at: number | null;
+  interval_seconds: number;
+  type: MonitorType;
+  target: string;
+  timeout_ms: number;
+  method: HttpMethod | null;
+  expected_status: string | null;
+  body_match: string | null;
+  follow_redirects: boolean;
+  check_spec: CheckSpec;
+  sealed_secrets: string | null;
+};
+
+/** The customer's agent of a token; null when it is unknown or revoked, or its agent is gone. */
+export async function findTokenAgent(database: Database, token: string): Promise<TokenAgent | null> {
+  const { rows } = await database.pool.query<AgentRow>({
+    name: 'find-token-agent',
+    text: `SELECT no, id, tenant_id, name, capabilities, public_key, secrets_withheld FROM agents
+           WHERE token_fingerprint = $1 AND kind = 'tenant' AND revoked_at IS NULL`,
+    values: [fingerprintOf(token)],
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { tenant_id: tenantId, public_key: publicKey, secrets_withheld: secretsWithheld, ...agent } = row;
+  return { ...agent, tenantId, publicKey, secretsWithheld };
+}
+
+/**
+ * Records a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown; of
+ * two first ones at once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may),
+ * or null when the agent is gone.
+ */
+export async function checkInAgent(
+  database: Database,
+  { agentNo, checkIn, nowMs }: { agentNo: number; checkIn: CheckIn; nowMs: number },
+): Promise<{ publicKey: string | null; withheld: Withholding | null } | null> {
+  const { rows } = await database.pool.query<{ public_key: string | null }>({
+    name: 'check-in-agent',
+    text: `UPDATE agents SET capabilities = $2, version = $3, arch = $4, last_seen_at = greatest(last_seen_at, $5),
+        public_key = coalesce(public_key, $6),
+             secrets_withheld = CASE WHEN $6::text IS NULL THEN 'no_key'
+               WHEN coalesce(public_key, $6) <> $6 THEN 'other_key' END
+           WHERE no = $1 AND revoked_at IS NULL RETURNING public_key`,
+    values: [
+      agentNo,
+      JSON.stringify(checkIn.capabilities),
+      checkIn.version,
+      checkIn.arch,
+      Math.floor(nowMs / 1000),
+      checkIn.publicKey,
+    ],
+  });
+  const [row] = rows;
+  return row === undefined
+    ? null
+    : { publicKey: row.public_key, withheld: findWithholding(checkIn.publicKey, row.public_key) };
+}
+
+/**
+ * All that an agent is to check now, by the monitors' numbers: enabled monitors with a target, whatever the agent can.
+ */
+export async function listAssignedWork(database: Database, agentNo: number): Promise<AssignedWork[]> {
+  const { rows } = await database.pool.query<WorkRow>({
+    name: 'list-assigned-work',
+    text: `SELECT m.no, m.id, m.checks_version, s.given_version, s.asked_at, m.interval_seconds, m.type, m.target,
+        m.timeout_ms, m.method, m.expected_status, m.body_match,
+             m.follow_redirects, m.check_spec, m.sealed_secrets
+           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+           WHERE s.agent_no = $1 AND s.phase IS NOT NULL AND m.enabled ORDER BY m.no`,
+    values: [agentNo],
+  });
+  return rows.map(workOf);
+}
+
+/**
+ * Updates which version of their checks an agent is given, and when; monitors of which it has that version already are
+ * not to be among them.
+ */
+export async function updateGivenVersions(
+  database: Database,
+  { agentNo, given, nowMs }: { agentNo: number; given: readonly AssignedWork[]; nowMs: number },
+): Promise<void> {
+  await inPoolTransaction(database, async (run) => {
+    // In the order in which evaluators lock them.
+    await run(
+      'SELECT 1 FROM monitor_sources WHERE agent_no = $1 AND monitor_no = ANY($2::int[]) ORDER BY monitor_no FOR ' +
+        'NO KEY UPDATE',
+      [agentNo, given.map((work) => work.monitorNo)],
+    );
+    await run(
+      `UPDATE monitor_sources s SET given_version = k.version, given_at = $4, given_before = s.given_version
+       FROM unnest($2::int[], $3::int[]) AS k (monitor_no, version)
+       WHERE s.agent_no = $1 AND s.monitor_no = k.monitor_no AND s.given_version IS DISTINCT FROM k.version`,
+      [agentNo, given.map((work) => work.monitorNo), given.map((work) => work.checksVersion), nowMs],
+    );
+  });
+}
+
+/** The sources of a monitor that cannot run it, as they last checked in, by their ids. */
+export async function listUnableSources(
+  database: Database,
+  monitorNo: number,
+): Promise<{ id: string; reason: Inability }[]> {
+  const { rows } = await database.pool.query<{
+    id: string;
+    capabilities: string[] | null;
+    secrets_withheld: Withholding | null;
+    type: MonitorType;
+    has_secrets: boolean;
+  }>({
+    name: 'list-unable-sources',
+    text: `SELECT a.id, a.capabilities, a.secrets_withheld, m.type, m.sealed_secrets IS NOT NULL AS has_secrets
+           FROM monitor_sources s JOIN agents a ON a.no = s.agent_no AND a.kind = 'tenant' JOIN monitors m
+             ON m.no = s.monitor_no
+           WHERE s.monitor_no = $1 ORDER BY a.id`,
+    values: [monitorNo],
+  });
+  return rows.flatMap(({ id, capabilities, secrets_withheld: secretsWithheld, type, has_secrets: hasSecrets }) => {
+    const reason = findInability({ capabilities, secretsWithheld }, { type, hasSecrets });
+    return reason === null ? [] : [{ id, reason }];
+  });
+}
+
+/** A monitor's secrets in clear; null where their key is not in the ring. */
+export function openWorkSecrets(
+  database: Database,
+  { monitorId, sealedSecrets }: { monitorId: string; sealedSecrets: string },
+): MonitorSecrets | null {
+  try {
+    return JSON.parse(database.secrets.open(sealedSecrets, secretsContext(monitorId)));
+  } catch {
+    return null;
+  }
+}
+
+function workOf(row: WorkRow): AssignedWork {
+  return {
+    monitorNo: row.no,
+    monitorId: row.id,
+    intervalSeconds: row.interval_seconds,
+    checksVersion: row.checks_version,
+    givenVersion: row.given_version,
+    askedAt: row.asked_at,
+    sealedSecrets: row.sealed_secrets,
+    settings: {
+      type: row.type,
+      target: row.target,
+      timeoutMs: row.timeout_ms,
+      method: row.method,
+      expectedStatus: row.expected_status,
+      bodyMatch: row.body_match,
+      followRedirects: row.follow_redirects,
+      checkSpec: row.check_spec,
+    },
+  };
+}

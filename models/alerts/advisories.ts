@@ -1,0 +1,137 @@
+import type { AdvisorySubject } from '../../core/checks/domain/advisory.ts';
+import type { Monitor, MonitorType } from '../../core/monitors/monitor.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/** A monitor that wants to be warned. */
+export type WarnedMonitor = Pick<Monitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'> & { warnDays: number };
+
+/** A certificate of a warned monitor; `expiresAt` is in Unix seconds. */
+export type WarnedCertificate = { monitorNo: number; name: string; expiresAt: number };
+
+/** One advisory: `threshold` in days left, `expiresAt` in Unix seconds. */
+export type Advisory = {
+  monitorNo: number;
+  subject: AdvisorySubject;
+  name: string;
+  expiresAt: number;
+  threshold: number;
+};
+
+/**
+ * Expiries closer together than this are one and the same, in seconds: sources of a date differ in its time of day, and
+ * no renewal is so short.
+ */
+const SAME_EXPIRY_SECONDS = 2 * 86_400;
+
+type WarnedRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  warn_days: number;
+};
+
+/** An advisory that was sent, at `saidAtMs` (Unix milliseconds). */
+export type SaidAdvisory = Omit<Advisory, 'monitorNo'> & { saidAtMs: number };
+
+/** True for two dates (Unix seconds) that are one and the same expiry. */
+export function isSameExpiry(one: number, other: number): boolean {
+  return Math.abs(one - other) <= SAME_EXPIRY_SECONDS;
+}
+
+/** The advisories that were sent of a monitor, the newest first. */
+export async function listSaidAdvisories(database: Pick<Database, 'pool'>, monitorNo: number): Promise<SaidAdvisory[]> {
+  return await runOn(database.pool)(
+    'SELECT subject, name, expires_at AS "expiresAt", threshold, said_at AS "saidAtMs" FROM advisories WHERE ' +
+      'monitor_no = $1 ORDER BY said_at DESC, threshold',
+    [monitorNo],
+  );
+}
+
+/**
+ * The enabled http and domain monitors with days of warning, by number; `afterNo` is the last one of the page before.
+ */
+export async function listWarnedMonitors(
+  database: Database,
+  { afterNo, limit }: { afterNo: number; limit: number },
+): Promise<WarnedMonitor[]> {
+  const rows = await runOn(database.pool)<WarnedRow>(
+    `SELECT no, id, tenant_id, name, type, target, (check_spec #>> '{domain,warnDays}')::int AS warn_days FROM monitors
+     WHERE enabled AND check_spec ? 'domain' AND no > $1 AND type IN ('http', 'domain') AND target <> ''
+       AND (check_spec #>> '{domain,warnDays}')::int >= 1
+     ORDER BY no LIMIT $2`,
+    [afterNo, limit],
+  );
+  return rows.map((row) => ({
+    no: row.no,
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    type: row.type,
+    target: row.target,
+    warnDays: row.warn_days,
+  }));
+}
+
+/**
+ * The certificates that the present sources of these monitors saw last at the present target, the earliest expiry of
+ * each monitor.
+ */
+export async function listCertificates(
+  database: Database,
+  monitorNos: readonly number[],
+): Promise<WarnedCertificate[]> {
+  const rows = await runOn(database.pool)<{ monitor_no: number; name: string; expires_at: number }>(
+    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no, c.name, c.expires_at
+     FROM certificates c
+     JOIN monitors m ON m.no = c.monitor_no AND m.target = c.target
+     JOIN monitor_sources s ON s.monitor_no = c.monitor_no AND s.agent_no = c.agent_no
+     WHERE c.monitor_no = ANY($1::int[])
+     ORDER BY c.monitor_no, c.expires_at, c.name`,
+    [monitorNos],
+  );
+  return rows.map((row) => ({ monitorNo: row.monitor_no, name: row.name, expiresAt: row.expires_at }));
+}
+
+/**
+ * Inserts advisories as said and returns those that were not said before: neither this one nor one of a lower threshold
+ * for the same expiry. Monitors that are paused or deleted by now get none. Run it in the transaction that writes the
+ * deliveries.
+ */
+export async function recordAdvisories(run: Run, advisories: readonly Advisory[], nowMs: number): Promise<Advisory[]> {
+  if (advisories.length === 0) return [];
+  const rows = await run<{
+    monitor_no: number;
+    subject: AdvisorySubject;
+    name: string;
+    expires_at: number;
+    threshold: number;
+  }>(
+    `WITH wanted AS (
+       SELECT k.* FROM json_to_recordset($1::json) AS k ("monitorNo" int, subject text, name text, "expiresAt" bigint,
+         threshold smallint)
+     ), watched AS (
+       SELECT no FROM monitors WHERE no IN (SELECT "monitorNo" FROM wanted) AND enabled ORDER BY no FOR KEY SHARE
+     )
+     INSERT INTO advisories (monitor_no, subject, name, expires_at, threshold, said_at)
+     SELECT w."monitorNo", w.subject, w.name, w."expiresAt", w.threshold, $2
+     FROM wanted w JOIN watched ON watched.no = w."monitorNo"
+     WHERE NOT EXISTS (
+       SELECT 1 FROM advisories a
+       WHERE a.monitor_no = w."monitorNo" AND a.subject = w.subject AND a.name = w.name
+         AND abs(a.expires_at - w."expiresAt") <= ${SAME_EXPIRY_SECONDS} AND a.threshold <= w.threshold)
+     ON CONFLICT DO NOTHING
+     RETURNING monitor_no, subject, name, expires_at, threshold`,
+    [JSON.stringify(advisories), nowMs],
+  );
+  return rows.map((row) => ({
+    monitorNo: row.monitor_no,
+    subject: row.subject,
+    name: row.name,
+    expiresAt: row.expires_at,
+    threshold: row.threshold,
+  }));
+}

@@ -1,0 +1,76 @@
+import type { ChannelType } from '../../core/alerts/channel.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/**
+ * What a channel is set to when a delivery arrives there, or when it is connected anew; nothing else takes its last
+ * error away.
+ */
+export const HEALED =
+  'failures = 0, failing_since = NULL, failing_told_at = NULL, last_error = NULL, last_error_at = NULL';
+
+/** Whether a channel has failed since it was last well. */
+export const IS_AILING = '(failures > 0 OR last_error IS NOT NULL)';
+
+/**
+ * Whether what comes of an attempt says anything of its channel. Of a chat that was lost or ended meanwhile it does
+ * not: the attempt began before that, and why the chat gets nothing any more must stay to be read.
+ */
+export const TAKES_ALERTS = `(type = 'webhook' OR (enabled AND status = 'connected'))`;
+
+/**
+ * A channel after a delivery there came to nothing: how many did in a row, since when, and whether its owner was
+ * notified. Times are Unix milliseconds.
+ */
+export type FailingChannel = {
+  id: string;
+  tenantId: string;
+  name: string;
+  type: ChannelType;
+  failures: number;
+  failingSinceMs: number;
+  isNotified: boolean;
+};
+
+/**
+ * Records that a delivery to a channel came to nothing, with the sentence that its owner reads; null where the channel
+ * is gone, or is a chat that was lost or ended meanwhile.
+ */
+export async function recordFailure(
+  database: Database,
+  failed: { channelId: string; error: string; atMs: number },
+): Promise<FailingChannel | null> {
+  const [row] = await runOn(database.pool)<FailingChannel>(
+    `UPDATE channels SET failures = failures + 1, failing_since = coalesce(failing_since, $3), last_error = $2,
+     last_error_at = $3
+     WHERE id = $1 AND ${TAKES_ALERTS}
+     RETURNING id, tenant_id AS "tenantId", name, type, failures, failing_since AS "failingSinceMs",
+       failing_told_at IS NOT NULL AS "isNotified"`,
+    [failed.channelId, failed.error, failed.atMs],
+  );
+  return row ?? null;
+}
+
+/**
+ * Records a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
+ * id. None where it was reported before, where a delivery has arrived since, or where there is nobody to notify: then
+ * it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries: until
+ * it ends, a channel that was found cannot be deleted.
+ */
+export async function claimNotification(
+  run: Run,
+  { channelId, nowMs }: { channelId: string; nowMs: number },
+): Promise<string[]> {
+  const listeners = await run<{ id: string }>(
+    `SELECT o.id FROM channels o JOIN channels c ON c.tenant_id = o.tenant_id AND c.id <> o.id
+     WHERE c.id = $1 AND c.failing_told_at IS NULL AND o.type <> 'webhook' AND o.enabled AND o.status = 'connected'
+     ORDER BY o.id FOR KEY SHARE OF o`,
+    [channelId],
+  );
+  if (listeners.length === 0) return [];
+  const claimed = await run<{ id: string }>(
+    'UPDATE channels SET failing_told_at = $2 WHERE id = $1 AND failing_told_at IS NULL AND failures > 0 RETURNING id',
+    [channelId, nowMs],
+  );
+  return claimed.length === 0 ? [] : listeners.map(({ id }) => id);
+}

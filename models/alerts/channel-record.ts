@@ -1,0 +1,53 @@
+import {
+  DataTypes,
+  type CreationOptional,
+  type InferAttributes,
+  type InferCreationAttributes,
+  type Model,
+  type ModelStatic,
+  type Sequelize,
+} from 'sequelize';
+import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+
+/** A row of `channels`. */
+export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, InferCreationAttributes<ChannelRecord>> {
+  id: string;
+  tenantId: string;
+  type: ChannelType;
+  name: string;
+  enabled: CreationOptional<boolean>;
+  status: ChannelStatus;
+  allMonitors: boolean;
+  wantsReports: CreationOptional<boolean>;
+  urlHost: CreationOptional<string | null>;
+  teamName: CreationOptional<string | null>;
+  channelName: CreationOptional<string | null>;
+  sealedUrl: CreationOptional<string | null>;
+  sealedSigningSecret: CreationOptional<string | null>;
+  lastError: CreationOptional<string | null>;
+  /** Unix milliseconds. */
+  lastErrorAt: CreationOptional<number | null>;
+  createdAt: number;
+}
+
+/** Maps `channels` on one connection. */
+export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> {
+  return orm.define<ChannelRecord>('channels', {
+    id: { type: DataTypes.TEXT, primaryKey: true },
+    tenantId: { type: DataTypes.TEXT, allowNull: false },
+    type: { type: DataTypes.TEXT, allowNull: false },
+    name: { type: DataTypes.TEXT, allowNull: false },
+    enabled: DataTypes.BOOLEAN,
+    status: { type: DataTypes.TEXT, allowNull: false },
+    allMonitors: { type: DataTypes.BOOLEAN, allowNull: false },
+    wantsReports: DataTypes.BOOLEAN,
+    urlHost: DataTypes.TEXT,
+    teamName: DataTypes.TEXT,
+    channelName: DataTypes.TEXT,
+    sealedUrl: DataTypes.TEXT,
+    sealedSigningSecret: DataTypes.TEXT,
+    lastError: DataTypes.TEXT,
+    lastErrorAt: DataTypes.BIGINT,
+    createdAt: { type: DataTypes.BIGINT, allowNull: false },
+  });
+}

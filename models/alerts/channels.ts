@@ -1,0 +1,313 @@
+import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import { recordChange } from '../accounts/audit-log.ts';
+import { channelFields } from '../accounts/recorded-fields.ts';
+import { notifyChange } from '../changes.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runWith, type Run } from '../sql.ts';
+import type { ChannelRecord } from './channel-record.ts';
+import { sealWebhook } from './webhook-secrets.ts';
+
+/**
+ * A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries
+ * (D-55).
+ */
+export type NewChannel = {
+  id: string;
+  tenantId: string;
+  type: ChannelType;
+  name: string;
+  status: ChannelStatus;
+  allMonitors: boolean;
+  monitorIds: readonly string[];
+  /** Default false. */
+  wantsReports?: boolean;
+  webhook?: { url: string; signingSecret: string };
+  connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
+  nowMs: number;
+};
+
+/** What a customer may change of a channel; an absent field stays, `monitorIds` replaces the whole list. */
+export type ChannelChange = {
+  name?: string;
+  enabled?: boolean;
+  allMonitors?: boolean;
+  monitorIds?: readonly string[];
+  wantsReports?: boolean;
+};
+
+/** A channel that gets the events of a monitor. */
+export type Route = { monitorId: string; channelId: string; type: ChannelType };
+
+type ChannelKey = { tenantId: string; id: string };
+
+/**
+ * What an account can have, on any plan: a bound of what one change can cost, far above any real need (D-60 has
+ * none).
+ */
+export const MOST_CHANNELS = 1000;
+
+/** Says that a tenant has `MOST_CHANNELS`. */
+export class TooManyChannels extends Error {}
+
+/** The sealed columns stay in the database wherever a channel is only shown. */
+const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret'] };
+
+/** How many channels a tenant has. */
+export async function countChannels(database: Database, tenantId: string): Promise<number> {
+  return await database.records.channels.count({ where: { tenantId } });
+}
+
+/**
+ * Stores a channel with its routing and connect code in one transaction; throws `TooManyChannels` where the tenant has
+ * all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors are kept.
+ */
+export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
+  const { id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MOST_CHANNELS)
+      throw new TooManyChannels();
+    const record = await database.records.channels.create(
+      {
+        id,
+        tenantId,
+        type,
+        name,
+        status,
+        allMonitors,
+        wantsReports,
+        ...(webhook && sealWebhook(database, id, webhook)),
+        createdAt: Math.floor(channel.nowMs / 1000),
+      },
+      { transaction, returning: true },
+    );
+    const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
+    if (connectCode !== undefined) {
+      await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [
+        connectCode.fingerprint,
+        id,
+        connectCode.expiresAtSeconds,
+      ]);
+    }
+    const created = channelOf(record, monitorIds);
+    await recordChange(run, database, {
+      tenantId,
+      object: { kind: 'channel', id, name },
+      changes: madeWith(
+        channelFields(created).fields ?? {},
+        webhook && { url: webhook.url, signing_secret: webhook.signingSecret },
+      ),
+    });
+    return created;
+  });
+}
+
+/** One channel of a tenant; null when the tenant has no such channel. */
+export async function findChannel(database: Database, { tenantId, id }: ChannelKey): Promise<Channel | null> {
+  const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId } });
+  if (record === null) return null;
+  return channelOf(record, (await listRouting(database, [id])).get(id));
+}
+
+/** A tenant's channels by creation, then id; `after` is the last one of the page before. */
+export async function listChannels(
+  database: Database,
+  query: { tenantId: string; type?: ChannelType; after?: { createdAt: number; id: string }; limit?: number },
+): Promise<Channel[]> {
+  const { tenantId, type, after, limit } = query;
+  const records = await database.records.channels.findAll({
+    attributes: SHOWN,
+    where: { [Op.and]: [{ tenantId }, ...(type === undefined ? [] : [{ type }]), ...pageCondition(after)] },
+    order: [
+      ['createdAt', 'ASC'],
+      ['id', 'ASC'],
+    ],
+    ...(limit !== undefined && { limit }),
+  });
+  const routing = await listRouting(
+    database,
+    records.map((record) => record.id),
+  );
+  return records.map((record) => channelOf(record, routing.get(record.id)));
+}
+
+/**
+ * Changes a channel all or nothing (D-07) and returns what it became; null when the tenant has no such channel. Of
+ * `monitorIds`, only the tenant's own monitors are kept.
+ */
+export async function updateChannel(
+  database: Database,
+  key: ChannelKey,
+  change: ChannelChange,
+): Promise<Channel | null> {
+  const { monitorIds, ...fields } = change;
+  return await inTransaction(database, async (transaction) => {
+    const record = await database.records.channels.findOne({
+      attributes: SHOWN,
+      where: key,
+      transaction,
+      lock: transaction.LOCK.NO_KEY_UPDATE,
+    });
+    if (record === null) return null;
+    const run = runWith(database, transaction);
+    const routing = (await listRouting(database, [key.id], transaction)).get(key.id);
+    const before = channelOf(record, routing);
+    // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
+    await record.update(fields, { transaction });
+    const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
+    await recordChange(run, database, {
+      tenantId: key.tenantId,
+      object: { kind: 'channel', id: key.id, name: channel.name },
+      changes: compareFields(channelFields(before), channelFields(channel)),
+    });
+    return channel;
+  });
+}
+
+/** Deletes a channel with its deliveries; false when the tenant has no such channel. */
+export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
+  // In a transaction that is repeated: the record of a delivery that heals the channel locks the delivery first.
+  return await inTransaction(database, async (transaction) => {
+    const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId }, transaction });
+    if (record === null) return false;
+    const channel = channelOf(record, (await listRouting(database, [id], transaction)).get(id));
+    if ((await database.records.channels.destroy({ where: { id, tenantId }, transaction })) === 0) return false;
+    await recordChange(runWith(database, transaction), database, {
+      tenantId,
+      object: { kind: 'channel', id, name: channel.name },
+      changes: goneWith(channelFields(channel).fields ?? {}),
+    });
+    return true;
+  });
+}
+
+/**
+ * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run
+ * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
+  if (monitorIds.length === 0) return [];
+  const rows = await run<{ monitor_id: string; channel_id: string; type: ChannelType }>(
+    `SELECT m.id AS monitor_id, c.id AS channel_id, c.type
+     FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id
+     WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
+       AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
+         AND r.monitor_id = m.id))
+     ORDER BY c.id, m.id
+     FOR KEY SHARE OF c`,
+    [monitorIds],
+  );
+  return rows.map((row) => ({ monitorId: row.monitor_id, channelId: row.channel_id, type: row.type }));
+}
+
+/**
+ * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those
+ * that are notified of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that
+ * was found cannot be deleted.
+ */
+export async function listWebhookChannels(
+  run: Run,
+  tenantIds: readonly string[],
+): Promise<{ tenantId: string; channelId: string }[]> {
+  if (tenantIds.length === 0) return [];
+  const rows = await run<{ tenant_id: string; channel_id: string }>(
+    `SELECT c.tenant_id, c.id AS channel_id FROM channels c
+     WHERE c.tenant_id = ANY($1::text[]) AND c.type = 'webhook' AND c.enabled AND c.status = 'connected'
+     ORDER BY c.id FOR KEY SHARE`,
+    [tenantIds],
+  );
+  return rows.map((row) => ({ tenantId: row.tenant_id, channelId: row.channel_id }));
+}
+
+/**
+ * The chats of a tenant that are notified when a report is made: those that want it, enabled and connected. Run in the
+ * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
+  const rows = await run<{ id: string }>(
+    `SELECT c.id FROM channels c
+     WHERE c.tenant_id = $1 AND c.wants_reports AND c.type <> 'webhook' AND c.enabled AND c.status = 'connected'
+     ORDER BY c.id FOR KEY SHARE`,
+    [tenantId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function replaceRouting(
+  run: Run,
+  { tenantId, id }: ChannelKey,
+  monitorIds: readonly string[],
+): Promise<string[]> {
+  await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
+  await notifyChange(run, { tenantId, kind: 'channel', id });
+  if (monitorIds.length === 0) return [];
+  const rows = await run<{ monitor_id: string }>(
+    `INSERT INTO channel_monitors (channel_id, monitor_id)
+     SELECT $1, m.id FROM monitors m WHERE m.tenant_id = $2 AND m.id = ANY($3::text[]) FOR KEY SHARE
+     RETURNING monitor_id`,
+    [id, tenantId, monitorIds],
+  );
+  return rows.map((row) => row.monitor_id).toSorted();
+}
+
+async function listRouting(
+  database: Database,
+  channelIds: readonly string[],
+  transaction?: Transaction,
+): Promise<Map<string, string[]>> {
+  if (channelIds.length === 0) return new Map();
+  const rows = await runWith(database, transaction)<{ channel_id: string; monitor_ids: string[] }>(
+    'SELECT channel_id, array_agg(monitor_id ORDER BY monitor_id COLLATE "C") AS monitor_ids FROM ' +
+      'channel_monitors WHERE channel_id = ANY($1::text[]) GROUP BY channel_id',
+    [channelIds],
+  );
+  return new Map(rows.map((row) => [row.channel_id, row.monitor_ids]));
+}
+
+function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
+  const {
+    id,
+    tenantId,
+    type,
+    name,
+    enabled,
+    status,
+    allMonitors,
+    wantsReports,
+    urlHost,
+    teamName,
+    channelName,
+    createdAt,
+    lastError: text,
+    lastErrorAt: atMs,
+  } = record;
+  const lastError = text === null || atMs === null ? null : { text, at: Math.floor(atMs / 1000) };
+  return {
+    id,
+    tenantId,
+    type,
+    name,
+    enabled,
+    status,
+    allMonitors,
+    monitorIds,
+    wantsReports,
+    urlHost,
+    teamName,
+    channelName,
+    lastError,
+    createdAt,
+  };
+}
+
+function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<ChannelRecord>[] {
+  if (after === undefined) return [];
+  return [
+    {
+      [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }],
+    },
+  ];
+}

@@ -1,0 +1,282 @@
+import type { AuditAction, AuditActor } from '../../core/accounts/audit-entry.ts';
+import type { ChannelLoss } from '../../core/alerts/channel-loss.ts';
+import type { ChannelType } from '../../core/alerts/channel.ts';
+import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../../core/alerts/chat/update.ts';
+import { authorOf, recordChange, systemActor } from '../accounts/audit-log.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { HEALED } from './channel-health.ts';
+import { insertLossDeliveries, type LossTools, type LostChannel } from './channel-losses.ts';
+import type { NewDelivery } from './deliveries.ts';
+
+/**
+ * A channel whose chat can be reached no more: `connection` is what the failed attempt used, `problem` why, as a
+ * sentence for its owner.
+ */
+export type LostConnection = { channelId: string; connection: string; problem: string };
+
+/** A channel that a connect code belongs to. `connection` is what it was connected by before; null = nothing. */
+export type CodedChannel = ConnectedChannel & { connection: string | null };
+
+/**
+ * What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for a caller
+ * that comes twice.
+ */
+export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
+
+type CodedRow = {
+  id: string;
+  tenant_id: string;
+  name: string;
+  all_monitors: boolean;
+  enabled: boolean;
+  connection: string | null;
+  used_at: number | null;
+  expires_at: number;
+};
+type ChatRow = { name: string; all_monitors: boolean; enabled: boolean };
+type LostRow = LostChannel & { tookAlerts: boolean };
+
+/** What owners read of why a chat's own people ended its alerts. */
+const ENDED = {
+  stopped: 'A member wrote /stop in the chat',
+  removed: 'The bot was blocked in the chat or removed from it',
+} as const satisfies Partial<Record<ChannelLoss, string>>;
+
+/**
+ * What an update came to, and the deliveries that notify other chats of it: their jobs are to be added once the
+ * transaction is committed.
+ */
+export type AppliedUpdate = { outcome: ChatOutcome; deliveries: readonly NewDelivery[] };
+
+/**
+ * Updates a chat channel to not connected any more, with the reason: nothing is sent to it until its owner connects it
+ * again. The owner's other chats are notified in the same transaction, where it took alerts until now; returns those
+ * deliveries, whose jobs are the caller's to add. Null where it has been connected anew since the attempt, or is not
+ * connected at all.
+ */
+export async function disconnectChannel(
+  database: Database,
+  lost: LostConnection,
+  tools: LossTools,
+): Promise<readonly NewDelivery[] | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const rows = await run<LostRow>(
+      `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
+       WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url) = $2
+       RETURNING id, tenant_id AS "tenantId", name, type, enabled AS "tookAlerts"`,
+      [lost.channelId, lost.connection, lost.problem, tools.nowMs],
+    );
+    for (const channel of rows)
+      await recordConnection(
+        run,
+        {
+          channel,
+          actor: systemActor('Spotcheck'),
+          action: 'channel.disconnected',
+          changes: { status: ['connected', 'pending'], last_error: [null, lost.problem] },
+        },
+        tools,
+      );
+    return rows.length === 0
+      ? null
+      : await insertLossDeliveries(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
+  });
+}
+
+/** Sends a channel nothing until a moment (Unix milliseconds), which its chat's server asked for; a later one stays. */
+export async function updateQuietUntil(
+  run: Run,
+  { channelId, untilMs }: { channelId: string; untilMs: number },
+): Promise<void> {
+  await run('UPDATE channels SET quiet_until = greatest(coalesce(quiet_until, 0), $2) WHERE id = $1', [
+    channelId,
+    untilMs,
+  ]);
+}
+
+/**
+ * What the chat of a tenant's channel is reached by, as in a claim; null where nothing is connected, or it is a
+ * webhook.
+ */
+export async function findConnection(
+  database: Database,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<string | null> {
+  const [row] = await runOn(database.pool)<{ connection: string | null }>(
+    `SELECT coalesce(chat_id, sealed_url) AS connection FROM channels WHERE id = $1 AND tenant_id = $2
+     AND type <> 'webhook' AND status = 'connected'`,
+    [id, tenantId],
+  );
+  return row?.connection ?? null;
+}
+
+/**
+ * Uses up a connect code, for channels of one type, in the caller's transaction: of many that bring it at once one gets
+ * it (D-55). The channel stays locked until that ends.
+ */
+export async function takeConnectCode(
+  run: Run,
+  code: { fingerprint: Uint8Array; type: ChannelType; nowMs: number },
+): Promise<TakenCode> {
+  const [row] = await run<CodedRow>(
+    `SELECT c.id, c.tenant_id, c.name, c.all_monitors, c.enabled, coalesce(c.chat_id, c.sealed_url) AS connection,
+     k.used_at, k.expires_at
+     FROM connect_codes k JOIN channels c ON c.id = k.channel_id
+     WHERE k.fingerprint = $1 AND c.type = $2 FOR NO KEY UPDATE`,
+    [code.fingerprint, code.type],
+  );
+  if (row === undefined) return { outcome: 'unknown' };
+  const { id, tenant_id: tenantId, name, all_monitors: allMonitors, enabled, connection } = row;
+  const channel = { id, tenantId, name, allMonitors, enabled, connection };
+  if (row.used_at !== null) return { outcome: 'used', channel };
+  const nowSeconds = Math.floor(code.nowMs / 1000);
+  if (row.expires_at <= nowSeconds) return { outcome: 'expired' };
+  await run('UPDATE connect_codes SET used_at = $2 WHERE fingerprint = $1', [code.fingerprint, nowSeconds]);
+  return { outcome: 'taken', channel };
+}
+
+/**
+ * Does what a Telegram chat asked for, in the caller's transaction. Where that ends the alerts of a chat, the owners'
+ * other chats are notified in the same transaction. The same update twice changes nothing more.
+ */
+export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossTools): Promise<AppliedUpdate> {
+  switch (update.kind) {
+    case 'start': {
+      const { chatId, fingerprint } = update;
+      return {
+        outcome:
+          fingerprint === null
+            ? await resumeChat(run, chatId, tools)
+            : await connectChat(run, { chatId, fingerprint }, tools),
+        deliveries: [],
+      };
+    }
+    case 'stop': {
+      const { channels, deliveries } = await disableChat(run, { chatId: update.chatId, loss: 'stopped' }, tools);
+      return { outcome: { outcome: 'stopped', chatId: update.chatId, channels }, deliveries };
+    }
+    case 'removed':
+      return {
+        ...SILENT,
+        deliveries: (await disableChat(run, { chatId: update.chatId, loss: 'removed' }, tools)).deliveries,
+      };
+    case 'moved':
+      await moveChat(run, { from: update.chatId, to: update.to });
+      return SILENT;
+    case 'other':
+      return SILENT;
+    default:
+      return update satisfies never;
+  }
+}
+
+const SILENT: AppliedUpdate = { outcome: { outcome: 'silent' }, deliveries: [] };
+
+/** Lets the Telegram channels of a chat follow it to its new id. */
+export async function moveChat(run: Run, { from, to }: { from: string; to: string }): Promise<void> {
+  await run(`UPDATE channels SET chat_id = $2 WHERE chat_id = $1 AND type = 'telegram'`, [from, to]);
+}
+
+async function connectChat(
+  run: Run,
+  { chatId, fingerprint }: { chatId: string; fingerprint: Uint8Array },
+  tools: LossTools,
+): Promise<ChatOutcome> {
+  const taken = await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs: tools.nowMs });
+  if (!('channel' in taken)) return { outcome: `code_${taken.outcome}`, chatId };
+  const { channel } = taken;
+  if (taken.outcome === 'used')
+    return channel.connection === chatId
+      ? { outcome: 'connected_before', chatId, channel }
+      : { outcome: 'code_used', chatId };
+  await run(`UPDATE channels SET chat_id = $2, status = 'connected', ${HEALED} WHERE id = $1`, [channel.id, chatId]);
+  await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
+  return { outcome: 'connected', chatId, channel };
+}
+
+/**
+ * Channels whose chat could not be reached for a while are connected again: that the chat speaks to the bot shows that
+ * it can be.
+ */
+async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<ChatOutcome> {
+  const resumed = await run<LostChannel>(
+    `UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending'
+     RETURNING id, tenant_id AS "tenantId", name, type`,
+    [chatId],
+  );
+  for (const channel of resumed)
+    await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
+  const rows = await run<ChatRow>(
+    `SELECT name, all_monitors, enabled FROM channels WHERE chat_id = $1 AND type = 'telegram' ORDER BY created_at, id`,
+    [chatId],
+  );
+  return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
+}
+
+/** Channels that took no alerts before are reported to nobody: nothing is new about them. */
+async function disableChat(
+  run: Run,
+  { chatId, loss }: { chatId: string; loss: keyof typeof ENDED },
+  tools: LossTools,
+): Promise<{ channels: ChatChannel[]; deliveries: NewDelivery[] }> {
+  const rows = await run<ChatRow & LostRow>(
+    `UPDATE channels SET enabled = false, last_error = $2, last_error_at = $3
+     WHERE chat_id = $1 AND type = 'telegram' AND enabled
+     RETURNING id, tenant_id AS "tenantId", name, type, all_monitors, enabled, status = 'connected' AS "tookAlerts"`,
+    [chatId, ENDED[loss], tools.nowMs],
+  );
+  for (const channel of rows)
+    await recordConnection(
+      run,
+      {
+        channel,
+        actor: systemActor('Telegram'),
+        action: 'channel.disabled',
+        changes: { enabled: [true, false], last_error: [null, ENDED[loss]] },
+      },
+      tools,
+    );
+  return {
+    channels: rows.map(chatChannel),
+    deliveries: await insertLossDeliveries(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }),
+  };
+}
+
+const CONNECTED = { action: 'channel.connected', changes: { status: ['pending', 'connected'] } } as const satisfies {
+  action: AuditAction;
+  changes: object;
+};
+
+type Connection = {
+  channel: Pick<LostChannel, 'id' | 'tenantId' | 'name'>;
+  actor: AuditActor;
+  action: AuditAction;
+  changes: Readonly<Record<string, readonly [unknown, unknown]>>;
+};
+
+/**
+ * What happens to a channel in its chat is no request of the account: it is recorded as what the chat's service
+ * reported, or we saw.
+ */
+async function recordConnection(
+  run: Run,
+  { channel: { id, tenantId, name }, actor, action, changes }: Connection,
+  tools: LossTools,
+): Promise<void> {
+  await recordChange(
+    run,
+    { author: authorOf(actor, action, tools) },
+    { tenantId, object: { kind: 'channel', id, name }, changes },
+  );
+}
+
+function channelsIn(rows: readonly LostRow[]): LostChannel[] {
+  return rows
+    .filter(({ tookAlerts }) => tookAlerts)
+    .map(({ id, tenantId, name, type }) => ({ id, tenantId, name, type }));
+}
+
+function chatChannel({ name, all_monitors: allMonitors, enabled }: ChatRow): ChatChannel {
+  return { name, allMonitors, enabled };
+}

@@ -1,0 +1,122 @@
+import { FURTHEST_MARK_MS, planDue, usedUpBy } from '../../core/alerts/delivery-rates.ts';
+import type { Database } from '../database.ts';
+import type { Run } from '../sql.ts';
+import { insertDeliveries, type NewDelivery } from './deliveries.ts';
+
+/** A monitor's change on its way to one channel. */
+export type ChangeDelivery = NewDelivery & { monitorId: string };
+
+/**
+ * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320); what
+ * need not wait has none. One statement, in whose order the rows of all accounts and monitors are locked until the
+ * transaction ends: to be called before others are.
+ */
+export async function scheduleAtRate<Delivery extends ChangeDelivery>(
+  run: Run,
+  deliveries: readonly Delivery[],
+): Promise<Delivery[]> {
+  if (deliveries.length === 0) return [];
+  const nowMs = latest(deliveries);
+  const used = [...usedUpBy(deliveries)];
+  const rows = await run<{ key: string; used_up: number }>(
+    `INSERT INTO delivery_rates AS r (key, used_up) SELECT key, $3::bigint + ms
+     FROM unnest($1::text[], $2::bigint[]) AS k (key, ms) ORDER BY key
+     ON CONFLICT (key) DO UPDATE SET used_up = least(greatest(r.used_up, $3::bigint),
+       $3::bigint + ${FURTHEST_MARK_MS}) + excluded.used_up - $3::bigint
+     RETURNING key, used_up`,
+    [used.map(([key]) => key), used.map(([, ms]) => ms), nowMs],
+  );
+  const byKey = new Map(used);
+  const marks = new Map(rows.map(({ key, used_up: usedUp }) => [key, usedUp - (byKey.get(key) ?? 0)]));
+  const dueAtMs = planDue(deliveries, marks, nowMs);
+  return deliveries.map((delivery, index) =>
+    (dueAtMs[index] ?? nowMs) > nowMs ? { ...delivery, dueAtMs: dueAtMs[index] } : delivery,
+  );
+}
+
+/**
+ * Writes scheduled deliveries and returns those that are new. One that has to wait takes the place of what waits for
+ * the same channel about the same monitor: of both only the newer is sent, when the older was due, and how many it
+ * stands for is recorded.
+ */
+export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery[]): Promise<NewDelivery[]> {
+  const waiting = Map.groupBy(
+    deliveries.filter(({ dueAtMs }) => dueAtMs !== undefined),
+    pairOf,
+  );
+  if (waiting.size === 0) {
+    await insertDeliveries(run, deliveries);
+    return [...deliveries];
+  }
+  const newest = [...waiting.values()].flatMap((ofPair) => ofPair.at(-1) ?? []);
+  const taken = await updateWaiting(run, newest, latest(deliveries));
+  // Where several of one batch have to wait, the first one's turn is theirs.
+  const late = newest
+    .filter((delivery) => !taken.has(pairOf(delivery)))
+    .map((delivery) => ({ ...delivery, dueAtMs: waiting.get(pairOf(delivery))?.[0]?.dueAtMs ?? delivery.createdAtMs }));
+  const inserted = [...deliveries.filter(({ dueAtMs }) => dueAtMs === undefined), ...late];
+  await insertDeliveries(run, inserted);
+  const merged = newest.map((delivery) => {
+    const waitingId = taken.get(pairOf(delivery));
+    const count = waiting.get(pairOf(delivery))?.length ?? 0;
+    return { deliveryId: waitingId ?? delivery.id, changes: waitingId === undefined ? count - 1 : count };
+  });
+  await recordMerges(
+    run,
+    merged.filter(({ changes }) => changes > 0),
+  );
+  const sent = new Set(inserted.map(({ id }) => id));
+  await giveBack(
+    run,
+    deliveries.filter(({ id }) => !sent.has(id)),
+  );
+  return inserted;
+}
+
+/** By pair of channel and monitor, the ids of waiting deliveries that now carry the newer change. */
+async function updateWaiting(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
+  const rows = await run<{ id: string; channelId: string; monitorId: string }>(
+    `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event'
+     FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json)
+     WHERE d.channel_id = k."channelId" AND d.monitor_id = k."monitorId" AND d.outcome = 'pending' AND d.attempts = 0
+       AND d.claimed_until IS NULL
+       AND d.next_attempt_at > $2 AND d.event LIKE 'monitor.%'
+     RETURNING d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId"`,
+    [JSON.stringify(newest), nowMs],
+  );
+  return new Map(rows.map((row) => [pairOf(row), row.id]));
+}
+
+async function recordMerges(run: Run, merged: readonly { deliveryId: string; changes: number }[]): Promise<void> {
+  if (merged.length === 0) return;
+  await run(
+    `INSERT INTO merged_deliveries AS m (delivery_id, changes) SELECT * FROM unnest($1::text[], $2::int[])
+     ON CONFLICT (delivery_id) DO UPDATE SET changes = m.changes + excluded.changes`,
+    [merged.map(({ deliveryId }) => deliveryId), merged.map(({ changes }) => changes)],
+  );
+}
+
+/** What superseded another uses up nothing of its own: else what flaps for long enough would wait for ever. */
+async function giveBack(run: Run, merged: readonly ChangeDelivery[]): Promise<void> {
+  if (merged.length === 0) return;
+  const used = [...usedUpBy(merged)];
+  await run(
+    'UPDATE delivery_rates r SET used_up = r.used_up - k.ms FROM unnest($1::text[], $2::bigint[]) AS k (key, ms) ' +
+      'WHERE r.key = k.key',
+    [used.map(([key]) => key), used.map(([, ms]) => ms)],
+  );
+}
+
+/** Deletes the marks of who has used up nothing any more; returns how many. */
+export async function deletePastRates(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
+  const { rowCount } = await database.pool.query('DELETE FROM delivery_rates WHERE used_up < $1', [nowMs]);
+  return rowCount ?? 0;
+}
+
+function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
+  return `${channelId} ${monitorId}`;
+}
+
+function latest(deliveries: readonly NewDelivery[]): number {
+  return Math.max(...deliveries.map(({ createdAtMs }) => createdAtMs));
+}

@@ -1,0 +1,187 @@
+import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import { recordChange } from '../accounts/audit-log.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+
+/** What became of a delivery so far. */
+export type DeliveryOutcome = 'pending' | 'delivered' | 'failed' | 'superseded';
+
+/** A delivery as it stands. Times are Unix milliseconds. */
+export type Delivery = {
+  id: string;
+  channelId: string;
+  /** Null where the event is no monitor's. */
+  monitorId: string | null;
+  event: StoredMessage['event'];
+  outcome: DeliveryOutcome;
+  /** Of all rounds, those that were cut short included. */
+  attemptCount: number;
+  /** How many other changes of its monitor it stands for: those that came while it waited for its turn. */
+  merged: number;
+  /** What went wrong last, as a sentence; null where nothing did. */
+  lastError: string | null;
+  createdAtMs: number;
+  /** Null unless pending. */
+  nextAttemptAtMs: number | null;
+  /** Null while pending. */
+  finishedAtMs: number | null;
+};
+
+/**
+ * One attempt of a delivery; duration and outcome are null while it is under way, and for ever where its worker did not
+ * survive it.
+ */
+export type Attempt = {
+  attempt: number;
+  startedAtMs: number;
+  durationMs: number | null;
+  outcome: 'delivered' | 'retry' | 'failed' | null;
+  statusCode: number | null;
+  error: string | null;
+  response: string | null;
+};
+
+/** Which deliveries are listed; an absent field narrows nothing. */
+export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
+
+type Key = { tenantId: string; id: string };
+
+const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event, d.outcome,
+    d.attempts AS "attemptCount",
+  coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
+  (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC
+    LIMIT 1) AS "lastError",
+  d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs",
+    d.finished_at AS "finishedAtMs"`;
+
+/** The deliveries of a tenant's channel, newest first; `before` is the last one of the page before. */
+export async function listDeliveries(
+  database: Database,
+  query: {
+    tenantId: string;
+    channelId: string;
+    filter: DeliveryFilter;
+    before?: { createdAtMs: number; id: string };
+    limit: number;
+  },
+): Promise<Delivery[]> {
+  const { tenantId, channelId, filter, before, limit } = query;
+  const conditions = ['d.channel_id = $1', 'd.tenant_id = $2'];
+  const bind: unknown[] = [channelId, tenantId];
+  const bound = (value: unknown) => `$${bind.push(value)}`;
+  // Only what is asked for: the planner then sees that what failed has an index of its own.
+  if (filter.outcome !== undefined) conditions.push(`d.outcome = ${bound(filter.outcome)}`);
+  if (filter.event !== undefined) conditions.push(`d.event = ${bound(filter.event)}`);
+  if (before !== undefined)
+    conditions.push(`(d.created_at, d.id) < (${bound(before.createdAtMs)}, ${bound(before.id)})`);
+  return await runOn(database.pool)<Delivery>(
+    `SELECT ${DELIVERY_COLUMNS} FROM deliveries d WHERE ${conditions.join(' AND ')}
+     ORDER BY d.created_at DESC, d.id DESC LIMIT ${bound(limit)}`,
+    bind,
+  );
+}
+
+/** One delivery of a tenant with its message and every attempt in order; null when the tenant has no such delivery. */
+export async function findDelivery(
+  database: Database,
+  { tenantId, id }: Key,
+): Promise<(Delivery & { message: StoredMessage; attempts: Attempt[] }) | null> {
+  const run = runOn(database.pool);
+  const [delivery] = await run<Delivery & { message: StoredMessage }>(
+    `SELECT ${DELIVERY_COLUMNS}, d.message FROM deliveries d WHERE d.id = $1 AND d.tenant_id = $2`,
+    [id, tenantId],
+  );
+  if (delivery === undefined) return null;
+  const attempts = await run<Attempt>(
+    `SELECT attempt, started_at AS "startedAtMs", duration_ms AS "durationMs", outcome, status_code AS "statusCode",
+     error, response
+     FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt`,
+    [id],
+  );
+  return { ...delivery, attempts };
+}
+
+/** What is sent so often, all rounds together, is not sent again: its record shall end somewhere. */
+export const MOST_ATTEMPTS = 100;
+
+/** A delivery that is pending again, and the number of its next attempt. */
+export type ReopenedDelivery = { id: string; channelId: string; attempt: number };
+
+/**
+ * Makes a finished delivery pending again, due at once, with a whole new round of attempts under its old id. Null where
+ * it is pending, has had its attempts, or is gone: of two that ask at once one gets it.
+ */
+export async function reopenDelivery(
+  database: Database,
+  { tenantId, id }: Key,
+  nowMs: number,
+): Promise<ReopenedDelivery | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [row] = await run<ReopenedDelivery>(
+      `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3,
+       claimed_until = NULL, finished_at = NULL, after_id = NULL
+       WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MOST_ATTEMPTS}
+       RETURNING id, channel_id AS "channelId", attempts + 1 AS attempt`,
+      [id, tenantId, nowMs],
+    );
+    if (row === undefined) return null;
+    await recordSending(run, database, { tenantId, channelId: row.channelId, changes: { delivery_id: [null, id] } });
+    return row;
+  });
+}
+
+/**
+ * Makes all failed deliveries of a channel pending again that were made between two moments (Unix milliseconds, both
+ * included). Each waits for the first attempt at the one before it, so that they are sent in the order in which they
+ * were made; each is due a millisecond later, the last of them now. Returns how many, and the first. One statement: of
+ * two that ask at once each gets what the other has not.
+ */
+export async function replayDeliveries(
+  database: Database,
+  replay: { tenantId: string; channelId: string; sinceMs: number; untilMs: number; nowMs: number },
+): Promise<{ count: number; first: ReopenedDelivery | null }> {
+  const { channelId, tenantId, sinceMs, untilMs, nowMs } = replay;
+  return await inPoolTransaction(database, async (run) => {
+    const rows = await run<ReopenedDelivery>(
+      `WITH failed AS (
+         SELECT id, no FROM deliveries
+         WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4
+           AND attempts < ${MOST_ATTEMPTS}
+         ORDER BY no FOR NO KEY UPDATE
+       ), due AS (
+         SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id
+           FROM failed
+       ), reopened AS (
+         UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at,
+           claimed_until = NULL, finished_at = NULL, after_id = due.after_id
+         FROM due WHERE d.id = due.id
+         RETURNING d.id, d.channel_id AS "channelId", d.attempts + 1 AS attempt, due.at
+       )
+       SELECT id, "channelId", attempt FROM reopened ORDER BY at`,
+      [channelId, tenantId, sinceMs, untilMs, nowMs],
+    );
+    const changes: FieldChanges = {
+      since: [null, Math.floor(sinceMs / 1000)],
+      until: [null, Math.floor(untilMs / 1000)],
+      replayed: [null, rows.length],
+    };
+    if (rows.length > 0) await recordSending(run, database, { tenantId, channelId, changes });
+    return { count: rows.length, first: rows[0] ?? null };
+  });
+}
+
+/** The record of a request to send again what a channel had sent. */
+async function recordSending(
+  run: Run,
+  database: Database,
+  { tenantId, channelId, changes }: { tenantId: string; channelId: string; changes: FieldChanges },
+): Promise<void> {
+  if (database.author === undefined) return;
+  const [channel] = await run<{ name: string }>('SELECT name FROM channels WHERE id = $1', [channelId]);
+  await recordChange(run, database, {
+    tenantId,
+    object: { kind: 'channel', id: channelId, name: channel?.name ?? channelId },
+    changes,
+  });
+}

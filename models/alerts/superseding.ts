@@ -1,0 +1,46 @@
+import type { Run } from '../sql.ts';
+
+/**
+ * Whether a delivery `d` is of a monitor about which there is a newer change by now, or which is gone: the chat's
+ * people would take it for how things stand.
+ */
+export const IS_OVERTAKEN = `(d.event LIKE 'monitor.%' AND (
+  EXISTS (SELECT FROM transitions t WHERE t.monitor_id = d.monitor_id
+    AND t.sequence > (d.message -> 'detail' ->> 'sequence')::integer)
+  OR NOT EXISTS (SELECT FROM monitors m WHERE m.id = d.monitor_id)))`;
+
+/** Whether the channel of `d` is a chat: webhooks get everything. */
+export const IS_FOR_CHAT = `EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type <> 'webhook')`;
+
+/**
+ * Drops what a newer change of a monitor supersedes (D-50): retries of its events to a chat that nobody is making
+ * just now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
+ */
+export async function supersedeRetries(
+  run: Run,
+  newer: readonly { channelId: string; monitorId: string }[],
+  nowMs: number,
+): Promise<void> {
+  if (newer.length === 0) return;
+  await run(
+    `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
+     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n
+     WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
+       AND d.event LIKE 'monitor.%'
+       AND d.attempts > d.attempts_before AND coalesce(d.claimed_until, 0) <= $3`,
+    [newer.map(({ channelId }) => channelId), newer.map(({ monitorId }) => monitorId), nowMs],
+  );
+}
+
+/** Drops a claimed delivery that turned out to have nothing left to say, and its attempt, which was not made. */
+export async function supersedeClaimed(
+  run: Run,
+  claimed: { deliveryId: string; attempt: number; nowMs: number },
+): Promise<void> {
+  await run(
+    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
+     UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
+       WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    [claimed.deliveryId, claimed.attempt, claimed.nowMs],
+  );
+}

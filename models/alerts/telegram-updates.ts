@@ -1,0 +1,35 @@
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/**
+ * Telegram offers an update again for a day at the most. Twice that, for clocks and nights in which it was away; and
+ * far less than the quiet week after which it numbers from anywhere, so that no new update is taken for an old one.
+ */
+const GOOD_FOR_MS = 2 * 86_400_000;
+
+/** A bot's update, by the bot's name and the update's number. */
+export type BotUpdate = { bot: string; updateId: number; nowMs: number };
+
+/**
+ * Takes an update in the transaction of what it changes; false where that was done before. Updates may come in any
+ * order, and twice at the same moment: the second waits for the first one's transaction, and takes the update after all
+ * where that fails.
+ */
+export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate): Promise<boolean> {
+  const rows = await run<{ bot: string }>(
+    `INSERT INTO telegram_updates AS u (bot, update_id, at) VALUES ($1, $2, $3)
+     ON CONFLICT (bot, update_id) DO UPDATE SET at = EXCLUDED.at WHERE u.at <= $3::bigint - $4
+     RETURNING bot`,
+    [bot, updateId, nowMs, GOOD_FOR_MS],
+  );
+  return rows.length > 0;
+}
+
+/** Forgets updates that Telegram cannot offer again; returns how many. */
+export async function deleteOldUpdates(database: Database, nowMs: number): Promise<number> {
+  const [row] = await runOn(database.pool)<{ deleted: number }>(
+    'WITH gone AS (DELETE FROM telegram_updates WHERE at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
+    [nowMs - GOOD_FOR_MS],
+  );
+  return row?.deleted ?? 0;
+}

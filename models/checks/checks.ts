@@ -1,0 +1,133 @@
+import type { ScheduleSlot } from '../../core/checks/schedule.ts';
+import type { Verdict } from '../../core/checks/verdict.ts';
+import type { CheckSpec, CheckTarget, HttpMethod, MonitorSecrets, MonitorType } from '../../core/monitors/monitor.ts';
+import type { Database } from '../database.ts';
+import { secretsContext } from '../monitors/monitor-rows.ts';
+
+/** One check of a tick: which monitor, which version of its checks, and everything its probe needs. */
+export type DueCheck = {
+  monitorNo: number;
+  monitorId: string;
+  tenantId: string;
+  name: string;
+  checksVersion: number;
+  target: CheckTarget;
+  /** Whether the monitor is up at present, so that one more good result changes nothing. */
+  isUp: boolean;
+  /** What this source is known to say that is bad; null = nothing bad. */
+  badVote: Exclude<Verdict, 'up'> | null;
+  /** False where the key of the monitor's secrets is not in the ring: such a check cannot be run. */
+  hasItsSecrets: boolean;
+};
+
+type DueRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  checks_version: number;
+  is_up: boolean;
+  bad_vote: Exclude<Verdict, 'up'> | null;
+  type: MonitorType;
+  target: string;
+  timeout_ms: number;
+  method: HttpMethod | null;
+  expected_status: string | null;
+  body_match: string | null;
+  follow_redirects: boolean;
+  check_spec: CheckSpec;
+  sealed_secrets: string | null;
+};
+
+const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target,
+  m.timeout_ms, m.method, m.expected_status, m.body_match, m.follow_redirects, m.check_spec, m.sealed_secrets,
+  CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down'
+       WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
+
+/**
+ * The monitors that stand in a slot, in one indexed query, secrets opened: these values exist in clear in the probing
+ * process only.
+ */
+export async function listDueChecks(database: Database, entry: ScheduleSlot): Promise<DueCheck[]> {
+  const { rows } = await database.pool.query<DueRow>({
+    name: 'list-due-checks',
+    text: `SELECT ${DUE_COLUMNS}
+           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+           WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
+    values: [entry.agentNo, entry.intervalSeconds, entry.slot],
+  });
+  return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
+}
+
+/**
+ * Claims rechecks: the monitors that an agent is to check before their next tick, the longest waiting first. Of two
+ * that claim at once each gets others. Secrets opened.
+ */
+export async function claimRechecks(
+  database: Database,
+  { agentNo, nowMs, limit }: { agentNo: number; nowMs: number; limit: number },
+): Promise<DueCheck[]> {
+  const { rows } = await database.pool.query<DueRow>(
+    `WITH waiting AS MATERIALIZED (
+       SELECT monitor_no FROM monitor_sources WHERE agent_no = $1 AND look_at <= $2 ORDER BY look_at LIMIT $3 FOR NO KEY
+         UPDATE SKIP LOCKED
+     )
+     UPDATE monitor_sources s SET look_at = NULL FROM waiting w, monitors m
+     WHERE s.agent_no = $1 AND s.monitor_no = w.monitor_no AND m.no = s.monitor_no AND m.enabled
+     RETURNING ${DUE_COLUMNS}`,
+    [agentNo, nowMs, limit],
+  );
+  return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
+}
+
+function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
+  return {
+    monitorNo: row.no,
+    monitorId: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    checksVersion: row.checks_version,
+    target: {
+      type: row.type,
+      target: row.target,
+      timeoutMs: row.timeout_ms,
+      method: row.method,
+      expectedStatus: row.expected_status,
+      bodyMatch: row.body_match,
+      followRedirects: row.follow_redirects,
+      checkSpec: row.check_spec,
+      secrets: secrets ?? {},
+    },
+    isUp: row.is_up,
+    badVote: row.bad_vote,
+    hasItsSecrets: secrets !== null,
+  };
+}
+
+/**
+ * The names of the monitors of each occupied slot of an agent, for the queue board; at most `perSlot` names of a
+ * slot.
+ */
+export async function listNamesBySlot(
+  database: Database,
+  agentNo: number,
+  perSlot: number,
+): Promise<Map<string, string[]>> {
+  const { rows } = await database.pool.query<{ interval_seconds: number; slot: number; names: string[] }>(
+    `SELECT s.interval_seconds, s.phase AS slot, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
+     FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+     WHERE s.agent_no = $1 AND s.phase IS NOT NULL GROUP BY 1, 2`,
+    [agentNo, perSlot],
+  );
+  return new Map(rows.map((row) => [`${row.interval_seconds}/${row.slot}`, row.names]));
+}
+
+/** Null where they do not open: one monitor's lost key must not stop those that share its slot. */
+function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
+  if (row.sealed_secrets === null) return {};
+  try {
+    return JSON.parse(database.secrets.open(row.sealed_secrets, secretsContext(row.id)));
+  } catch {
+    return null;
+  }
+}

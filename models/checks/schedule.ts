@@ -1,0 +1,175 @@
+import { noScheduleChange, type ScheduleChange, type ScheduleSlot } from '../../core/checks/schedule.ts';
+import { chooseSlot, isTickFar } from '../../core/checks/slots.ts';
+import type { Database } from '../database.ts';
+import { runWith, type Run } from '../sql.ts';
+
+/**
+ * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isChanged`: there is
+ * something to be seen (the monitor is new or resumed, its checks are others), so that its agents check without waiting
+ * for their next tick. `holdsRechecks`: these rechecks are named in the change and not planned yet.
+ */
+export type MonitorSchedule = {
+  monitorNo: number;
+  agentNos: readonly number[];
+  intervalSeconds: number;
+  scheduled: boolean;
+  isChanged: boolean;
+  holdsRechecks?: boolean;
+  nowMs: number;
+};
+
+type SourceRow = { agent_no: number; interval_seconds: number; slot: number | null };
+
+/**
+ * Makes `monitor_sources` and the timings' counts say what the placement says, inside the caller's transaction, and
+ * returns what that means for the queue. A source that stays where it is keeps its slot and its streaks; one that is
+ * no longer named is removed.
+ */
+export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promise<ScheduleChange> {
+  const { monitorNo, agentNos, intervalSeconds } = wanted;
+  const rows = await run<SourceRow>(
+    {
+      name: 'lock-sources',
+      text:
+        'SELECT agent_no, interval_seconds, phase AS slot FROM monitor_sources WHERE monitor_no = $1 ORDER BY ' +
+        'agent_no FOR ' +
+        'UPDATE',
+    },
+    [monitorNo],
+  );
+  const change = noScheduleChange();
+  const known = new Map(rows.map((row) => [row.agent_no, row]));
+  for (const row of rows) {
+    const stays = agentNos.includes(row.agent_no);
+    const keepsSlot = stays && wanted.scheduled && row.interval_seconds === intervalSeconds;
+    if (row.slot !== null && !keepsSlot) {
+      const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot };
+      if (await leaveSlot(run, left)) change.emptied.push(left);
+    }
+    if (!stays)
+      await run(
+        { name: 'delete-source', text: 'DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2' },
+        [monitorNo, row.agent_no],
+      );
+  }
+  for (const agentNo of agentNos.toSorted((a, b) => a - b)) {
+    const before = known.get(agentNo);
+    const stays =
+      before !== undefined &&
+      before.interval_seconds === intervalSeconds &&
+      (before.slot !== null) === wanted.scheduled;
+    const isChanged = wanted.scheduled && (wanted.isChanged || before === undefined);
+    if (stays && !isChanged) continue;
+    const taken = wanted.scheduled && !stays ? await takeSlot(run, { agentNo, intervalSeconds }) : null;
+    if (taken?.first === true) change.occupied.push({ agentNo, intervalSeconds, slot: taken.slot });
+    const slot = stays ? before.slot : (taken?.slot ?? null);
+    const isRechecked = isChanged && slot !== null && isTickFar({ intervalSeconds, slot, monitorNo }, wanted.nowMs);
+    if (isRechecked) change.rechecks.push(agentNo);
+    await run(
+      {
+        name: 'write-source',
+        text: `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, look_at)
+            VALUES ($1, $2, $3, $4, $5)
+               ON CONFLICT (monitor_no, agent_no) DO UPDATE
+                 SET interval_seconds = excluded.interval_seconds, phase = excluded.phase,
+                 look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at,
+                   monitor_sources.look_at) END`,
+      },
+      [monitorNo, agentNo, intervalSeconds, slot, isRechecked && wanted.holdsRechecks !== true ? wanted.nowMs : null],
+    );
+  }
+  return withoutMoves(change);
+}
+
+/** One source's recheck before its next tick, from a moment on (Unix milliseconds). */
+export type PlannedRecheck = { monitorNo: number; agentNo: number; atMs: number };
+
+/**
+ * Has sources check again, with one statement; a recheck that is waiting already is never postponed. Sources that left
+ * the schedule meanwhile stay out of it.
+ */
+export async function scheduleRechecks(run: Run, rechecks: readonly PlannedRecheck[]): Promise<void> {
+  if (rechecks.length === 0) return;
+  await run(
+    `UPDATE monitor_sources s SET look_at = least(s.look_at, k.at)
+     FROM unnest($1::int[], $2::int[], $3::bigint[]) AS k (monitor_no, agent_no, at)
+     WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no AND s.phase IS NOT NULL`,
+    [
+      rechecks.map((recheck) => recheck.monitorNo),
+      rechecks.map((recheck) => recheck.agentNo),
+      rechecks.map((recheck) => recheck.atMs),
+    ],
+  );
+}
+
+/** Every slot that has monitors: what the queue must hold a job scheduler for. */
+export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
+  const rows = await runWith(database)<{ agent_no: number; interval_seconds: number; slot: number }>(
+    'SELECT agent_no, interval_seconds, phase AS slot FROM schedule_phases WHERE monitors > 0',
+  );
+  return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot }));
+}
+
+/**
+ * The agents of the service that have had a recheck to make since before `beforeMs` (Unix milliseconds): nobody was
+ * told of it, or who was notified is gone.
+ */
+export async function listOverdueRechecks(database: Database, beforeMs: number): Promise<number[]> {
+  const rows = await runWith(database)<{ no: number }>(
+    `SELECT no FROM agents a WHERE kind <> 'tenant' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.agent_no = a.no
+     AND s.look_at < $1)`,
+    [beforeMs],
+  );
+  return rows.map((row) => row.no);
+}
+
+async function takeSlot(
+  run: Run,
+  entry: { agentNo: number; intervalSeconds: number },
+): Promise<{ slot: number; first: boolean }> {
+  const rows = await run<{ slot: number; monitors: number }>(
+    {
+      name: 'list-slots',
+      text: `SELECT phase AS slot, monitors FROM schedule_phases
+             WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0`,
+    },
+    [entry.agentNo, entry.intervalSeconds],
+  );
+  const slot = chooseSlot(entry.intervalSeconds, new Map(rows.map((row) => [row.slot, row.monitors])));
+  const [taken] = await run<{ monitors: number }>(
+    {
+      name: 'take-slot',
+      text: `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors) VALUES ($1, $2, $3, 1)
+             ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1
+               RETURNING monitors`,
+    },
+    [entry.agentNo, entry.intervalSeconds, slot],
+  );
+  return { slot, first: taken?.monitors === 1 };
+}
+
+/** True when the last monitor left. */
+async function leaveSlot(run: Run, left: ScheduleSlot): Promise<boolean> {
+  const [remaining] = await run<{ monitors: number }>(
+    {
+      name: 'leave-slot',
+      text:
+        'UPDATE schedule_phases SET monitors = monitors - 1 WHERE agent_no = $1 AND interval_seconds = $2 AND ' +
+        'phase = $3 RETURNING monitors',
+    },
+    [left.agentNo, left.intervalSeconds, left.slot],
+  );
+  return remaining?.monitors === 0;
+}
+
+/** A slot that was left and taken again in one change is neither new nor empty to the queue. */
+function withoutMoves({ occupied, emptied, rechecks }: ScheduleChange): ScheduleChange {
+  const key = (entry: ScheduleSlot) => `${entry.agentNo}/${entry.intervalSeconds}/${entry.slot}`;
+  const taken = new Set(occupied.map(key));
+  const left = new Set(emptied.map(key));
+  return {
+    occupied: occupied.filter((entry) => !left.has(key(entry))),
+    emptied: emptied.filter((entry) => !taken.has(key(entry))),
+    rechecks,
+  };
+}

@@ -1,0 +1,51 @@
+import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
+import type { Database } from '../database.ts';
+
+type Secrets = Pick<Database, 'secrets'>;
+
+/** A result of a check: which one it is, and what it saw of an answer. */
+type AnsweredResult = { monitorNo: number; agentNo: number; dueAtMs: number; answer: AnswerEvidence | null };
+
+/** The same on its way to the evaluator, which alone opens the evidence. */
+export type Sealed<Result extends AnsweredResult> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
+
+/**
+ * Seals what results saw of answers for their way through the queue (D-17), as outcomes of previews: what a server
+ * answers belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw
+ * nothing.
+ */
+export function sealAnswers<Result extends AnsweredResult>(
+  { secrets }: Secrets,
+  results: readonly Result[],
+): Sealed<Result>[] {
+  return results.map((result) => {
+    const { answer } = result;
+    if (answer === null) return { ...result, answer };
+    return { ...result, answer: null, sealedAnswer: secrets.seal(JSON.stringify(answer), contextOf(result)) };
+  });
+}
+
+/**
+ * The results of `sealAnswers`, and of an older version, which sealed none. An answer that cannot be opened is reported
+ * and left out: what was measured counts all the same.
+ */
+export function openAnswers<Result extends AnsweredResult>(
+  { secrets }: Secrets,
+  results: readonly (Result & { sealedAnswer?: string })[],
+  onUnreadable: (error: unknown, result: Result) => void,
+): Result[] {
+  return results.map((result) => {
+    const { sealedAnswer, ...measured } = result;
+    if (sealedAnswer === undefined) return result;
+    try {
+      return { ...measured, answer: JSON.parse(secrets.open(sealedAnswer, contextOf(result))) } as unknown as Result;
+    } catch (error) {
+      onUnreadable(error, result);
+      return result;
+    }
+  });
+}
+
+function contextOf({ monitorNo, agentNo, dueAtMs }: AnsweredResult): string {
+  return `result:${monitorNo}:${agentNo}:${dueAtMs}:answer`;
+}

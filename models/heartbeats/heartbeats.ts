@@ -1,0 +1,242 @@
+import {
+  arrangeHeartbeat,
+  takePing,
+  type Heartbeat,
+  type HeartbeatSettings,
+  type Ping,
+  type TakenPing,
+} from '../../core/heartbeats/deadlines.ts';
+import { firstLineOf } from '../../core/heartbeats/ping-body.ts';
+import { findRoom, type PingMarks } from '../../core/heartbeats/ping-rates.ts';
+import type { Monitor } from '../../core/monitors/monitor.ts';
+import { fingerprintOf } from '../accounts/api-tokens.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, sqlStateOf, type Run } from '../sql.ts';
+import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
+
+/** A ping and the token that it came with. */
+export type TokenPing = { token: string; ping: Ping };
+
+/**
+ * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but
+ * exceeds the rate limit and counts as a sign of life alone (`limited`); or no heartbeat has its token.
+ */
+export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
+
+type HeartbeatRow = {
+  monitor_no: number;
+  token_fingerprint: Buffer;
+  interval_seconds: number;
+  grace_seconds: number;
+  max_duration_seconds: number | null;
+  fail_enabled: boolean;
+  is_paused: boolean;
+  verdict: 'up' | 'down' | null;
+  heard_at: number;
+  last_signal: string | null;
+  due_at: number | null;
+  overrun_at: number | null;
+  run_started_at: number | null;
+  rows_used_up?: number | null;
+  bytes_used_up?: number | null;
+};
+
+/** A ping that is to be written. */
+type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
+
+/** What is left of a body for which there is no room, in characters. */
+const SHORT_BODY = 200;
+
+const COLUMNS = `monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds, fail_enabled,
+                 is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at`;
+
+/**
+ * Takes pings that came at `nowMs`, in their order, in one transaction: the rows of all heartbeats that they name are
+ * locked in the order of their numbers, so that batches of several processes never wait for each other in a circle.
+ * Returns the outcome of each; what was taken is committed. A day without a partition gets one.
+ */
+export async function takePings(
+  database: Database,
+  pings: readonly TokenPing[],
+  nowMs: number,
+): Promise<PingOutcome[]> {
+  const take = () => inPoolTransaction(database, (run) => takeBatch(run, pings, nowMs));
+  try {
+    return await take();
+  } catch (error) {
+    if (sqlStateOf(error) !== NO_PARTITION) throw error;
+    await createPartitions(database, nowMs);
+    return await take();
+  }
+}
+
+async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): Promise<PingOutcome[]> {
+  const named = pings.map(({ token, ping }) => ({ ping, fingerprint: fingerprintOf(token) }));
+  const rows = await run<HeartbeatRow>(
+    `SELECT ${COLUMNS}, rows_used_up, bytes_used_up FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[])
+     ORDER BY monitor_no FOR NO KEY UPDATE`,
+    [named.map(({ fingerprint }) => fingerprint)],
+  );
+  const found = new Map(
+    rows.map((row) => [
+      row.token_fingerprint.toString('hex'),
+      { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isChanged: false },
+    ]),
+  );
+  const stored: PingRow[] = [];
+  const outcomes = named.map(({ ping, fingerprint }) => {
+    const entry = found.get(fingerprint.toString('hex'));
+    if (entry === undefined) return 'unknown';
+    const taken = takePing(entry.heartbeat, ping, nowMs);
+    if (taken.outcome === 'refused') return 'refused';
+    entry.isChanged = true;
+    const room =
+      taken.stored === null
+        ? null
+        : findRoom(
+            entry.marks,
+            { intervalSeconds: entry.heartbeat.intervalSeconds, bytes: Buffer.byteLength(ping.body ?? '') },
+            nowMs,
+          );
+    if (room?.hasRow === false && taken.mayChangeState) {
+      // A sign of life all the same: who pings too often is not called missed.
+      entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
+      return 'limited';
+    }
+    entry.heartbeat = taken.heartbeat;
+    if (taken.stored === null || room?.hasRow !== true) return 'taken';
+    entry.marks = room.marks;
+    stored.push({
+      monitorNo: entry.monitorNo,
+      ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null },
+      ...taken.stored,
+      mayChangeState: taken.mayChangeState,
+    });
+    return 'taken';
+  });
+  await storeBatch(
+    run,
+    [...found.values()].filter((entry) => entry.isChanged),
+    stored,
+  );
+  return outcomes;
+}
+
+async function storeBatch(
+  run: Run,
+  heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[],
+  stored: readonly PingRow[],
+): Promise<void> {
+  if (heartbeats.length === 0) return;
+  const changing = stored.filter(({ mayChangeState }) => mayChangeState);
+  await run(
+    `WITH moved AS (
+       UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal,
+         due_at = k.due_at, overrun_at = k.overrun_at, run_started_at = k.run_started_at,
+           rows_used_up = k.rows_used_up, bytes_used_up = k.bytes_used_up
+       FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+         $20::bigint[], $21::bigint[])
+            AS k (monitor_no, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, rows_used_up,
+              bytes_used_up)
+       WHERE h.monitor_no = k.monitor_no
+     ), stored AS (
+       INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms, body)
+       SELECT * FROM unnest($8::bigint[], $9::int[], $10::text[], $11::smallint[], $12::bigint[], $13::text[])
+     )
+     INSERT INTO heartbeat_observations (at, monitor_no, sight, exit_status, duration_ms, first_line)
+     SELECT * FROM unnest($14::bigint[], $15::int[], $16::text[], $17::smallint[], $18::bigint[], $19::text[])`,
+    [
+      heartbeats.map(({ monitorNo }) => monitorNo),
+      heartbeats.map(({ heartbeat }) => heartbeat.verdict),
+      heartbeats.map(({ heartbeat }) => heartbeat.receivedAtMs),
+      heartbeats.map(({ heartbeat }) => heartbeat.lastSignal),
+      heartbeats.map(({ heartbeat }) => heartbeat.dueAtMs),
+      heartbeats.map(({ heartbeat }) => heartbeat.overrunAtMs),
+      heartbeats.map(({ heartbeat }) => heartbeat.runStartedAtMs),
+      ...columnsOf(stored),
+      stored.map(({ ping }) => ping.body),
+      ...columnsOf(changing),
+      changing.map(({ ping }) => firstLineOf(ping.body)),
+      heartbeats.map(({ marks }) => marks.rowsUsedUpMs),
+      heartbeats.map(({ marks }) => marks.bytesUsedUpMs),
+    ],
+  );
+}
+
+function columnsOf(rows: readonly PingRow[]): unknown[][] {
+  return [
+    rows.map(({ atMs }) => atMs),
+    rows.map(({ monitorNo }) => monitorNo),
+    rows.map(({ ping }) => ping.kind),
+    rows.map(({ ping }) => ping.exitStatus),
+    rows.map(({ durationMs }) => durationMs),
+  ];
+}
+
+/**
+ * Makes the heartbeat of a monitor say what the monitor says, inside the caller's transaction: after it was created,
+ * changed, paused or resumed at `nowMs`. Monitors of other types have none.
+ */
+export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number): Promise<void> {
+  if (monitor.type !== 'heartbeat') return;
+  const { token } = monitor.checkSpec.heartbeat ?? {};
+  if (token === undefined) throw new Error(`The heartbeat ${monitor.id} has no token`);
+  const [row] = await run<HeartbeatRow>(`SELECT ${COLUMNS} FROM heartbeats WHERE monitor_no = $1 FOR NO KEY UPDATE`, [
+    monitor.no,
+  ]);
+  const heartbeat = arrangeHeartbeat(
+    row === undefined ? null : heartbeatOf(row),
+    { settings: settingsOf(monitor), enabled: monitor.enabled },
+    nowMs,
+  );
+  await run(
+    `INSERT INTO heartbeats (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+     ON CONFLICT (monitor_no) DO UPDATE SET
+       interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds,
+         max_duration_seconds = excluded.max_duration_seconds,
+       fail_enabled = excluded.fail_enabled, is_paused = excluded.is_paused, verdict = excluded.verdict,
+         heard_at = excluded.heard_at,
+       last_signal = excluded.last_signal, due_at = excluded.due_at, overrun_at = excluded.overrun_at,
+         run_started_at = excluded.run_started_at`,
+    [
+      monitor.no,
+      fingerprintOf(token),
+      heartbeat.intervalSeconds,
+      heartbeat.graceSeconds,
+      heartbeat.maxDurationSeconds,
+      heartbeat.failEnabled,
+      heartbeat.isPaused,
+      heartbeat.verdict,
+      heartbeat.receivedAtMs,
+      heartbeat.lastSignal,
+      heartbeat.dueAtMs,
+      heartbeat.overrunAtMs,
+      heartbeat.runStartedAtMs,
+    ],
+  );
+}
+
+function settingsOf({ intervalSeconds, heartbeatGraceSeconds, checkSpec }: Monitor): HeartbeatSettings {
+  const { maxDurationSeconds = null, failEnabled = true } = checkSpec.heartbeat ?? {};
+  return { intervalSeconds, graceSeconds: heartbeatGraceSeconds ?? 0, maxDurationSeconds, failEnabled };
+}
+
+function marksOf({ rows_used_up: rowsUsedUpMs = null, bytes_used_up: bytesUsedUpMs = null }: HeartbeatRow): PingMarks {
+  return { rowsUsedUpMs, bytesUsedUpMs };
+}
+
+function heartbeatOf(row: HeartbeatRow): Heartbeat {
+  return {
+    intervalSeconds: row.interval_seconds,
+    graceSeconds: row.grace_seconds,
+    maxDurationSeconds: row.max_duration_seconds,
+    failEnabled: row.fail_enabled,
+    isPaused: row.is_paused,
+    verdict: row.verdict,
+    receivedAtMs: row.heard_at,
+    lastSignal: row.last_signal,
+    dueAtMs: row.due_at,
+    overrunAtMs: row.overrun_at,
+    runStartedAtMs: row.run_started_at,
+  };
+}

@@ -1,0 +1,120 @@
+import { encodeCause } from '../../core/checks/cause-code.ts';
+import type { Vote } from '../../core/checks/verdict.ts';
+import { firstLineOf } from '../../core/heartbeats/ping-body.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/** What a job said, in a ping's address. */
+export type PingKind = 'success' | 'start' | 'fail' | 'exit';
+
+/**
+ * What happened of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason.
+ */
+export type StoredPing = {
+  atMs: number;
+  kind: PingKind | null;
+  exitStatus: number | null;
+  /** From the run's start to its end, in milliseconds; null where no start was reported. */
+  durationMs: number | null;
+  /** What it says of the job; `none` of a start, which says nothing yet. */
+  verdict: Vote;
+  cause: string | null;
+  /** The first line of what a failed run had to say, or how long was waited; null where it worked, or said nothing. */
+  reason: string | null;
+};
+
+/** Which are asked for: those in `[fromMs, toMs)`; the caller ends the window at the last one of the page before. */
+export type PingQuery = { monitorNo: number; verdict?: Vote; fromMs: number; toMs: number; limit: number };
+
+type PingRow = {
+  at: number;
+  kind: PingKind | null;
+  exit_status: number | null;
+  duration_ms: number | null;
+  body: string | null;
+  cause: number | null;
+};
+
+const MISSED = encodeCause('heartbeat_missed');
+const OVERRUN = encodeCause('heartbeat_overrun');
+
+const CAUSES = new Map([
+  [MISSED, 'heartbeat_missed'],
+  [OVERRUN, 'heartbeat_overrun'],
+]);
+
+/** Which pings have a verdict. */
+const VERDICT_CONDITIONS = {
+  up: `kind = 'success' OR (kind = 'exit' AND exit_status = 0)`,
+  down: `kind = 'fail' OR (kind = 'exit' AND exit_status <> 0)`,
+  none: `kind = 'start'`,
+  degraded: 'false',
+} as const satisfies Record<Vote, string>;
+
+/** The pings of a heartbeat and the deadlines that passed without one, newest first. */
+export async function listPings(
+  database: Pick<Database, 'pool'>,
+  { monitorNo, verdict, fromMs, toMs, limit }: PingQuery,
+): Promise<StoredPing[]> {
+  const mayBeMissed = verdict === undefined || verdict === 'down';
+  const rows = await runOn(database.pool)<PingRow>(
+    // In this order, which is that of making partitions: the other way round each could wait for the other.
+    `(SELECT due_at AS at, NULL::text AS kind, NULL::smallint AS exit_status, NULL::bigint AS duration_ms,
+     detail ->> 'reason' AS body, cause FROM check_results
+      WHERE ${mayBeMissed} AND monitor_no = $1 AND due_at >= $2 AND due_at < $3 AND verdict = 3
+        AND cause IN (${MISSED}, ${OVERRUN})
+      ORDER BY due_at DESC LIMIT $4)
+     UNION ALL
+     (SELECT at, kind, exit_status, duration_ms, body, NULL FROM heartbeat_pings
+      WHERE monitor_no = $1 AND at >= $2 AND at < $3
+        AND (${verdict === undefined ? 'true' : VERDICT_CONDITIONS[verdict]})
+      ORDER BY at DESC LIMIT $4)
+     ORDER BY at DESC LIMIT $4`,
+    [monitorNo, fromMs, toMs, limit],
+  );
+  return rows.map(pingOf);
+}
+
+function pingOf(row: PingRow): StoredPing {
+  const verdict = verdictOf(row);
+  return {
+    atMs: row.at,
+    kind: row.kind,
+    exitStatus: row.exit_status,
+    durationMs: row.duration_ms,
+    verdict,
+    cause: verdict === 'down' ? (CAUSES.get(row.cause) ?? 'heartbeat_failed') : null,
+    reason: verdict === 'down' ? firstLineOf(row.body) : null,
+  };
+}
+
+function verdictOf({ kind, exit_status: exitStatus }: PingRow): Vote {
+  if (kind === 'start') return 'none';
+  return kind === 'success' || (kind === 'exit' && exitStatus === 0) ? 'up' : 'down';
+}
+
+/** Pings of a deleted heartbeat that one statement deletes. */
+const CHUNK = 10_000;
+
+/** Deletes the pings of heartbeats that are gone, at most `most` in all, and returns how many; the next run goes on. */
+export async function deleteOrphanedPings(database: Pick<Database, 'pool'>, most: number): Promise<number> {
+  const run = runOn(database.pool);
+  let deleted = 0;
+  for (const { no } of await run<{ no: number }>('SELECT monitor_no AS no FROM orphaned_pings ORDER BY 1')) {
+    for (let last = CHUNK; last === CHUNK && deleted < most; deleted += last) last = await deleteSome(run, no);
+    if (deleted >= most) return deleted;
+    await run('DELETE FROM orphaned_pings WHERE monitor_no = $1', [no]);
+  }
+  return deleted;
+}
+
+async function deleteSome(run: Run, monitorNo: number): Promise<number> {
+  const [row] = await run<{ deleted: number }>(
+    `WITH gone AS (
+       DELETE FROM heartbeat_pings WHERE monitor_no = $1 AND at IN (SELECT at FROM heartbeat_pings WHERE monitor_no = $1
+         ORDER BY at LIMIT ${CHUNK}) RETURNING 1
+     ) SELECT count(*) AS deleted FROM gone`,
+    [monitorNo],
+  );
+  return row?.deleted ?? 0;
+}

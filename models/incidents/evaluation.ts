@@ -1,0 +1,376 @@
+import type { Source } from '../../core/incidents/decided-monitor.ts';
+import type { FailureEvidence } from '../../core/incidents/failure-evidence.ts';
+import { freshnessMs } from '../../core/incidents/quorum.ts';
+import type { GaugeName, SourceState } from '../../core/incidents/source-state.ts';
+import type { MonitorState } from '../../core/incidents/state.ts';
+import type { MonitorType } from '../../core/monitors/monitor.ts';
+import type { AgentKind } from '../agents/record.ts';
+import type { Run } from '../sql.ts';
+import { findUncheckedFrom } from '../statistics/overload.ts';
+
+/** A source as the first pass over a batch needs it: enough to see whether a result changes anything. */
+export type LockedSource = {
+  monitorNo: number;
+  agentNo: number;
+  state: SourceState | null;
+  monitorState: MonitorState;
+  monitorStateSinceMs: number;
+  /** The monitor's checks as they are now: a result that measured others says nothing any more. */
+  checksVersion: number;
+  downAfterFailures: number;
+  upAfterSuccesses: number;
+  intervalSeconds: number;
+};
+
+/**
+ * `slot` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
+ * agents, who keep their own. `behindAtMs`: when its agent last left out checks for want of time (null = never).
+ * `wasNotCounted`: it is recorded as one that did not count when a sweep last decided its monitor, or whose agent went
+ * offline since.
+ */
+export type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
+
+/** A monitor with all its sources, locked, for a decision. */
+export type EvaluatedMonitor = {
+  no: number;
+  id: string;
+  tenantId: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  intervalSeconds: number;
+  downAfterFailures: number;
+  upAfterSuccesses: number;
+  waitsForPings: boolean;
+  /** Ids of the vendor monitors that it depends on (D-46). */
+  dependencyIds: readonly string[];
+  quorum: number;
+  state: MonitorState;
+  stateSinceMs: number;
+  sequence: number;
+  sources: ScheduledSource[];
+  /** What it was before it became unknown through our own overload; null where it is not, or for another reason. */
+  uncheckedFrom: MonitorState | null;
+};
+
+type SourceRow = {
+  monitor_no: number;
+  agent_no: number;
+  state: SourceState | null;
+  monitor_state: MonitorState;
+  state_since: number;
+  checks_version: number;
+  interval_seconds: number;
+  down_after_failures: number;
+  up_after_successes: number;
+};
+
+type MonitorRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  interval_seconds: number;
+  down_after_failures: number;
+  up_after_successes: number;
+  down_min_sources: number;
+  dependencies: string[] | null;
+  state: MonitorState;
+  state_since: number;
+  sequence: number;
+};
+
+type VoterRow = {
+  monitor_no: number;
+  agent_no: number;
+  name: string;
+  kind: AgentKind;
+  is_online: boolean;
+  state: SourceState | null;
+  slot: number | null;
+  was_unheard: boolean;
+  behind_at: number | null;
+  newest_at: number | null;
+};
+
+/** A heartbeat is down at the first ping missed and up at the first that comes (D-29), whatever its fields say. */
+const THRESHOLDS = `CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.down_after_failures END AS down_after_failures,
+                    CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.up_after_successes END AS up_after_successes`;
+
+/**
+ * Of an agent: the watch of the agents did not find it silent (D-56), and its token is still good. The service itself
+ * is always online.
+ */
+const IS_ONLINE = '(a.offline_at IS NULL AND a.revoked_at IS NULL)';
+
+/** From when results of the monitor `m` count at the time $1 (`freshnessMs`). */
+const FRESH_SINCE = '$1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000';
+
+/** Of a source of the monitor `m`, at the time $1: it has a result that is recent enough to count (D-41). */
+const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+                                AND r.due_at >= ${FRESH_SINCE})`;
+
+/**
+ * Of an agent: it left out checks for want of time for as short a while ago as a result of the monitor `m` would count.
+ */
+const IS_BEHIND = `coalesce(a.behind_at >= ${FRESH_SINCE}, false)`;
+
+/**
+ * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each
+ * other in a circle, and results of one source are applied one batch after the other. Sources of paused or deleted
+ * monitors are not returned.
+ */
+export async function lockSources(
+  run: Run,
+  keys: readonly { monitorNo: number; agentNo: number }[],
+): Promise<LockedSource[]> {
+  const rows = await run<SourceRow>(
+    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version,
+     m.interval_seconds, ${THRESHOLDS}
+     FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
+     JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
+     JOIN monitors m ON m.no = s.monitor_no AND m.enabled
+     ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s`,
+    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo)],
+  );
+  return rows.map((row) => ({
+    monitorNo: row.monitor_no,
+    agentNo: row.agent_no,
+    state: row.state,
+    monitorState: row.monitor_state,
+    monitorStateSinceMs: row.state_since,
+    checksVersion: row.checks_version,
+    downAfterFailures: row.down_after_failures,
+    upAfterSuccesses: row.up_after_successes,
+    intervalSeconds: row.interval_seconds,
+  }));
+}
+
+/**
+ * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs`
+ * is absent. Read before a batch is stored, it is what the batch's results must be newer than (D-40).
+ */
+export async function findNewestResults(
+  run: Run,
+  keys: readonly { monitorNo: number; agentNo: number }[],
+  sinceMs: number,
+): Promise<Map<string, number>> {
+  const rows = await run<{ monitor_no: number; agent_no: number; newest_at: number | null }>(
+    `SELECT k.monitor_no, k.agent_no,
+            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no
+              AND r.due_at >= $3) AS newest_at
+     FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
+    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs],
+  );
+  return new Map(
+    rows.flatMap((row) => (row.newest_at === null ? [] : [[`${row.monitor_no}/${row.agent_no}`, row.newest_at]])),
+  );
+}
+
+/**
+ * Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned.
+ */
+export async function lockMonitors(
+  run: Run,
+  monitorNos: readonly number[],
+  nowMs: number,
+): Promise<EvaluatedMonitor[]> {
+  const monitors = await run<MonitorRow>(
+    `SELECT m.no, m.id, m.tenant_id, m.name, m.type, m.target, m.interval_seconds, ${THRESHOLDS}, m.down_min_sources,
+            m.check_spec -> 'dependencies' AS dependencies, m.state, m.state_since, m.sequence
+     FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,
+    [monitorNos],
+  );
+  if (monitors.length === 0) return [];
+  const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
+  const voters = await run<VoterRow>(
+    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase AS slot,
+     s.was_unheard,
+     a.behind_at,
+            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+              AND r.due_at >= $2) AS newest_at
+     FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[])
+       ORDER BY s.monitor_no, s.agent_no`,
+    [monitors.map((monitor) => monitor.no), horizonMs],
+  );
+  const sources = Map.groupBy(voters, (voter) => voter.monitor_no);
+  const uncheckedFrom = await findUncheckedFrom(run, monitors);
+  return monitors.map((row) => ({
+    no: row.no,
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    type: row.type,
+    target: row.target,
+    intervalSeconds: row.interval_seconds,
+    downAfterFailures: row.down_after_failures,
+    upAfterSuccesses: row.up_after_successes,
+    waitsForPings: row.type === 'heartbeat',
+    dependencyIds: row.dependencies ?? [],
+    quorum: row.down_min_sources,
+    state: row.state,
+    stateSinceMs: row.state_since,
+    sequence: row.sequence,
+    sources: (sources.get(row.no) ?? []).map(sourceOf),
+    uncheckedFrom: uncheckedFrom.get(row.no) ?? null,
+  }));
+}
+
+/**
+ * What a source saw at the bad results that its gauges begin with, by gauge: those that began anew. Null: it has no bad
+ * result any more.
+ */
+export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & { atMs: number }) | null>> | null;
+
+/**
+ * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter
+ * stands in a column of its own, which is read only where an incident wants it: the state is read with every batch.
+ */
+export async function storeSourceStates(
+  run: Run,
+  changed: readonly {
+    monitorNo: number;
+    agentNo: number;
+    state: SourceState | null;
+    firstFailureEvidence: FirstFailureEvidence;
+  }[],
+): Promise<void> {
+  if (changed.length === 0) return;
+  await run(
+    `UPDATE monitor_sources s SET state = k.state, seen = CASE WHEN k.evidence IS NULL THEN NULL
+     WHEN k.evidence = '{}' THEN s.seen ELSE coalesce(s.seen, '{}') || k.evidence END
+     FROM unnest($1::int[], $2::int[], $3::jsonb[], $4::jsonb[]) AS k (monitor_no, agent_no, state, evidence)
+     WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
+    [
+      changed.map((source) => source.monitorNo),
+      changed.map((source) => source.agentNo),
+      changed.map((source) => JSON.stringify(source.state)),
+      changed.map(({ firstFailureEvidence }) => firstFailureEvidence && JSON.stringify(firstFailureEvidence)),
+    ],
+  );
+}
+
+/**
+ * Updates which sources did not count when their monitors were decided, with one statement. It waits for the sources'
+ * rows, so that it is run after the transaction that locked their monitors: applying results locks the other way
+ * round.
+ */
+export async function updateNotCounted(
+  run: Run,
+  sources: readonly { monitorNo: number; agentNo: number; isNotCounted: boolean }[],
+): Promise<void> {
+  if (sources.length === 0) return;
+  await run(
+    `WITH locked AS (
+       SELECT s.monitor_no, s.agent_no, k.is_not_counted
+       FROM unnest($1::int[], $2::int[], $3::boolean[]) AS k (monitor_no, agent_no, is_not_counted)
+       JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
+       ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s
+     )
+     UPDATE monitor_sources s SET was_unheard = k.is_not_counted FROM locked k WHERE s.monitor_no = k.monitor_no
+       AND s.agent_no = k.agent_no`,
+    [
+      sources.map((source) => source.monitorNo),
+      sources.map((source) => source.agentNo),
+      sources.map((source) => source.isNotCounted),
+    ],
+  );
+}
+
+/** Writes where monitors stand after their transitions, with one statement. */
+export async function storeMonitorStates(
+  run: Run,
+  monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[],
+): Promise<void> {
+  await run(
+    `UPDATE monitors m SET state = k.state, state_since = k."stateSinceMs", sequence = k.sequence
+     FROM json_to_recordset($1::json) AS k (no integer, state text, "stateSinceMs" bigint, sequence integer)
+       WHERE m.no = k.no`,
+    [JSON.stringify(monitors)],
+  );
+}
+
+/** A stretch of the monitors, in the order of their numbers; `lastNo` is null at their end. */
+export type StalePage = { stale: number[]; lastNo: number | null };
+
+/** The largest number that a monitor can have. */
+const MAX_NO = 2 ** 31 - 1;
+
+/**
+ * The sources of the stretch from $3 to $4. Named wherever sources are read, for what a plan hashes it reads whole, and
+ * of all monitors that costs more than all the rest.
+ */
+const SOURCES = '(SELECT * FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4)';
+
+/**
+ * Of a source: it is recorded as one that did not count. Read from an index of few, so that the source's row need not
+ * be read.
+ */
+const IS_NOT_COUNTED =
+  `EXISTS (SELECT 1 FROM ${SOURCES} u WHERE u.monitor_no = s.monitor_no AND u.agent_no = s.agent_no AND ` +
+  'u.was_unheard)';
+
+/**
+ * Of the next `limit` monitors those that time or an edit may have changed although no result said so, by number:
+ * decided ones of which a source has no result recent enough (once only where its agent is behind) or an agent offline,
+ * those of which a source counts again, undecided ones past their patience, and those edited since
+ * `editedSinceSeconds`.
+ */
+export async function listStaleMonitors(
+  run: Run,
+  when: { nowMs: number; editedSinceSeconds: number; afterNo: number; limit: number },
+): Promise<StalePage> {
+  const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [
+    when.afterNo,
+    when.limit - 1,
+  ]);
+  const lastNo = last?.no ?? null;
+  const rows = await run<{ no: number }>(
+    `SELECT d.no FROM (
+       SELECT DISTINCT m.no
+       FROM monitors m LEFT JOIN ${SOURCES} s ON s.monitor_no = m.no LEFT JOIN agents a ON a.no = s.agent_no
+       WHERE m.no > $3 AND m.no <= $4 AND m.enabled AND m.target <> ''
+         AND (m.updated_at >= $2
+           OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
+           OR (m.state IN ('up', 'degraded', 'down') AND (s.monitor_no IS NULL OR NOT ${IS_ONLINE} OR NOT (${IS_RECENT}
+             OR (${IS_BEHIND} AND ${IS_NOT_COUNTED}))))
+           OR (${IS_NOT_COUNTED} AND ${IS_ONLINE} AND ${IS_RECENT}))
+     ) d
+     WHERE EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL) OR NOT EXISTS (SELECT 1
+       FROM ${SOURCES} s WHERE s.monitor_no = d.no)
+     ORDER BY d.no`,
+    [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
+  );
+  return { stale: rows.map(({ no }) => no), lastNo };
+}
+
+/**
+ * The numbers of monitors still unknown through our overload with no location behind any more: their silence is the
+ * locations' own by now.
+ */
+export async function listSilentAfterOverload(run: Run, nowMs: number): Promise<number[]> {
+  const rows = await run<{ no: number }>(
+    `SELECT m.no FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no AND m.sequence = u.sequence
+     WHERE u.ended_at IS NULL AND m.enabled AND NOT EXISTS (
+       SELECT FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
+         AND a.behind_at >= ${FRESH_SINCE})
+     ORDER BY m.no`,
+    [nowMs],
+  );
+  return rows.map(({ no }) => no);
+}
+
+function sourceOf(voter: VoterRow): ScheduledSource {
+  return {
+    agentNo: voter.agent_no,
+    name: voter.name,
+    online: voter.is_online,
+    newestAtMs: voter.newest_at,
+    state: voter.state,
+    slot: voter.kind === 'tenant' ? null : voter.slot,
+    wasNotCounted: voter.was_unheard,
+    behindAtMs: voter.behind_at,
+  };
+}

@@ -1,0 +1,173 @@
+import type { MonitorState } from '../../core/incidents/state.ts';
+import type { Database } from '../database.ts';
+import { runWith, type Run } from '../sql.ts';
+
+/** An incident as it is stored (D-45). Times are Unix milliseconds. */
+export type Incident = {
+  id: string;
+  monitorId: string;
+  monitorName: string;
+  state: 'down' | 'degraded';
+  reason: string;
+  sourcesDown: string[];
+  startedAtMs: number;
+  detectedAtMs: number;
+  resolvedAtMs: number | null;
+  resolution: 'recovered' | 'paused' | 'deleted' | null;
+};
+
+/** An incident as it is shown: also who acknowledged it, and when; null where it was not acknowledged. */
+export type ListedIncident = Incident & { acknowledgedAtMs: number | null; acknowledgedBy: string | null };
+
+/** `sinceSeconds` and `untilSeconds` bound the start of the incident, both included. */
+export type IncidentFilter = {
+  monitorId?: string;
+  status?: 'open' | 'resolved';
+  acknowledged?: boolean;
+  sinceSeconds?: number;
+  untilSeconds?: number;
+};
+
+/** What `INCIDENT_COLUMNS` reads. */
+export type IncidentRow = {
+  id: string;
+  monitor_id: string;
+  monitor_name: string;
+  state: 'down' | 'degraded';
+  reason: string;
+  sources_down: string[];
+  started_at: number;
+  detected_at: number;
+  resolved_at: number | null;
+  resolution: 'recovered' | 'paused' | 'deleted' | null;
+  acknowledged_at: number | null;
+  acknowledged_by: string | null;
+};
+
+/** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
+export type NewTransition = {
+  monitorId: string;
+  tenantId: string;
+  sequence: number;
+  from: MonitorState;
+  to: MonitorState;
+  atMs: number;
+  detectedAtMs: number;
+  cause: string | null;
+  reason: string | null;
+  evidence: object;
+};
+
+/** Of transitions that a request caused. */
+const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
+
+/** Everything of an incident that is shown. */
+export const INCIDENT_COLUMNS =
+  'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution, ' +
+  'acknowledged_at, acknowledged_by';
+
+/** Writes transitions, with one statement. */
+export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {
+  await run(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, cause, reason,
+     evidence)
+     SELECT t."monitorId", t.sequence, t."tenantId", t."from", t."to", t."atMs", t."detectedAtMs", t.cause, t.reason,
+       t.evidence
+     FROM json_to_recordset($1::json) AS t ("monitorId" text, sequence integer, "tenantId" text, "from" text, "to" text,
+       "atMs" bigint,
+                                            "detectedAtMs" bigint, cause text, reason text, evidence jsonb)`,
+    [JSON.stringify(transitions)],
+  );
+}
+
+/** Writes the transition of a pause and resolves the open incident. */
+export async function recordPause(
+  run: Run,
+  paused: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number },
+): Promise<void> {
+  await insertTransitions(run, [{ ...paused, ...UNDECIDED, to: 'paused', detectedAtMs: paused.atMs }]);
+  await resolveIncident(run, { monitorId: paused.monitorId, atMs: paused.atMs, resolution: 'paused' });
+}
+
+/** Writes the transition of a resume. */
+export async function recordResume(
+  run: Run,
+  resumed: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number },
+): Promise<void> {
+  await insertTransitions(run, [{ ...resumed, ...UNDECIDED, to: 'pending', detectedAtMs: resumed.atMs }]);
+}
+
+/** Ends a monitor's open incident because the monitor is deleted. */
+export async function resolveDeleted(run: Run, monitorId: string, atMs: number): Promise<void> {
+  await resolveIncident(run, { monitorId, atMs, resolution: 'deleted' });
+}
+
+/** A tenant's incidents, newest first; `before` is the last one of the page before. */
+export async function listIncidents(
+  database: Database,
+  query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
+): Promise<ListedIncident[]> {
+  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds } = query.filter ?? {};
+  // A monitor's have an index of their own, which a condition that may be none would not find.
+  const [name, ofMonitor] =
+    monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
+  const rows = await runWith(database)<IncidentRow>(
+    {
+      name,
+      text: `SELECT ${INCIDENT_COLUMNS} FROM incidents
+             WHERE tenant_id = $1
+               AND ${ofMonitor}
+               AND ($3::text IS NULL OR (resolved_at IS NULL) = ($3 = 'open'))
+               AND ($4::bigint IS NULL OR started_at >= $4)
+               AND ($5::bigint IS NULL OR started_at <= $5)
+               AND ($6::bigint IS NULL OR (started_at, id) < ($6, $7::text))
+               AND ($9::boolean IS NULL OR (acknowledged_at IS NOT NULL) = $9)
+             ORDER BY started_at DESC, id DESC LIMIT $8`,
+    },
+    [
+      query.tenantId,
+      monitorId ?? null,
+      status ?? null,
+      sinceSeconds === undefined ? null : sinceSeconds * 1000,
+      untilSeconds === undefined ? null : untilSeconds * 1000 + 999,
+      query.before?.startedAtMs ?? null,
+      query.before?.id ?? null,
+      query.limit,
+      acknowledged ?? null,
+    ],
+  );
+  return rows.map(incidentOf);
+}
+
+async function resolveIncident(
+  run: Run,
+  ended: { monitorId: string; atMs: number; resolution: 'recovered' | 'paused' | 'deleted' },
+): Promise<void> {
+  await run(
+    {
+      name: 'resolve-incident',
+      text:
+        'UPDATE incidents SET resolved_at = greatest($2::bigint, started_at), resolution = $3 WHERE monitor_id = ' +
+        '$1 AND resolved_at IS NULL',
+    },
+    [ended.monitorId, ended.atMs, ended.resolution],
+  );
+}
+
+/** An incident out of its row. */
+export function incidentOf(row: IncidentRow): ListedIncident {
+  return {
+    id: row.id,
+    monitorId: row.monitor_id,
+    monitorName: row.monitor_name,
+    state: row.state,
+    reason: row.reason,
+    sourcesDown: row.sources_down,
+    startedAtMs: row.started_at,
+    detectedAtMs: row.detected_at,
+    resolvedAtMs: row.resolved_at,
+    resolution: row.resolution,
+    acknowledgedAtMs: row.acknowledged_at,
+    acknowledgedBy: row.acknowledged_by,
+  };
+}

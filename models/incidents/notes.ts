@@ -1,0 +1,154 @@
+import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import { recordChange } from '../accounts/audit-log.ts';
+import { notifyChange } from '../changes.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
+
+/** A note at an incident; `author` is the name of the token. */
+export type IncidentNote = { id: string; author: string; text: string; createdAtMs: number };
+
+type Key = { tenantId: string; id: string };
+
+/** Notes of one incident at the most: a reader shall see them all. */
+export const MOST_NOTES = 500;
+
+/** What came of adding a note. */
+export type AddedNote =
+  | { outcome: 'added'; note: IncidentNote }
+  | { outcome: 'full' }
+  | { outcome: 'unknown_incident' };
+
+/** The notes of an incident, the oldest first. */
+export async function listIncidentNotes(database: Database, incidentId: string): Promise<IncidentNote[]> {
+  return await runOn(database.pool)<IncidentNote>(
+    'SELECT id, author, text, created_at AS "createdAtMs" FROM incident_notes WHERE incident_id = $1 ORDER BY ' +
+      'created_at, id LIMIT $2',
+    [incidentId, MOST_NOTES],
+  );
+}
+
+/** Adds a note to a tenant's incident, unless it is full. */
+export async function addIncidentNote(database: Database, key: Key, note: IncidentNote): Promise<AddedNote> {
+  return await inPoolTransaction(database, async (run) => {
+    const incident = await lockIncident(run, key);
+    if (incident === null) return { outcome: 'unknown_incident' };
+    if (!(await insertNote(run, key, note))) return { outcome: 'full' };
+    await recordIncident(run, database, { key, incident, changes: { note: [null, note.text] } });
+    return { outcome: 'added', note };
+  });
+}
+
+/** Deletes a note of a tenant's incident; false where there is none. */
+export async function deleteIncidentNote(database: Database, key: Key, noteId: string): Promise<boolean> {
+  return await inPoolTransaction(database, async (run) => {
+    const incident = await lockIncident(run, key);
+    const [deleted] = await run<{ text: string }>(
+      'DELETE FROM incident_notes WHERE id = $3 AND incident_id = (SELECT id FROM incidents WHERE id = $1 AND ' +
+        'tenant_id = $2) RETURNING text',
+      [key.id, key.tenantId, noteId],
+    );
+    if (incident === null || deleted === undefined) return false;
+    await notifyChange(run, { ...key, kind: 'incident' });
+    await recordIncident(run, database, { key, incident, changes: { note: [deleted.text, null] } });
+    return true;
+  });
+}
+
+/**
+ * Acknowledges a tenant's incident, in whatever state it is, and returns it; the first one
+ * stays. A note goes with it, but not the same text of the same author again, so that a request may be sent twice. Null
+ * where the tenant has no such incident; `full` where the note finds no room, and nothing is changed.
+ */
+export async function acknowledgeIncident(
+  database: Database,
+  key: Key,
+  by: { name: string; nowMs: number; note: IncidentNote | null },
+): Promise<ListedIncident | 'full' | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const incident = await lockIncident(run, key);
+    if (incident === null) return null;
+    const isNewNote = by.note !== null && !(await hasNote(run, key.id, by.note));
+    if (isNewNote && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
+    const isFirst = incident.acknowledgedAtMs === null;
+    await recordIncident(run, database, {
+      key,
+      incident,
+      changes: {
+        ...(isFirst && { acknowledged_by: [null, by.name] }),
+        ...(isNewNote && { note: [null, by.note?.text] }),
+      },
+    });
+    if (!isFirst) return incident;
+    await run('UPDATE incidents SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1', [
+      key.id,
+      by.nowMs,
+      by.name,
+    ]);
+    return { ...incident, acknowledgedAtMs: by.nowMs, acknowledgedBy: by.name };
+  });
+}
+
+/** Takes an acknowledgement back and returns the incident; null where the tenant has no such incident. */
+export async function unacknowledgeIncident(database: Database, key: Key): Promise<ListedIncident | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const incident = await lockIncident(run, key);
+    if (incident === null || incident.acknowledgedAtMs === null) return incident;
+    await run('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL WHERE id = $1', [key.id]);
+    await recordIncident(run, database, {
+      key,
+      incident,
+      changes: { acknowledged_by: [incident.acknowledgedBy, null] },
+    });
+    return { ...incident, acknowledgedAtMs: null, acknowledgedBy: null };
+  });
+}
+
+async function recordIncident(
+  run: Run,
+  database: Database,
+  { key, incident, changes }: { key: Key; incident: ListedIncident; changes: FieldChanges },
+): Promise<void> {
+  await recordChange(run, database, {
+    tenantId: key.tenantId,
+    object: { kind: 'incident', id: key.id, name: incident.monitorName },
+    changes,
+  });
+}
+
+/** Of two who write to an incident at once the second waits. */
+async function lockIncident(run: Run, { tenantId, id }: Key): Promise<ListedIncident | null> {
+  const [row] = await run<IncidentRow>(
+    `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
+    [id, tenantId],
+  );
+  return row === undefined ? null : incidentOf(row);
+}
+
+async function hasNote(run: Run, incidentId: string, { author, text }: IncidentNote): Promise<boolean> {
+  return (
+    (
+      await run('SELECT 1 FROM incident_notes WHERE incident_id = $1 AND author = $2 AND text = $3 LIMIT 1', [
+        incidentId,
+        author,
+        text,
+      ])
+    ).length > 0
+  );
+}
+
+/** False where the incident is full. */
+async function insertNote(
+  run: Run,
+  { tenantId, id: incidentId }: Key,
+  { id, author, text, createdAtMs }: IncidentNote,
+): Promise<boolean> {
+  const rows = await run(
+    `INSERT INTO incident_notes (id, incident_id, author, text, created_at)
+     SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint WHERE (SELECT count(*) FROM incident_notes
+       WHERE incident_id = $2::text) < ${MOST_NOTES} RETURNING id`,
+    [id, incidentId, author, text, createdAtMs],
+  );
+  if (rows.length > 0) await notifyChange(run, { tenantId, kind: 'incident', id: incidentId });
+  return rows.length > 0;
+}

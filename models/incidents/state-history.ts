@@ -1,0 +1,51 @@
+import type { MonitorState } from '../../core/incidents/state.ts';
+import type { StateChange } from '../../core/statistics/sla.ts';
+import type { Database } from '../database.ts';
+import { runOn } from '../sql.ts';
+
+/**
+ * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order: of each monitor the
+ * last one before the window and all in it; an empty list where there is none. Two looks into one index for each
+ * monitor, however long its history.
+ */
+export async function readStateHistories(
+  database: Pick<Database, 'pool'>,
+  { monitorIds, fromMs, toMs }: { monitorIds: readonly string[]; fromMs: number; toMs: number },
+): Promise<Map<string, StateChange[]>> {
+  const histories = new Map<string, StateChange[]>(monitorIds.map((id) => [id, []]));
+  const rows = await runOn(database.pool)<{ id: string; atMs: number; to: MonitorState }>(
+    {
+      name: 'read-state-histories',
+      text: `SELECT m.id, t.at AS "atMs", t.to_state AS "to"
+             FROM unnest($1::text[]) AS m (id), LATERAL (
+               (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at < $2
+                 ORDER BY at DESC, sequence DESC LIMIT 1)
+               UNION ALL
+               SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3
+             ) t
+             ORDER BY m.id, t.sequence`,
+    },
+    [[...histories.keys()], fromMs, toMs],
+  );
+  for (const { id, atMs, to } of rows) histories.get(id)?.push({ atMs, to });
+  return histories;
+}
+
+/**
+ * When a monitor's incidents began and ended, of those that touch `[fromMs, toMs)`, in Unix milliseconds; `endMs` is
+ * null of one that is open.
+ */
+export async function listIncidentSpans(
+  database: Pick<Database, 'pool'>,
+  { monitorId, fromMs, toMs }: { monitorId: string; fromMs: number; toMs: number },
+): Promise<{ startMs: number; endMs: number | null }[]> {
+  return await runOn(database.pool)(
+    {
+      name: 'list-incident-spans',
+      text: `SELECT started_at AS "startMs", resolved_at AS "endMs" FROM incidents
+             WHERE monitor_id = $1 AND started_at < $3 AND (resolved_at IS NULL OR resolved_at >= $2)
+               ORDER BY started_at`,
+    },
+    [monitorId, fromMs, toMs],
+  );
+}

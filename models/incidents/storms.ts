@@ -1,0 +1,120 @@
+import type { EventState } from '../../core/alerts/event.ts';
+import { fillSummary, type SummarisedMonitor, type SummaryMessage } from '../../core/incidents/storm.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/**
+ * The newest summary of a chat. `isOpen`: its first attempt has not begun, so that what is added to it is reported with
+ * it.
+ */
+export type NewestSummary = { deliveryId: string; dueAtMs: number; isOpen: boolean };
+
+/** A monitor's change on its way into a summary. */
+export type SummarisedChange = {
+  deliveryId: string;
+  monitorId: string;
+  name: string;
+  state: EventState;
+  sequence: number;
+  atMs: number;
+};
+
+/**
+ * How many monitors of each tenant have changed since a moment in a way that chats are notified of (D-44), what the
+ * caller's transaction wrote included. Until that ends no other one counts for these tenants: two that are under way at
+ * once know of each other's monitors.
+ */
+export async function countChangedMonitors(
+  run: Run,
+  tenantIds: readonly string[],
+  sinceMs: number,
+): Promise<Map<string, number>> {
+  await run('SELECT FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [tenantIds]);
+  const rows = await run<{ tenant_id: string; monitors: number }>(
+    `SELECT tenant_id, count(DISTINCT monitor_id) AS monitors FROM transitions t
+     WHERE tenant_id = ANY ($1::text[]) AND detected_at > $2 AND to_state IN ('down', 'degraded', 'unknown', 'up')
+       AND NOT (from_state = 'pending' AND to_state = 'up')
+       AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = t.monitor_id AND u.sequence = t.sequence)
+       AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = t.monitor_id AND u.sequence + 1 = t.sequence
+         AND u.from_state = t.to_state)
+     GROUP BY tenant_id`,
+    [tenantIds, sinceMs],
+  );
+  return new Map(rows.map((row) => [row.tenant_id, row.monitors]));
+}
+
+/**
+ * The newest summaries of these channels, where there is one. One that is open stays so until the caller's transaction
+ * ends: a claim passes it by.
+ */
+export async function listNewestSummaries(
+  run: Run,
+  channelIds: readonly string[],
+): Promise<Map<string, NewestSummary>> {
+  const rows = await run<{ channel_id: string; delivery_id: string; due_at: number; is_open: boolean }>(
+    `SELECT s.channel_id, s.delivery_id, s.due_at, d.outcome = 'pending' AND d.attempts = 0 AS is_open
+     FROM summaries s JOIN deliveries d ON d.id = s.delivery_id
+     WHERE s.channel_id = ANY ($1::text[]) ORDER BY s.channel_id FOR SHARE OF d`,
+    [channelIds],
+  );
+  return new Map(
+    rows.map((row) => [row.channel_id, { deliveryId: row.delivery_id, dueAtMs: row.due_at, isOpen: row.is_open }]),
+  );
+}
+
+/**
+ * Makes deliveries that were just written the newest summaries of their channels. The caller holds the tenants by
+ * `countChangedMonitors`.
+ */
+export async function upsertSummaries(
+  run: Run,
+  opened: readonly { channelId: string; deliveryId: string; dueAtMs: number }[],
+): Promise<void> {
+  if (opened.length === 0) return;
+  await run(
+    `INSERT INTO summaries (channel_id, delivery_id, due_at)
+     SELECT s."channelId", s."deliveryId", s."dueAtMs"
+       FROM json_to_recordset($1::json) AS s ("channelId" text, "deliveryId" text, "dueAtMs" bigint)
+     ON CONFLICT (channel_id) DO UPDATE SET delivery_id = excluded.delivery_id, due_at = excluded.due_at`,
+    [JSON.stringify(opened)],
+  );
+}
+
+/** Adds changes, in the order given, to summaries that are open; of a monitor the last one is reported. */
+export async function addToSummaries(run: Run, changes: readonly SummarisedChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  const last = new Map(changes.map((change) => [`${change.deliveryId} ${change.monitorId}`, change]));
+  await run(
+    `INSERT INTO summary_changes (delivery_id, monitor_id, name, state, sequence, at)
+     SELECT c."deliveryId", c."monitorId", c.name, c.state, c.sequence, c."atMs"
+     FROM json_to_recordset($1::json) AS c ("deliveryId" text, "monitorId" text, name text, state text,
+       sequence integer, "atMs" bigint)
+     ON CONFLICT (delivery_id, monitor_id) DO UPDATE
+       SET name = excluded.name, state = excluded.state, sequence = excluded.sequence, at = excluded.at`,
+    [JSON.stringify([...last.values()])],
+  );
+}
+
+/**
+ * Fills the message of a claimed summary with what was gathered for it, and stores that for its record. Monitors of
+ * which there is a newer change by now, which is reported by itself, and those that are gone are left out, so that a
+ * retry says nothing that is over; none may be left.
+ */
+export async function readSummary(
+  database: Database,
+  deliveryId: string,
+  summary: SummaryMessage,
+): Promise<SummaryMessage> {
+  const run = runOn(database.pool);
+  const gathered = await run<SummarisedMonitor>(
+    `SELECT c.name, c.state FROM summary_changes c JOIN monitors m ON m.id = c.monitor_id
+     WHERE c.delivery_id = $1 AND NOT EXISTS (SELECT FROM transitions t WHERE t.monitor_id = c.monitor_id
+       AND t.sequence > c.sequence)
+     ORDER BY c.at, c.name, c.monitor_id`,
+    [deliveryId],
+  );
+  const filled = fillSummary(summary, gathered);
+  if (filled.monitors > 0)
+    await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(filled)]);
+  return filled;
+}

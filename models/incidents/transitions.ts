@@ -1,0 +1,131 @@
+import type { EventState } from '../../core/alerts/event.ts';
+import { sourcesAgainst, type Change } from '../../core/incidents/change.ts';
+import { stepIncident } from '../../core/incidents/incident.ts';
+import type { Run } from '../sql.ts';
+import { insertTransitions, type Incident } from './history.ts';
+
+/** A decided change of a monitor, to be recorded; `newIncidentId` is for the incident that it may open. */
+export type DecidedTransition = {
+  monitor: { id: string; tenantId: string; name: string };
+  sequence: number;
+  change: Change;
+  newIncidentId: string;
+};
+
+/** The incident that a transition belongs to; null where there is none. */
+export type WithIncident = { incident: { id: string; startedAtMs: number } | null };
+
+type IncidentOfTenant = Incident & { tenantId: string };
+
+/**
+ * Writes the transitions of a batch and does to the monitors' incidents what they mean, each monitor's in the order
+ * given; returns them with their incidents. Three statements, however many transitions: where everything fails at once
+ * the alerts wait for them. The caller holds the monitors' locks.
+ */
+export async function recordTransitions<Decided extends DecidedTransition>(
+  run: Run,
+  decided: readonly Decided[],
+): Promise<(Decided & WithIncident)[]> {
+  await insertTransitions(
+    run,
+    decided.map(({ monitor, sequence, change: { failures: _kept, ...change } }) => ({
+      ...change,
+      monitorId: monitor.id,
+      tenantId: monitor.tenantId,
+      sequence,
+    })),
+  );
+  const open = await findOpenIncidents(
+    run,
+    decided.map(({ monitor }) => monitor.id),
+  );
+  const changed = new Map<string, IncidentOfTenant>();
+  const recorded = decided.map((transition) => {
+    const before = open.get(transition.monitor.id) ?? null;
+    const incident = applyTransition(before, transition);
+    if (incident !== null && incident !== before) {
+      changed.set(incident.id, incident);
+      if (incident.resolvedAtMs === null) open.set(incident.monitorId, incident);
+      else open.delete(incident.monitorId);
+    }
+    return { ...transition, incident };
+  });
+  await storeIncidents(run, [...changed.values()]);
+  return recorded;
+}
+
+/**
+ * The state that the newest event of each of these monitors announced; those that never had one are left out. What our
+ * overload made unknown was not announced.
+ */
+export async function listLastNotified(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
+  if (monitorIds.length === 0) return new Map();
+  const rows = await run<{ id: string; state: EventState }>(
+    `SELECT m.id, t.to_state AS state
+     FROM unnest($1::text[]) AS m (id), LATERAL (
+       SELECT to_state FROM transitions WHERE monitor_id = m.id AND to_state IN ('up', 'degraded', 'down', 'unknown')
+         AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = m.id AND u.sequence = transitions.sequence)
+       ORDER BY sequence DESC LIMIT 1
+     ) t`,
+    [monitorIds],
+  );
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/** The incident that the transition belongs to, as it is after it; the same object where it is left alone. */
+function applyTransition(
+  open: IncidentOfTenant | null,
+  { monitor, change, newIncidentId }: DecidedTransition,
+): IncidentOfTenant | null {
+  const step = stepIncident(open?.state ?? null, change.to);
+  const notified = { reason: change.reason ?? '', sourcesDown: sourcesAgainst(change.evidence) };
+  if (step.step === 'open') {
+    const { atMs, detectedAtMs } = change;
+    const named = { id: newIncidentId, tenantId: monitor.tenantId, monitorId: monitor.id, monitorName: monitor.name };
+    return {
+      ...named,
+      ...notified,
+      state: step.state,
+      startedAtMs: atMs,
+      detectedAtMs,
+      resolvedAtMs: null,
+      resolution: null,
+    };
+  }
+  if (open === null || step.step === 'none') return open;
+  if (step.step === 'worsen') return { ...open, ...notified, state: 'down' };
+  return { ...open, resolvedAtMs: Math.max(change.atMs, open.startedAtMs), resolution: step.resolution };
+}
+
+async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promise<Map<string, IncidentOfTenant>> {
+  const rows = await run<IncidentOfTenant>(
+    `SELECT id, tenant_id AS "tenantId", monitor_id AS "monitorId", monitor_name AS "monitorName", state, reason,
+     sources_down AS "sourcesDown",
+            started_at AS "startedAtMs", detected_at AS "detectedAtMs", resolved_at AS "resolvedAtMs", resolution
+     FROM incidents WHERE monitor_id = ANY($1::text[]) AND resolved_at IS NULL`,
+    [[...new Set(monitorIds)]],
+  );
+  return new Map(rows.map((incident) => [incident.monitorId, incident]));
+}
+
+/**
+ * In the order given: a monitor's incident is resolved before its next one is opened, for two open ones would be
+ * refused.
+ */
+async function storeIncidents(run: Run, incidents: readonly IncidentOfTenant[]): Promise<void> {
+  if (incidents.length === 0) return;
+  await run(
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+     detected_at, resolved_at, resolution)
+     SELECT i.id, i."tenantId", i."monitorId", i."monitorName", i.state, i.reason, i."sourcesDown", i."startedAtMs",
+       i."detectedAtMs", i."resolvedAtMs", i.resolution
+     FROM json_to_recordset($1::json) AS i (id text, "tenantId" text, "monitorId" text, "monitorName" text, state text,
+       reason text, "sourcesDown" text[],
+                                            "startedAtMs" bigint, "detectedAtMs" bigint, "resolvedAtMs" bigint,
+                                              resolution text)
+     ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
+       sources_down = excluded.sources_down,
+                                    resolved_at = excluded.resolved_at, resolution = excluded.resolution`,
+    [JSON.stringify(incidents)],
+  );
+}

@@ -1,0 +1,370 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Transaction } from 'sequelize';
+import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import {
+  isAgentChecked,
+  type Monitor,
+  type MonitorSecrets,
+  type MonitorSettings,
+} from '../../core/monitors/monitor.ts';
+import { recordChange } from '../accounts/audit-log.ts';
+import { monitorFields, NOTHING } from '../accounts/recorded-fields.ts';
+import { scheduleMonitor } from '../checks/schedule.ts';
+import type { Database } from '../database.ts';
+import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
+import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
+import { inPoolTransaction, inTransaction, runWith, type Run } from '../sql.ts';
+import {
+  COLUMNS,
+  columnOf,
+  monitorOf,
+  openSecrets,
+  sealSecrets,
+  selectList,
+  type WholeMonitor,
+} from './monitor-rows.ts';
+import type { MonitorKey } from './monitors.ts';
+import type { MonitorColumns } from './record.ts';
+
+/**
+ * The monitor that is changed, and when. With `holdsRechecks` the rechecks of the change are the caller's to plan once
+ * it is committed: else they are planned with it.
+ */
+export type ChangeKey = { tenantId: string; id: string; nowMs: number; holdsRechecks?: boolean };
+
+/** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
+export type NewMonitor = ChangeKey & {
+  settings: MonitorSettings;
+  secrets: MonitorSecrets;
+  agentIds: readonly string[];
+};
+
+/** What a change of a monitor may set; an absent part stays. */
+export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
+
+/**
+ * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing
+ * is stored and null is returned, however many requests come at once.
+ */
+export async function createMonitor(
+  database: Database,
+  { id, tenantId, settings, secrets, agentIds, nowMs, holdsRechecks }: NewMonitor,
+  limit: number | null,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await inTransaction(database, async (transaction) => {
+    if (limit !== null && (await isAtLimit(database, { tenantId, limit }, transaction))) return null;
+    const now = Math.floor(nowMs / 1000);
+    const record = await database.records.monitors.create(
+      {
+        id,
+        tenantId,
+        ...settings,
+        sealedSecrets: sealSecrets(database, id, secrets),
+        awaitsSources: isAgentChecked(settings.type) && agentIds.length === 0,
+        stateSince: nowMs,
+        createdAt: now,
+        updatedAt: now,
+      },
+      { transaction, returning: true },
+    );
+    const run = runWith(database, transaction);
+    const monitor = monitorOf(record.get({ plain: true }));
+    await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
+    return {
+      monitor,
+      schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, holdsRechecks }),
+    };
+  });
+}
+
+/**
+ * Changes a monitor all or nothing (D-07): `decide` sees the monitor, locked until it is stored, and returns what it
+ * shall become, or throws to leave it as it is. Returns null when the tenant has no such monitor. A change of what is
+ * measured clears the sources' streaks (D-43).
+ */
+export async function updateMonitor(
+  database: Database,
+  key: ChangeKey,
+  decide: (current: WholeMonitor) => MonitorChange | Promise<MonitorChange>,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const locked = await lockMonitor(run, key);
+    if (locked === null) return null;
+    const { row, agentIds } = locked;
+    const current = monitorOf(row);
+    const secrets = openSecrets(database, row);
+    const change = await decide({ monitor: current, secrets, agentIds });
+    const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
+    const changed = await writeChanges(run, row, {
+      ...change.settings,
+      sealedSecrets: sealSecrets(database, key.id, change.secrets),
+      checksVersion,
+      awaitsSources: change.agentIds.length === 0 && row.awaitsSources,
+      updatedAt: Math.floor(key.nowMs / 1000),
+    });
+    const monitor = monitorOf(changed);
+    await recordMonitor(
+      database,
+      {
+        monitor,
+        before: monitorFields(current, agentIds, secrets),
+        after: monitorFields(monitor, change.agentIds, change.secrets),
+      },
+      run,
+    );
+    if (
+      checksVersion === current.checksVersion &&
+      standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })
+    )
+      return { monitor, schedule: noScheduleChange() };
+    return {
+      monitor,
+      schedule: await scheduleChecks(run, {
+        monitor,
+        agentIds: change.agentIds,
+        isChanged: checksVersion > current.checksVersion,
+        nowMs: key.nowMs,
+        holdsRechecks: key.holdsRechecks,
+      }),
+    };
+  });
+}
+
+/**
+ * Pauses a monitor: checking stops, the open incident is resolved; a paused one stays as it is. Null when there is no
+ * such monitor.
+ */
+export async function pauseMonitor(
+  database: Database,
+  key: ChangeKey,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await setEnabled(database, key, false);
+}
+
+/**
+ * Resumes a paused monitor: pending until the first check completes; any other stays as it is. Null when there is no
+ * such monitor.
+ */
+export async function resumeMonitor(
+  database: Database,
+  key: ChangeKey,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await setEnabled(database, key, true);
+}
+
+/**
+ * Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the
+ * tenant has no such monitor.
+ */
+export async function deleteMonitor(
+  database: Database,
+  key: { tenantId: string; id: string; nowMs: number },
+): Promise<ScheduleChange | null> {
+  await forgetVendor(database, key);
+  return await inPoolTransaction(database, async (run) => {
+    const locked = await lockMonitor(run, key);
+    if (locked === null) return null;
+    const { row, agentIds } = locked;
+    const monitor = monitorOf(row);
+    // A monitor whose secrets cannot be opened any more can be deleted: its secrets are not read.
+    await recordMonitor(
+      database,
+      { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING },
+      run,
+    );
+    await resolveDeleted(run, key.id, key.nowMs);
+    const schedule = await scheduleMonitor(run, {
+      monitorNo: row.no,
+      agentNos: [],
+      intervalSeconds: row.intervalSeconds,
+      scheduled: false,
+      isChanged: false,
+      nowMs: key.nowMs,
+    });
+    if (row.type === 'heartbeat')
+      await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
+    await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
+    return schedule;
+  });
+}
+
+/**
+ * On its own, before the vendor is locked: dependents and vendor in one transaction would lock monitors in another
+ * order than the evaluator.
+ */
+async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
+  await runWith(database)(
+    `UPDATE monitors SET check_spec = CASE WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec -
+     'dependencies'
+                                          
+                                             ELSE jsonb_set(check_spec, '{dependencies}',
+                                             (check_spec -> 'dependencies') - $2::text) END
+     WHERE no IN (SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
+                    AND EXISTS (SELECT 1 FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor') ORDER BY no
+                      FOR UPDATE)`,
+    [tenantId, id],
+  );
+}
+
+async function setEnabled(
+  database: Database,
+  key: ChangeKey,
+  enabled: boolean,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const locked = await lockMonitor(run, key);
+    if (locked === null) return null;
+    const { row, agentIds } = locked;
+    const before = monitorOf(row);
+    if (row.enabled === enabled) return { monitor: before, schedule: noScheduleChange() };
+    // Of several processes one clock may be behind: a state never begins before the one that it ends (D-43).
+    const atMs = Math.max(key.nowMs, row.stateSince);
+    const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: row.sequence + 1, from: row.state, atMs };
+    await (enabled ? recordResume(run, paused) : recordPause(run, paused));
+    const changed = await writeChanges(run, row, {
+      enabled,
+      state: enabled ? 'pending' : 'paused',
+      stateSince: atMs,
+      sequence: paused.sequence,
+      updatedAt: Math.floor(key.nowMs / 1000),
+    });
+    // What sources said before the pause says nothing about now.
+    if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
+    const monitor = monitorOf(changed);
+    await recordMonitor(
+      database,
+      { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) },
+      run,
+    );
+    return { monitor, schedule: await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled }) };
+  });
+}
+
+/** One statement more, and none where nothing is recorded. */
+async function recordMonitor(
+  database: Database,
+  { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared },
+  run: Run,
+): Promise<void> {
+  if (database.author === undefined) return;
+  await recordChange(run, database, {
+    tenantId,
+    object: { kind: 'monitor', id, name },
+    changes: compareFields(before, after),
+  });
+}
+
+/**
+ * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for
+ * each other. The monitor is read as it is after any wait; its sources, of which whom we waited for may have made
+ * others, only by a statement that begins after it. Gives the agents of those by their ids.
+ */
+async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
+  const [row] = await run<MonitorColumns>(
+    {
+      name: 'lock-monitor',
+      text: `WITH sources AS MATERIALIZED (
+               SELECT 1 FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1
+                 AND tenant_id = $2) ORDER BY agent_no FOR UPDATE
+             )
+             SELECT ${selectList(COLUMNS)} FROM (SELECT count(*) FROM sources) AS locked, monitors WHERE id = $1
+               AND tenant_id = $2 FOR UPDATE OF monitors`,
+    },
+    [key.id, key.tenantId],
+  );
+  if (row === undefined) return null;
+  const agents = await run<{ id: string }>(
+    {
+      name: 'list-source-agents',
+      text: `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1
+          AND a.kind <> 'service'`,
+    },
+    [row.no],
+  );
+  return { row, agentIds: agents.map(({ id }) => id).toSorted() };
+}
+
+/** Writes those fields of a locked row that differ, and gives what it became. */
+async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<MonitorColumns>): Promise<MonitorColumns> {
+  const changed = COLUMNS.filter((name) => fields[name] !== undefined && !isDeepStrictEqual(fields[name], row[name]));
+  const assignments = changed.map((name, index) => `${columnOf(name)} = $${index + 2}`);
+  if (changed.length > 0)
+    await run(`UPDATE monitors SET ${assignments.join(', ')} WHERE id = $1`, [
+      row.id,
+      ...changed.map((name) => fields[name]),
+    ]);
+  return { ...row, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
+}
+
+async function isAtLimit(
+  database: Database,
+  { tenantId, limit }: { tenantId: string; limit: number },
+  transaction: Transaction,
+): Promise<boolean> {
+  await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
+}
+
+type ScheduledMonitor = {
+  monitor: Monitor;
+  agentIds: readonly string[];
+  isChanged: boolean;
+  nowMs: number;
+  holdsRechecks?: boolean | undefined;
+};
+
+async function scheduleChecks(
+  run: Run,
+  { monitor, agentIds, isChanged, nowMs, holdsRechecks = false }: ScheduledMonitor,
+): Promise<ScheduleChange> {
+  await updateHeartbeat(run, monitor, nowMs);
+  // What no agent checks has the service itself for its one source.
+  const agents = isAgentChecked(monitor.type)
+    ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [
+        agentIds,
+      ])
+    : await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
+  return await scheduleMonitor(run, {
+    monitorNo: monitor.no,
+    agentNos: agents.map((agent) => agent.no),
+    intervalSeconds: monitor.intervalSeconds,
+    scheduled: isScheduled(monitor),
+    isChanged,
+    holdsRechecks,
+    nowMs,
+  });
+}
+
+/**
+ * Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's schedule is its
+ * deadline, which has more to it.
+ */
+function standsWhere(
+  now: { monitor: Monitor; agentIds: readonly string[] },
+  before: { monitor: Monitor; agentIds: readonly string[] },
+): boolean {
+  const isSame =
+    now.monitor.intervalSeconds === before.monitor.intervalSeconds &&
+    isScheduled(now.monitor) === isScheduled(before.monitor);
+  return isSame && now.monitor.type !== 'heartbeat' && String(now.agentIds.toSorted()) === String(before.agentIds);
+}
+
+const MEASURED = [
+  'target',
+  'method',
+  'expectedStatus',
+  'bodyMatch',
+  'followRedirects',
+  'timeoutMs',
+  'checkSpec',
+] as const satisfies readonly (keyof MonitorSettings)[];
+
+/** A ping means what it meant when it came, whatever is edited afterwards. */
+function measuresDifferently(current: Monitor, change: MonitorChange, secrets: MonitorSecrets): boolean {
+  if (current.type === 'heartbeat') return false;
+  const before = [...MEASURED.map((field) => current[field]), secrets];
+  const after = [...MEASURED.map((field) => change.settings[field]), change.secrets];
+  // PostgreSQL has an order of its own for the keys of a document.
+  return !isDeepStrictEqual(before, after);
+}

@@ -1,0 +1,169 @@
+import type { MonitorState, MonitorStatus } from '../../core/incidents/state.ts';
+import type { Monitor, MonitorType } from '../../core/monitors/monitor.ts';
+import type { Database } from '../database.ts';
+import { runOn } from '../sql.ts';
+import { LISTED, openSecrets, selectList, type ListedMonitor, type WholeMonitor } from './monitor-rows.ts';
+
+/** `agentNo` = only monitors that this agent is to watch. */
+export type MonitorFilter = {
+  type?: MonitorType;
+  status?: MonitorStatus;
+  enabled?: boolean;
+  q?: string;
+  agentNo?: number;
+};
+
+/** How many monitors a tenant has, for the plan's limit (D-60). */
+export async function countMonitors(database: Database, tenantId: string): Promise<number> {
+  return await database.records.monitors.count({ where: { tenantId } });
+}
+
+/** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
+export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean };
+
+/** Whose monitor, and which. */
+export type MonitorKey = { tenantId: string; id: string };
+
+/** One monitor of a tenant; null when the tenant has no such monitor. */
+export async function findMonitor(database: Pick<Database, 'pool'>, key: MonitorKey): Promise<FoundMonitor | null> {
+  const [found] = await findMonitors(database, [key]);
+  return found ?? null;
+}
+
+/** What `findMonitor` says of each of these, in their order, in one prepared statement: no read is as frequent. */
+export async function findMonitors(
+  { pool }: Pick<Database, 'pool'>,
+  keys: readonly MonitorKey[],
+): Promise<(FoundMonitor | null)[]> {
+  // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
+  const isOne = keys.length === 1;
+  const requested = isOne
+    ? 'monitors m'
+    : 'unnest($1::text[], $2::text[]) AS requested (id, tenant_id) JOIN monitors m ON m.id = requested.id AND ' +
+      'm.tenant_id ' +
+      '= requested.tenant_id';
+  const { rows } = await pool.query<Monitor & { agentIds: string[]; hasOwnSources: boolean }>({
+    name: isOne ? 'find-monitor' : 'find-monitors',
+    text: `SELECT no, m.id, m.tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds",
+        timeout_ms AS "timeoutMs", method,
+                  expected_status AS "expectedStatus", body_match AS "bodyMatch", follow_redirects AS "followRedirects",
+                    down_after_failures AS "downAfterFailures",
+                  up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
+                    heartbeat_grace_seconds AS "heartbeatGraceSeconds",
+                  sla_target AS "slaTarget", check_spec AS "checkSpec", checks_version AS "checksVersion", enabled,
+                    state, state_since AS "stateSinceMs",
+                  created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
+           FROM ${requested}, LATERAL (
+             SELECT coalesce(array_agg(a.id
+               ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds",
+               coalesce(bool_or(a.kind = 'tenant'), false) AS "hasOwnSources"
+             FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
+           ) AS sources ${isOne ? 'WHERE m.id = $1 AND m.tenant_id = $2' : ''}`,
+    values: isOne ? [keys[0]?.id, keys[0]?.tenantId] : [keys.map(({ id }) => id), keys.map(({ tenantId }) => tenantId)],
+  });
+  const found = new Map(
+    rows.map(({ agentIds, hasOwnSources, ...monitor }) => [monitor.id, { monitor, agentIds, hasOwnSources }]),
+  );
+  return keys.map(({ tenantId, id }) => {
+    const one = found.get(id);
+    return one?.monitor.tenantId === tenantId ? one : null;
+  });
+}
+
+/**
+ * One monitor of a tenant with its secrets in clear, for who probes what an edit would make of it; null when the tenant
+ * has no such monitor.
+ */
+export async function findWholeMonitor(
+  database: Database,
+  key: { tenantId: string; id: string },
+): Promise<WholeMonitor | null> {
+  const found = await findMonitor(database, key);
+  const record = found && (await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId } }));
+  return record && { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, record) };
+}
+
+/** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */
+export type MeasuredMonitor = Pick<Monitor, 'no' | 'id' | 'type' | 'slaTarget' | 'createdAt'>;
+
+/** One monitor of a tenant, as far as statistics need it; null when the tenant has no such monitor. */
+export async function findMeasuredMonitor(
+  database: Pick<Database, 'pool'>,
+  { tenantId, id }: { tenantId: string; id: string },
+): Promise<MeasuredMonitor | null> {
+  const [monitor] = await runOn(database.pool)<MeasuredMonitor>(
+    {
+      name: 'find-measured-monitor',
+      text:
+        'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE id = $1 AND ' +
+        'tenant_id = $2',
+    },
+    [id, tenantId],
+  );
+  return monitor ?? null;
+}
+
+/**
+ * A tenant's monitors by creation, then id; `after` is the last one of the page before. Rows as they come, without what
+ * lists do not show: ten thousand records of the mapper take five times as long.
+ */
+export async function listMonitors(
+  database: Database,
+  query: { tenantId: string; filter?: MonitorFilter; after?: { createdAt: number; id: string }; limit?: number },
+): Promise<ListedMonitor[]> {
+  const { type = null, status, enabled = null, q, agentNo = null } = query.filter ?? {};
+  const contains = q === undefined ? null : `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return await runOn(database.pool)<ListedMonitor>(
+    {
+      name: 'list-monitors',
+      text: `SELECT ${selectList(LISTED)} FROM monitors
+             WHERE tenant_id = $1
+               AND ($2::text IS NULL OR type = $2)
+               AND ($3::text[] IS NULL OR state = ANY($3))
+               AND ($4::boolean IS NULL OR enabled = $4)
+               AND ($5::text IS NULL OR name ILIKE $5 OR target ILIKE $5)
+               AND ($6::bigint IS NULL OR (created_at, id) > ($6, $7::text))
+               AND ($9::int IS NULL OR EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no
+                 AND s.agent_no = $9))
+             ORDER BY created_at, id LIMIT $8`,
+    },
+    [
+      query.tenantId,
+      type,
+      status === undefined ? null : statesOf(status),
+      enabled,
+      contains,
+      query.after?.createdAt ?? null,
+      query.after?.id ?? null,
+      query.limit ?? null,
+      agentNo,
+    ],
+  );
+}
+
+/** The vendor monitors among `ids` that belong to the tenant: what `dependencies` may name. */
+export async function listVendorMonitorIds(
+  database: Database,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const records = await database.records.monitors.findAll({
+    attributes: ['id'],
+    where: { tenantId, type: 'vendor', id: [...ids] },
+  });
+  return records.map((record) => record.id);
+}
+
+/** Those of `ids` that are monitors of the tenant. */
+export async function listOwnMonitorIds(
+  database: Database,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const records = await database.records.monitors.findAll({ attributes: ['id'], where: { tenantId, id: [...ids] } });
+  return records.map((record) => record.id);
+}
+
+function statesOf(status: MonitorStatus): MonitorState[] {
+  return status === 'pending' ? ['pending', 'unknown'] : [status];
+}

@@ -1,0 +1,15 @@
+import { argon2Sync, type Argon2Parameters } from 'node:crypto';
+import { parentPort } from 'node:worker_threads';
+
+// The thread of models/secrets/password.ts: answers each set of parameters with its tag, or with the error that it was.
+parentPort?.on('message', (parameters: Argon2Parameters) => {
+  parentPort?.postMessage(answerTo(parameters), []);
+});
+
+function answerTo(parameters: Argon2Parameters): Uint8Array | unknown {
+  try {
+    return argon2Sync('argon2id', parameters);
+  } catch (error) {
+    return error;
+  }
+}

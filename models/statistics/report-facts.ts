@@ -1,0 +1,129 @@
+import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { NO_LATENCIES } from '../../core/statistics/latency-histogram.ts';
+import {
+  reportMonitor,
+  buildReport,
+  type MonitorFacts,
+  type MonitorReport,
+} from '../../core/statistics/reports/build.ts';
+import type { ReportContent, ReportDetails, ReportIncident } from '../../core/statistics/reports/content.ts';
+import { dayEdges, type ReportWindow } from '../../core/statistics/reports/periods.ts';
+import type { Stretch } from '../../core/statistics/sla.ts';
+import type { Database } from '../database.ts';
+import { readStateHistories } from '../incidents/state-history.ts';
+import { runOn, type Run } from '../sql.ts';
+import { listOverloadGaps } from './overload.ts';
+import { listServiceGaps } from './service-gaps.ts';
+import { sumTallies, type Tally } from './statistics.ts';
+
+/** Monitors whose facts are held at a time. */
+const CHUNK = 200;
+
+type ReportedMonitor = {
+  no: number;
+  id: string;
+  name: string;
+  type: MonitorType;
+  slaTarget: number | null;
+  createdAt: number;
+};
+
+/**
+ * Works out the report of a period that has ended, of the tenant's monitors that exist now and were created before its
+ * end, by their creation. Null where there are none. Reads only: of 1,000 monitors and a month about three seconds.
+ */
+export async function composeReport(
+  database: Database,
+  { tenantId, window, nowMs }: { tenantId: string; window: ReportWindow; nowMs: number },
+): Promise<{ content: ReportContent; details: ReportDetails } | null> {
+  const run = runOn(database.pool);
+  const gaps = await listServiceGaps(run, { ...edgesOf(window), nowMs });
+  const reports: MonitorReport[] = [];
+  let after: ReportedMonitor | undefined;
+  do {
+    const monitors = await listMonitors(run, { tenantId, beforeSeconds: window.endSeconds, after });
+    reports.push(...(await reportChunk(database, { monitors, window, gaps, nowMs })));
+    after = monitors.length === CHUNK ? monitors.at(-1) : undefined;
+  } while (after !== undefined);
+  const overload = await listOverloadGaps(run, { tenantId, ...edgesOf(window), nowMs });
+  return reports.length === 0
+    ? null
+    : buildReport(
+        window,
+        reports,
+        [...gaps, ...overload].toSorted((a, b) => a.startMs - b.startMs),
+      );
+}
+
+type Chunk = { monitors: readonly ReportedMonitor[]; window: ReportWindow; gaps: readonly Stretch[]; nowMs: number };
+
+async function reportChunk(database: Database, { monitors, window, gaps, nowMs }: Chunk): Promise<MonitorReport[]> {
+  if (monitors.length === 0) return [];
+  const monitorIds = monitors.map(({ id }) => id);
+  const histories = await readStateHistories(database, { monitorIds, ...edgesOf(window) });
+  const incidents = Map.groupBy(
+    await listIncidents(runOn(database.pool), monitorIds, window),
+    (incident) => incident.monitor_id,
+  );
+  const days = await readDays(database, { monitorNos: monitors.map(({ no }) => no), window, nowMs });
+  return monitors.map(({ no, createdAt, ...monitor }) =>
+    reportMonitor(window, gaps, {
+      monitor: { ...monitor, createdAtMs: createdAt * 1000 },
+      transitions: histories.get(monitor.id) ?? [],
+      days: days.map((day) => dayOf(day.get(no))),
+      incidents: incidents.get(monitor.id) ?? [],
+    }),
+  );
+}
+
+/**
+ * Whole days are read from their roll-ups; the period is their sum, so that nothing is read twice. A statement for all
+ * days at once costs PostgreSQL half as much again.
+ */
+async function readDays(
+  database: Database,
+  { monitorNos, window, nowMs }: { monitorNos: number[]; window: ReportWindow; nowMs: number },
+): Promise<Map<number, Tally>[]> {
+  const edges = dayEdges(window).map((seconds) => seconds * 1000);
+  const days: Map<number, Tally>[] = [];
+  for (const [day, fromMs] of edges.slice(0, -1).entries())
+    days.push(await sumTallies(database, { monitorNos, fromMs, toMs: edges[day + 1] ?? fromMs, nowMs }));
+  return days;
+}
+
+/** Checks that came to no verdict measured nothing. */
+function dayOf(tally: Tally | undefined): MonitorFacts['days'][number] {
+  if (tally === undefined) return { checks: 0, latency: NO_LATENCIES };
+  return { checks: tally.up + tally.degraded + tally.down, latency: tally.latency };
+}
+
+async function listMonitors(
+  run: Run,
+  { tenantId, beforeSeconds, after }: { tenantId: string; beforeSeconds: number; after: ReportedMonitor | undefined },
+): Promise<ReportedMonitor[]> {
+  return await run<ReportedMonitor>(
+    `SELECT no, id, name, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors
+     WHERE tenant_id = $1 AND created_at < $2 AND ($3::bigint IS NULL OR (created_at, id) > ($3, $4::text))
+     ORDER BY created_at, id LIMIT $5`,
+    [tenantId, beforeSeconds, after?.createdAt ?? null, after?.id ?? null, CHUNK],
+  );
+}
+
+/** Whatever may touch the window; seconds decide later. */
+async function listIncidents(run: Run, monitorIds: readonly string[], window: ReportWindow): Promise<ReportIncident[]> {
+  const { fromMs, toMs } = edgesOf(window);
+  return await run<ReportIncident>(
+    `SELECT i.id, i.monitor_id, i.monitor_name, i.state, i.reason, i.started_at / 1000 AS started_at,
+     i.resolved_at / 1000 AS resolved_at,
+            CASE WHEN i.resolved_at IS NOT NULL THEN greatest(0,
+              i.resolved_at / 1000 - i.started_at / 1000) END AS duration_seconds, i.resolution
+     FROM unnest($1::text[]) AS m (id) JOIN incidents i ON i.monitor_id = m.id
+     WHERE i.started_at < $3 AND (i.resolved_at IS NULL OR i.resolved_at >= $2)
+     ORDER BY i.started_at, i.id`,
+    [monitorIds, fromMs, toMs],
+  );
+}
+
+function edgesOf({ startSeconds, endSeconds }: ReportWindow): { fromMs: number; toMs: number } {
+  return { fromMs: startSeconds * 1000, toMs: endSeconds * 1000 };
+}

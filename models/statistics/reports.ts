@@ -1,0 +1,155 @@
+import type { ReportContent, ReportDetails } from '../../core/statistics/reports/content.ts';
+import type { ReportPeriod, ReportWindow } from '../../core/statistics/reports/periods.ts';
+import type { Database } from '../database.ts';
+import { runOn, runWith, type Run } from '../sql.ts';
+
+/** A report as it is stored (D-62), without what only its single read shows. Times are Unix seconds. */
+export type Report = {
+  id: string;
+  period: ReportPeriod;
+  periodStart: number;
+  periodEnd: number;
+  createdAt: number;
+  content: ReportContent;
+};
+
+/** The same in full; `details` is null of a report that was made without. */
+export type FullReport = Report & { details: ReportDetails | null };
+
+type ReportRow = {
+  id: string;
+  period: ReportPeriod;
+  period_start: number;
+  period_end: number;
+  created_at: number;
+  content: ReportContent;
+};
+
+const COLUMNS = 'id, period, period_start, period_end, created_at, content';
+
+/** A tenant's reports, newest first; `before` is the last one of the page before. */
+export async function listReports(
+  database: Database,
+  query: { tenantId: string; period?: ReportPeriod; before?: { createdAt: number; id: string }; limit?: number },
+): Promise<Report[]> {
+  const rows = await runWith(database)<ReportRow>(
+    `SELECT ${COLUMNS} FROM reports
+     WHERE tenant_id = $1 AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3::text)) AND ($5::text IS NULL
+       OR period = $5)
+     ORDER BY created_at DESC, id DESC LIMIT $4`,
+    [
+      query.tenantId,
+      query.before?.createdAt ?? null,
+      query.before?.id ?? null,
+      query.limit ?? null,
+      query.period ?? null,
+    ],
+  );
+  return rows.map(reportOf);
+}
+
+/** One report of a tenant in full; null when it has none of that id. */
+export async function findReport(
+  database: Database,
+  key: { tenantId: string; id: string },
+): Promise<FullReport | null> {
+  const [row] = await runWith(database)<ReportRow & { details: ReportDetails | null }>(
+    `SELECT ${COLUMNS}, details FROM reports WHERE tenant_id = $1 AND id = $2`,
+    [key.tenantId, key.id],
+  );
+  return row === undefined ? null : { ...reportOf(row), details: row.details };
+}
+
+/**
+ * The tenants that have not got the report of one of these periods, which are the newest of their kinds: as reports are
+ * made in order, no other tenant misses any. A tenant misses none of a period that ended before it came, or before its
+ * first monitor did.
+ */
+export async function listTenantsWithout(
+  database: Database,
+  newest: readonly ReportWindow[],
+): Promise<{ id: string; createdAt: number }[]> {
+  return await runOn(database.pool)<{ id: string; createdAt: number }>(
+    `SELECT t.id, t.created_at AS "createdAt" FROM tenants t
+     WHERE EXISTS (SELECT FROM ${WINDOWS} WHERE ${isMissing('t.id', 't.created_at')})
+     ORDER BY t.created_at, t.id`,
+    columnsOf(newest),
+  );
+}
+
+/** Those of these periods whose report a tenant has not got, in the order given. */
+export async function listMissingReports(
+  database: Database,
+  tenant: { id: string; createdAt: number },
+  windows: readonly ReportWindow[],
+): Promise<ReportWindow[]> {
+  return await runOn(database.pool)<ReportWindow>(
+    `SELECT w.period, w.period_start AS "startSeconds", w.period_end AS "endSeconds" FROM ${WINDOWS}
+     WHERE ${isMissing('$4::text', '$5::bigint')} ORDER BY w.position`,
+    [...columnsOf(windows), tenant.id, tenant.createdAt],
+  );
+}
+
+/**
+ * Writes a report; false, without writing it, where the tenant has one of that period. Until the caller's transaction
+ * ends no other process can write it.
+ */
+export async function insertReport(
+  run: Run,
+  report: {
+    id: string;
+    tenantId: string;
+    window: ReportWindow;
+    content: ReportContent;
+    details: ReportDetails;
+    nowMs: number;
+  },
+): Promise<boolean> {
+  const { id, tenantId, window, content, details, nowMs } = report;
+  const rows = await run(
+    `INSERT INTO reports (id, tenant_id, period, period_start, period_end, created_at, content, details)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (tenant_id, period, period_start) DO NOTHING RETURNING id`,
+    [
+      id,
+      tenantId,
+      window.period,
+      window.startSeconds,
+      window.endSeconds,
+      Math.floor(nowMs / 1000),
+      JSON.stringify(content),
+      JSON.stringify(details),
+    ],
+  );
+  return rows.length > 0;
+}
+
+const WINDOWS =
+  'unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS w (period, period_start, period_end, position)';
+
+/** Of a tenant by the SQL of its id and of its creation. */
+function isMissing(tenantId: string, createdAt: string): string {
+  return `w.period_end > ${createdAt}
+    AND NOT EXISTS (SELECT FROM reports r WHERE r.tenant_id = ${tenantId} AND r.period = w.period
+      AND r.period_start = w.period_start)
+    AND EXISTS (SELECT FROM monitors m WHERE m.tenant_id = ${tenantId} AND m.created_at < w.period_end)`;
+}
+
+function columnsOf(windows: readonly ReportWindow[]): unknown[] {
+  return [
+    windows.map(({ period }) => period),
+    windows.map(({ startSeconds }) => startSeconds),
+    windows.map(({ endSeconds }) => endSeconds),
+  ];
+}
+
+function reportOf(row: ReportRow): Report {
+  return {
+    id: row.id,
+    period: row.period,
+    periodStart: row.period_start,
+    periodEnd: row.period_end,
+    createdAt: row.created_at,
+    content: row.content,
+  };
+}

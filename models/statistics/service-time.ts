@@ -1,0 +1,218 @@
+import type { PoolClient } from 'pg';
+import type { TimeReading } from '../../core/system/service-clock.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { pullBackTimes } from '../system/future-times.ts';
+import { MARKS } from '../system/service-marks.ts';
+
+/**
+ * The marks of the service's time: `time` is a moment by PostgreSQL's clock (`at`) and the same in the service's time
+ * (`resumed_at`); `time agreed` when some process last found that the two agree with its own; `time set` when the
+ * service's time was last set, in that time itself, and what it was just before.
+ */
+const TIME = { corrected: 'time', agreed: 'time agreed', set: 'time set' } as const;
+
+const DATABASE_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::double precision';
+
+/** After a setting, times of before may still be written for so long, in milliseconds. */
+const AFTERMATH_MS = 60_000;
+
+/** Reads PostgreSQL's clock and the marks of the service's time, with one statement. */
+export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeReading> {
+  const { rows } = await database.pool.query<{
+    database_ms: number;
+    at: number | null;
+    service_at: number | null;
+    agreed_at: number | null;
+  }>({
+    name: 'read-time',
+    text: `SELECT ${DATABASE_MS} AS database_ms, t.at, t.resumed_at AS service_at, (SELECT at FROM service_marks
+        WHERE name = $2) AS agreed_at
+           FROM (SELECT 1) one LEFT JOIN service_marks t ON t.name = $1`,
+    values: [TIME.corrected, TIME.agreed],
+  });
+  const [row] = rows;
+  if (row === undefined) throw new Error('PostgreSQL did not say what time it is');
+  const { database_ms: databaseMs, at, service_at: serviceAt, agreed_at: agreedAt } = row;
+  return {
+    databaseMs,
+    correctionMs: (serviceAt ?? 0) - (at ?? 0),
+    correctedAtMs: at ?? databaseMs,
+    agreedAtMs: agreedAt ?? 0,
+  };
+}
+
+/**
+ * Records that this process agrees with the reading. Not forced to disk: a row that a crash loses is older than the
+ * truth.
+ */
+export async function recordAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeReading): Promise<void> {
+  await database.pool.query({
+    name: 'record-agreed-time',
+    text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint
+        WHERE set_config('synchronous_commit', 'off', true) = 'off'
+           ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`,
+    values: [TIME.agreed, Math.round(databaseMs)],
+  });
+}
+
+/**
+ * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did, and records the moment as
+ * a gap of the clock. False where another process was quicker, or the clock was set once more.
+ */
+export async function correctTime(
+  database: Pick<Database, 'pool'>,
+  { reading, correctionMs }: { reading: TimeReading; correctionMs: number },
+): Promise<boolean> {
+  return await inPoolTransaction(database, async (run) => {
+    const now = await lockTime(run);
+    if (now.correctionMs !== reading.correctionMs || Math.abs(now.databaseMs - reading.databaseMs) > AFTERMATH_MS)
+      return false;
+    const atMs = Math.round(now.databaseMs);
+    await run('UPDATE service_marks SET at = $2, resumed_at = $3 WHERE name = $1', [
+      TIME.corrected,
+      atMs,
+      atMs + correctionMs,
+    ]);
+    await run(
+      `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT (name) DO UPDATE
+       SET at = excluded.at, resumed_at = excluded.resumed_at`,
+      [TIME.agreed, atMs],
+    );
+    await recordClockGap(run, { startMs: atMs + correctionMs, endMs: atMs + correctionMs });
+    return true;
+  });
+}
+
+/** By how much the service's time was set, in milliseconds. */
+export type TimeSetting = { byMs: number };
+
+/**
+ * Sets the service's time to PostgreSQL's clock, in one transaction with what follows for the times that are stored.
+ * Set forward, what was left out is a gap of the clock; set back, nothing that is stored may lie ahead. Null where
+ * another process was quicker.
+ */
+export async function settleTime(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
+  return await inPoolTransaction(database, async (run, client) => {
+    const now = await lockTime(run);
+    if (now.correctionMs !== reading.correctionMs || now.correctedAtMs !== reading.correctedAtMs) return null;
+    const nowMs = Math.round(now.databaseMs);
+    await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.corrected, nowMs]);
+    await setTime({ run, client }, { nowMs, wasMs: nowMs + now.correctionMs });
+    return { byMs: -now.correctionMs };
+  });
+}
+
+/**
+ * As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been
+ * further.
+ */
+export async function settleAfterRest(
+  database: Pick<Database, 'pool'>,
+  reading: TimeReading,
+): Promise<TimeSetting | null> {
+  return await inPoolTransaction(database, async (run, client) => {
+    const now = await lockTime(run);
+    if (now.agreedAtMs !== reading.agreedAtMs || now.correctionMs !== reading.correctionMs) return null;
+    const nowMs = Math.round(now.databaseMs);
+    await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.corrected, nowMs]);
+    await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.agreed, nowMs]);
+    const wasMs = now.agreedAtMs + now.correctionMs;
+    await setTime({ run, client }, { nowMs, wasMs });
+    return { byMs: nowMs - wasMs };
+  });
+}
+
+async function setTime(
+  { run, client }: { run: Run; client: PoolClient },
+  { nowMs, wasMs }: { nowMs: number; wasMs: number },
+): Promise<void> {
+  await run(
+    `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE
+     SET at = excluded.at, resumed_at = excluded.resumed_at`,
+    [TIME.set, nowMs, wasMs],
+  );
+  if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
+  await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
+  // The gap is recorded: the next self-watch begins here, and silence counts from here.
+  await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [MARKS.sweep, nowMs]);
+}
+
+/** Whether the service's time was set back so lately that what still held the old one may have written since. */
+export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
+  const rows = await run(
+    'SELECT 1 FROM service_marks WHERE name = $1 AND resumed_at > at AND at BETWEEN $2::bigint - $3::bigint AND ' +
+      '$2::bigint + $3::bigint',
+    [TIME.set, nowMs, AFTERMATH_MS],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * A setting of the time, or a stand-still of ours, may have been a mistake that is soon mended: the shortest that is
+ * suspect, in milliseconds.
+ */
+const SUSPECT_JUMP_MS = 3_600_000;
+
+/**
+ * True while the service's time is not sure enough for what cannot be taken back: PostgreSQL's clock was set and it is
+ * not settled yet, or within the last `jumpWindowMs` the time jumped ahead by more than an hour.
+ */
+export async function isTimeUncertain(
+  database: Pick<Database, 'pool'>,
+  { nowMs, jumpWindowMs }: { nowMs: number; jumpWindowMs: number },
+): Promise<boolean> {
+  const [row] = await runOn(database.pool)<{ is_uncertain: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM service_marks WHERE name = $1 AND at <> resumed_at)
+         OR EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock' AND ended_at > $2
+           AND ended_at - started_at > $3) AS is_uncertain`,
+    [TIME.corrected, nowMs - jumpWindowMs, SUSPECT_JUMP_MS],
+  );
+  return row?.is_uncertain === true;
+}
+
+/**
+ * A clock that was set for one process, whose time went on as it did: the moment alone, once for all processes of a
+ * host.
+ */
+export async function recordClockStep(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
+  await inPoolTransaction(database, async (run) => {
+    await lockTime(run);
+    await recordClockGap(run, { startMs: atMs, endMs: atMs });
+  });
+}
+
+async function recordClockGap(run: Run, { startMs, endMs }: { startMs: number; endMs: number }): Promise<void> {
+  await run(
+    `INSERT INTO service_gaps (kind, started_at, ended_at)
+     SELECT 'clock', $1::bigint, $2::bigint
+     WHERE $2::bigint > $1::bigint OR NOT EXISTS (SELECT 1 FROM service_gaps WHERE kind = 'clock'
+       AND started_at BETWEEN $1::bigint - ${AFTERMATH_MS / 6} AND $1::bigint + ${AFTERMATH_MS / 6})`,
+    [startMs, endMs],
+  );
+}
+
+async function lockTime(run: Run): Promise<TimeReading> {
+  const nowMs = Math.round(await askDatabase(run));
+  await run(
+    'INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $3, $3), ($2, $3, $3) ON CONFLICT DO NOTHING',
+    [TIME.corrected, TIME.agreed, nowMs],
+  );
+  const [time] = await run<{ at: number; resumed_at: number }>(
+    'SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR UPDATE',
+    [TIME.corrected],
+  );
+  const [agreed] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [TIME.agreed]);
+  if (time === undefined || agreed === undefined) throw new Error('The marks of the time are gone');
+  return {
+    databaseMs: await askDatabase(run),
+    correctionMs: time.resumed_at - time.at,
+    correctedAtMs: time.at,
+    agreedAtMs: agreed.at,
+  };
+}
+
+async function askDatabase(run: Run): Promise<number> {
+  const [row] = await run<{ at: number }>(`SELECT ${DATABASE_MS} AS at`);
+  return row?.at ?? 0;
+}

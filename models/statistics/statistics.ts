@@ -1,0 +1,169 @@
+import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
+import type { Timings } from '../../core/checks/verdict.ts';
+import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
+import { NO_LATENCIES, type Histogram } from '../../core/statistics/latency-histogram.ts';
+import { cutWindow, DAY_MS, HOUR_MS, type Span, type Spans } from '../../core/statistics/rollup-spans.ts';
+import { bucketSql, isTimed, timingsOfCheck, rawChecks, summedTimings } from '../checks/raw-checks.ts';
+import type { Database } from '../database.ts';
+import { runOn } from '../sql.ts';
+import { rolledUntilMs } from './rollups.ts';
+
+/**
+ * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks
+ * that were up or degraded; `timings` are the means of those of them whose timings were stored, in milliseconds,
+ * without timings that none of them had, `timingChecks` of how many each is.
+ */
+export type Tally = {
+  up: number;
+  degraded: number;
+  down: number;
+  none: number;
+  latency: Histogram;
+  timings: PerTiming;
+  timingChecks: PerTiming;
+};
+
+/** A number for each timing that there is one of. */
+export type PerTiming = Partial<Record<keyof Timings, number>>;
+
+/**
+ * The tally of one source in one step of a series, which begins at `atMs` (Unix milliseconds, a multiple of the step).
+ */
+export type SeriesPoint = { atMs: number; agentNo: number; tally: Tally };
+
+/**
+ * Steps that a series can have, in milliseconds; those below an hour are made of single results, and are there for as
+ * long as these.
+ */
+export const SERIES_STEPS_MS = [60_000, 300_000, HOUR_MS, DAY_MS] as const;
+export type SeriesStepMs = (typeof SERIES_STEPS_MS)[number];
+
+/** A tally as the database gives it; `phases` are arrays as roll-ups have them. */
+export type TallyRow = {
+  up: number;
+  degraded: number;
+  down: number;
+  none: number;
+  buckets: number[] | null;
+  counts: number[] | null;
+  phases: number[] | null;
+};
+
+/** A tally of no checks. */
+export function noTally(): Tally {
+  return { up: 0, degraded: 0, down: 0, none: 0, latency: NO_LATENCIES, timings: {}, timingChecks: {} };
+}
+
+/**
+ * What came of the checks of these monitors, all sources together, in `[fromMs, toMs)`; every monitor that is asked for
+ * has an entry. Whole days and hours that are rolled up are read as such, the rest from single results as far as those
+ * are still there.
+ */
+export async function sumTallies(
+  database: Pick<Database, 'pool'>,
+  { monitorNos, fromMs, toMs, nowMs }: { monitorNos: readonly number[]; fromMs: number; toMs: number; nowMs: number },
+): Promise<Map<number, Tally>> {
+  const sums = new Map(monitorNos.map((no) => [no, noTally()]));
+  const run = runOn(database.pool);
+  const spans = cutWindow(
+    { fromMs, toMs: Math.min(toMs, nowMs + HOUR_MS) },
+    { rolledUntilMs: await rolledUntilMs(run), coarsest: 'day' },
+  );
+  const { sql, bind } = tallySql(spans, { monitorNos, keys: { monitor_no: 'monitor_no' } });
+  if (sql === null) return sums;
+  for (const row of await run<TallyRow & { monitor_no: number }>(sql, bind)) sums.set(row.monitor_no, tallyOf(row));
+  return sums;
+}
+
+/**
+ * One statement over all spans: what was counted, and latencies by bucket, are each summed by the keys (their names and
+ * what they are made of) in the database. Null where there is nothing to read.
+ */
+export function tallySql(
+  spans: Spans,
+  { monitorNos, keys }: { monitorNos: readonly number[]; keys: Readonly<Record<string, string>> },
+): { sql: string | null; bind: unknown[] } {
+  const bind: unknown[] = [monitorNos];
+  const names = Object.keys(keys).join(', ');
+  const sources = sourcesOf(spans, (value) => `$${bind.push(value)}::bigint`);
+  const unite = (part: (source: Source) => string): string => sources.map(part).join(' UNION ALL ');
+  const select = Object.entries(keys)
+    .map(([name, expression]) => `${expression} AS ${name}`)
+    .join(', ');
+  if (sources.length === 0 || monitorNos.length === 0) return { sql: null, bind };
+  const sql = `
+    SELECT ${names}, up, degraded, down, none, buckets, l.counts, to_json(phases) AS phases
+    FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down,
+      sum(none)::bigint AS none, ${summedTimings()} AS phases
+          FROM (${unite(({ tallies }) => `SELECT ${select}, ${tallies}`)}) v GROUP BY ${names}) c
+    LEFT JOIN (SELECT ${names}, json_agg(bucket ORDER BY bucket) AS buckets, json_agg(n ORDER BY bucket) AS counts
+               FROM (SELECT ${names}, bucket, sum(n)::bigint AS n
+                 FROM (${unite(({ latencies }) => `SELECT ${select}, ${latencies}`)}) l GROUP BY ${names}, bucket) l
+               GROUP BY ${names}) l USING (${names})`;
+  return { sql, bind };
+}
+
+/** What the two sums take of a part of the window, after their keys. */
+type Source = { tallies: string; latencies: string };
+
+function sourcesOf({ raw, hours, days }: Spans, parameter: (value: unknown) => string): Source[] {
+  const rolled =
+    (table: string) =>
+    ({ fromMs, toMs }: Span) =>
+      rolledSource(table, { from: parameter(fromMs), to: parameter(toMs) });
+  return [
+    ...days.map(rolled('daily_rollups')),
+    ...hours.map(rolled('hourly_rollups')),
+    ...raw.map(({ fromMs, toMs }) => rawSource({ from: parameter(fromMs), to: parameter(toMs) })),
+  ];
+}
+
+function rolledSource(table: string, { from, to }: { from: string; to: string }): Source {
+  const where = `WHERE monitor_no = ANY($1::int[]) AND at >= ${from} AND at < ${to}`;
+  return {
+    tallies: `up, degraded, down, none, phases FROM ${table} ${where}`,
+    latencies: `h.bucket, h.n FROM ${table}, unnest(buckets, counts) AS h (bucket, n) ${where}`,
+  };
+}
+
+function rawSource(span: { from: string; to: string }): Source {
+  const checks = `(${rawChecks({ ...span, only: (alias) => `${alias}.monitor_no = ANY($1::int[])` })}) r`;
+  const { up, degraded, down, none } = VERDICT_CODES;
+  return {
+    tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down,
+        (verdict = ${none})::int AS none,
+              ${timingsOfCheck('r')} AS phases FROM ${checks}`,
+    latencies: `${bucketSql('latency_ms')} AS bucket, 1 AS n FROM ${checks}
+        WHERE ${isTimed('r')} AND latency_ms IS NOT NULL`,
+  };
+}
+
+/** The means of several tallies' timings together. */
+export function meanTimings(tallies: readonly Tally[]): PerTiming {
+  const means = TIMING_NAMES.flatMap((name) => {
+    const checks = tallies.reduce((sum, { timingChecks }) => sum + (timingChecks[name] ?? 0), 0);
+    const ms = tallies.reduce(
+      (sum, { timings, timingChecks }) => sum + (timings[name] ?? 0) * (timingChecks[name] ?? 0),
+      0,
+    );
+    return checks === 0 ? [] : [[name, ms / checks] as const];
+  });
+  return Object.fromEntries(means);
+}
+
+/** A row as a tally: timings as means. */
+export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
+  const measured = TIMING_NAMES.flatMap((name, index) => {
+    const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
+    return checks === 0 ? [] : [{ name, ms, checks }];
+  });
+  return {
+    up,
+    degraded,
+    down,
+    none,
+    latency: buckets === null || counts === null ? NO_LATENCIES : { buckets, counts },
+    timings: Object.fromEntries(measured.map(({ name, ms, checks }) => [name, ms / checks])),
+    timingChecks: Object.fromEntries(measured.map(({ name, checks }) => [name, checks])),
+  };
+}

@@ -1,0 +1,52 @@
+import { BaseError } from 'sequelize';
+import { sqlStateOf } from '../sql.ts';
+
+/**
+ * Codes of the system and of PostgreSQL that say: not now (57P: it is being stopped or started; 58030: its disk fails;
+ * 25006: it is a standby, which takes no writes).
+ */
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  '57P01',
+  '57P02',
+  '57P03',
+  '58030',
+  '25006',
+]);
+
+/**
+ * Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, as a full disk, no memory,
+ * too many connections.
+ */
+const AWAY_CLASSES = new Set(['08', '53']);
+const SQL_STATE = /^[0-9A-Z]{5}$/;
+
+/** What pg and Sequelize say without a code when a connection is lost or none can be had. */
+const AWAY_NAMES = /^Sequelize(?:Connection|HostNot|HostNotReachable|AccessDenied)/;
+const AWAY_MESSAGES = new RegExp(
+  [
+    '^Connection terminated',
+    '^timeout exceeded when trying to connect',
+    '^Client has encountered a connection error',
+    '^Query read timeout',
+  ].join('|'),
+);
+
+/**
+ * True for an error that means PostgreSQL cannot be reached or cannot store at the moment, and not that a statement is
+ * wrong.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = sqlStateOf(error);
+  if (code !== null && (AWAY_CODES.has(code) || (SQL_STATE.test(code) && AWAY_CLASSES.has(code.slice(0, 2)))))
+    return true;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
+  return (error instanceof BaseError && AWAY_NAMES.test(error.name)) || AWAY_MESSAGES.test(error.message);
+}

@@ -1,0 +1,145 @@
+import type { PoolClient } from 'pg';
+import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
+import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { runOn } from '../sql.ts';
+
+/** The time that it is now, and by how much it was set back, in whole milliseconds. */
+export type SetBack = { nowMs: number; backMs: number };
+
+/** A recheck that is planned lies no further ahead, in milliseconds: its interval's tick is nearer. */
+const FURTHEST_RECHECK_MS = 60_000;
+
+/**
+ * Room for what was received of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later.
+ */
+const RECEIVED_ROOM_MS = 100;
+
+/** The longest statement, in milliseconds: a long stretch has many rows, and no request waits for them. */
+const MAX_STATEMENT_MS = 300_000;
+
+/**
+ * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in: what was measured
+ * is taken away, for those moments come again; what was decided, and marks, become now; what is planned comes nearer by
+ * as much. With `backMs` 0 it is for what was written since by who still held the old time, and leaves what is planned.
+ */
+export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, backMs }: SetBack): Promise<void> {
+  const run = runOn(client, MAX_STATEMENT_MS);
+  await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
+  for (const statement of [
+    ...forgetMeasured(nowMs),
+    ...pullDecided(nowMs),
+    ...pullMarks(nowMs),
+    ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : []),
+  ])
+    await run(statement);
+  const ahead = await run<{ monitor_no: number; agent_no: number; state: SourceState }>(
+    `SELECT monitor_no, agent_no, state FROM monitor_sources WHERE (state ->> 'newestAtMs')::bigint > $1
+     ORDER BY monitor_no, agent_no FOR NO KEY UPDATE`,
+    [nowMs],
+  );
+  if (ahead.length === 0) return;
+  await run(
+    `UPDATE monitor_sources s SET state = k.state
+     FROM unnest($1::int[], $2::int[], $3::jsonb[]) AS k (monitor_no, agent_no, state)
+     WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
+    [
+      ahead.map((row) => row.monitor_no),
+      ahead.map((row) => row.agent_no),
+      ahead.map(({ state }) => JSON.stringify(pullBackState(state, nowMs))),
+    ],
+  );
+}
+
+/** What was measured comes again at the same times, and finds its times free. */
+function forgetMeasured(nowMs: number): string[] {
+  return [
+    `DELETE FROM check_results WHERE due_at > ${nowMs}`,
+    `DELETE FROM heartbeat_pings WHERE at > ${nowMs}`,
+    `DELETE FROM hourly_rollups WHERE at > ${nowMs - HOUR_MS}`,
+    `DELETE FROM daily_rollups WHERE at > ${nowMs - DAY_MS}`,
+    `DELETE FROM late_hours WHERE at > ${nowMs - HOUR_MS}`,
+    `DELETE FROM set_aside_hours WHERE at > ${nowMs - HOUR_MS}`,
+    `DELETE FROM reports WHERE period_end > ${Math.floor(nowMs / 1000)}`,
+  ];
+}
+
+/** What was decided stays, in its order. */
+function pullDecided(nowMs: number): string[] {
+  return [
+    `UPDATE transitions SET ${pulled(['at', 'detected_at'], nowMs)} WHERE detected_at > ${nowMs}`,
+    `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
+     WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
+    `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
+    `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
+    // Still to be decided, and so newer than the newest that was.
+    `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position
+     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS position
+       FROM heartbeat_observations WHERE at > ${nowMs}) k
+     WHERE o.at = k.at AND o.monitor_no = k.monitor_no`,
+    `UPDATE unchecked_times SET ${pulled(['started_at', 'ended_at'], nowMs)}
+     WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `UPDATE overload_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
+     WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `DELETE FROM service_gaps WHERE started_at > ${nowMs} AND ended_at IS NOT NULL`,
+    `UPDATE service_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
+     WHERE greatest(started_at, ended_at) > ${nowMs}`,
+  ];
+}
+
+/** What the next thing is measured from: the newest of its kind, deadlines, the end of what is rolled up. */
+function pullMarks(nowMs: number): string[] {
+  const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+  const dueMs = `${nowMs} + 1000::bigint * (interval_seconds + grace_seconds)`;
+  const overrunMs = `${nowMs} + 1000::bigint * max_duration_seconds`;
+  const nowSeconds = Math.floor(nowMs / 1000);
+  return [
+    `UPDATE service_marks SET ${pulled(['at', 'resumed_at', 'lost_from', 'lost_to'], nowMs)}
+     WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups')
+       AND greatest(at, resumed_at, lost_from, lost_to) > ${nowMs}`,
+    `UPDATE service_marks SET at = ${hourMs}, resumed_at = ${hourMs} WHERE name = 'rollups' AND at > ${hourMs}`,
+    `UPDATE monitor_sources SET look_at = ${nowMs} WHERE look_at > ${nowMs + FURTHEST_RECHECK_MS}`,
+    `UPDATE monitor_sources SET given_at = ${nowMs} WHERE given_at > ${nowMs}`,
+    `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)},
+     offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}
+     WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
+    // A deadline lies no further ahead than a ping that comes now would move it.
+    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + RECEIVED_ROOM_MS)},
+     run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
+                           overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
+     WHERE heard_at > ${nowMs + RECEIVED_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs}
+       OR overrun_at > ${overrunMs}`,
+    `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
+    `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}
+     WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
+  ];
+}
+
+/** What waits for its moment keeps its distance from now. */
+function shiftPlanned(nowMs: number, backMs: number): string[] {
+  const shift = (table: string, columns: readonly string[]) =>
+    `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')}
+     WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
+  return [
+    `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
+    'DELETE FROM rate_limits',
+    'DELETE FROM delivery_rates',
+    shift('set_aside_hours', ['retry_at']),
+    shift('summaries', ['due_at']),
+    shift('channels', ['quiet_until']),
+    shift('agents', ['held_until']),
+    shift('domains', ['next_look_at', 'claimed_until']),
+    shift('registry_turns', ['held_until', 'free_at']),
+    shift('vendor_pages', ['retry_at', 'claimed_until']),
+  ];
+}
+
+function pulled(columns: readonly string[], nowMs: number): string {
+  return columns.map((column) => `${column} = ${notAfter(column, nowMs)}`).join(', ');
+}
+
+/**
+ * A column as it is, or where it lies after that moment, the moment; `least` would take the moment for null as well.
+ */
+function notAfter(column: string, moment: number | string): string {
+  return `CASE WHEN ${column} > ${moment} THEN ${moment} ELSE ${column} END`;
+}

@@ -1,0 +1,177 @@
+import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import type { Database } from '../database.ts';
+import { inPoolTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
+import { rolledUntilMs, rollupsFailingSinceMs } from '../statistics/rollups.ts';
+
+/**
+ * Tables in partitions of their time column (Unix milliseconds): single things by UTC day, roll-ups by calendar month.
+ */
+const PARTITIONED = {
+  check_results: 'day',
+  heartbeat_pings: 'day',
+  hourly_rollups: 'month',
+  daily_rollups: 'month',
+} as const;
+
+type Table = keyof typeof PARTITIONED;
+
+const TABLES = Object.keys(PARTITIONED) as Table[];
+
+/** Days for which partitions exist ahead of today. */
+const DAYS_AHEAD = 3;
+
+/** SQLSTATE of a row for which no partition exists. */
+export const NO_PARTITION = '23514';
+
+/**
+ * Single things wait this long past their time for roll-ups that fail altogether, in milliseconds: then the disk counts
+ * for more.
+ */
+const PATIENCE_MS = 7 * DAY_MS;
+
+/** How long each table keeps what it holds, in days. */
+export type KeptDays = Readonly<Record<Table, number>>;
+
+type Partition = { name: string; fromMs: number; toMs: number };
+
+/**
+ * Makes the partitions of the UTC days around `nowMs`, yesterday (late results) to three days ahead, and of their
+ * months. Existing ones stay.
+ */
+export async function createPartitions(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
+  const moments = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => nowMs + (index - 1) * DAY_MS);
+  await create(
+    database,
+    TABLES.flatMap((table) => moments.map((atMs) => ({ table, partition: partitionOf(table, atMs) }))),
+  );
+}
+
+/** Makes the partitions that roll-ups of the month of `atMs` go to, however long ago it was. */
+export async function createRollupPartitions(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
+  await create(
+    database,
+    (['hourly_rollups', 'daily_rollups'] as const).map((table) => ({ table, partition: partitionOf(table, atMs) })),
+  );
+}
+
+/**
+ * A transaction for each table: one for all would hold the lock of one while it waits for another, and queries take
+ * them in any order.
+ */
+async function create(
+  database: Pick<Database, 'pool'>,
+  wanted: readonly { table: Table; partition: Partition }[],
+): Promise<void> {
+  for (const [table, partitions] of Map.groupBy(wanted, (one) => one.table)) {
+    await inPoolTransaction(database, async (run) => {
+      // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
+      await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
+      for (const { partition } of partitions) {
+        await run(
+          `CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES
+           FROM (${partition.fromMs}) TO (${partition.toMs})`,
+        );
+      }
+    });
+  }
+}
+
+/**
+ * Drops the partitions whose newest row is older than its table keeps rows, and returns their names. Single things stay
+ * until they are rolled up, for days on which nothing was done as well; where each run of the roll-ups has failed for a
+ * week they do not.
+ */
+export async function dropOldPartitions(
+  database: Pick<Database, 'pool'>,
+  nowMs: number,
+  keptDays: KeptDays,
+): Promise<string[]> {
+  const run = runOn(database.pool);
+  const failingSinceMs = await rollupsFailingSinceMs(run);
+  const isGivenUp = failingSinceMs !== null && nowMs - failingSinceMs > PATIENCE_MS;
+  const rolledMs = isGivenUp ? Number.POSITIVE_INFINITY : await rolledUntilMs(run);
+  const dropped: string[] = [];
+  for (const table of TABLES) {
+    const keptFromMs = (Math.floor(nowMs / DAY_MS) - keptDays[table]) * DAY_MS;
+    const endsByMs = PARTITIONED[table] === 'day' ? Math.min(keptFromMs, rolledMs) : keptFromMs;
+    for (const { name } of (await listPartitions(run, table)).filter(({ toMs }) => toMs <= endsByMs)) {
+      await run(`DROP TABLE IF EXISTS ${name}`);
+      dropped.push(name);
+    }
+  }
+  return dropped;
+}
+
+/** SQLSTATE of a lock that was not to be had in time. */
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Has the indexes by time of the partitions around `atMs` learn what was written since they last did, so that an hour
+ * is found without reading the whole day. Left for the next time where something else keeps a partition for long: it
+ * costs time, nothing else.
+ */
+export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
+  try {
+    await inPoolTransaction(database, async (run) => {
+      await run(`SET LOCAL lock_timeout = '2s'`);
+      await run(
+        `SELECT brin_summarize_new_values(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a
+         ON a.oid = c.relam
+         WHERE a.amname = 'brin' AND i.indrelid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)`,
+        [TABLES.map((table) => partitionOf(table, atMs).name)],
+      );
+    });
+  } catch (error) {
+    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+  }
+}
+
+/**
+ * The first moment of the oldest UTC day of which there are results or pings, in Unix milliseconds; null where there
+ * are none.
+ */
+export async function findOldestDay(run: Run): Promise<number | null> {
+  const days: number[] = [];
+  for (const table of TABLES.filter((name) => PARTITIONED[name] === 'day')) {
+    for (const { name, fromMs } of await listPartitions(run, table)) {
+      const rows = await run(`SELECT 1 FROM ${name} LIMIT 1`);
+      if (rows.length === 0) continue;
+      days.push(fromMs);
+      break;
+    }
+  }
+  return days.length === 0 ? null : Math.min(...days);
+}
+
+/** A table's partitions, oldest first. */
+async function listPartitions(run: Run, table: Table): Promise<Partition[]> {
+  const rows = await run<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass
+     ORDER BY 1`,
+    [table],
+  );
+  return rows.map(({ name }) => partitionOf(table, firstMomentOf(name)));
+}
+
+function partitionOf(table: Table, atMs: number): Partition {
+  const at = new Date(atMs);
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  const isDay = PARTITIONED[table] === 'day';
+  const [fromMs, toMs] = isDay
+    ? [Date.UTC(year, month, day), Date.UTC(year, month, day + 1)]
+    : [Date.UTC(year, month), Date.UTC(year, month + 1)];
+  // check_results_20261121, hourly_rollups_202611: names sort as their times do.
+  return {
+    name: `${table}_${new Date(fromMs)
+      .toISOString()
+      .slice(0, isDay ? 10 : 7)
+      .replaceAll('-', '')}`,
+    fromMs,
+    toMs,
+  };
+}
+
+function firstMomentOf(name: string): number {
+  const digits = name.slice(name.lastIndexOf('_') + 1);
+  return Date.UTC(Number(digits.slice(0, 4)), Number(digits.slice(4, 6)) - 1, Number(digits.slice(6, 8) || 1));
+}

@@ -1,0 +1,79 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import {
+  findTotpStep,
+  generateRecoveryCodes,
+  generateTotpSecret,
+  normalizeCode,
+  otpauthUrl,
+  totpCode,
+  writeRecoveryCode,
+} from '../../../../api/accounts/session/totp.ts';
+
+/** "12345678901234567890", the secret of RFC 6238, appendix B. */
+const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+
+/** Unix seconds and the last six of the RFC's eight digits. */
+const VECTORS: readonly [atSeconds: number, code: string][] = [
+  [59, '287082'],
+  [1_111_111_109, '081804'],
+  [1_111_111_111, '050471'],
+  [1_234_567_890, '005924'],
+  [2_000_000_000, '279037'],
+  [20_000_000_000, '353130'],
+];
+
+for (const [atSeconds, code] of VECTORS) {
+  test(`the code at ${atSeconds} s is ${code}, as RFC 6238 says, good one step either way, and no further`, (t) => {
+    const step = Math.floor(atSeconds / 30);
+    t.is(totpCode(SECRET, step), code);
+    // Before the second step of all time there is nothing to look at.
+    const offs = [-2, -1, 0, 1, 2].filter((off) => step + off > 0);
+    t.deepEqual(
+      offs.map((off) => findTotpStep(SECRET, code, (step + off) * 30_000)),
+      offs.map((off) => (Math.abs(off) <= 1 ? step : null)),
+    );
+  });
+}
+
+test('nothing but six digits is a code', (t) => {
+  for (const code of ['', '28708', '2870822', '287 82', 'abcdef', '２８７０８２'])
+    t.is(findTotpStep(SECRET, code, 59_000), null);
+});
+
+test('every secret has 160 bits and is read back as it was written', (t) => {
+  fc.assert(
+    fc.property(fc.nat(2 ** 31), (step) => {
+      const secret = generateTotpSecret();
+      return (
+        /^[A-Z2-7]{32}$/.test(secret) &&
+        /^\d{6}$/.test(totpCode(secret, step)) &&
+        findTotpStep(secret, totpCode(secret, step), step * 30_000) !== null
+      );
+    }),
+  );
+  t.pass();
+});
+
+test('recovery codes are ten, no two alike, and good however they are typed', (t) => {
+  const codes = generateRecoveryCodes();
+  t.is(new Set(codes).size, 10);
+  for (const code of codes) {
+    const written = writeRecoveryCode(code);
+    t.regex(written, /^(?:[a-z2-7]{4}-){3}[a-z2-7]{4}$/);
+    for (const typed of [written, written.toUpperCase(), ` ${written.replaceAll('-', ' ')}\n`, code])
+      t.is(normalizeCode(typed), code);
+  }
+});
+
+test('an app finds out for whom the code is, also where the address has characters of its own', (t) => {
+  const url = new URL(otpauthUrl(SECRET, 'a+b&c?d@example.org'));
+  t.is(decodeURIComponent(url.pathname), '/Spotcheck:a+b&c?d@example.org');
+  t.deepEqual(Object.fromEntries(url.searchParams), {
+    secret: SECRET,
+    issuer: 'Spotcheck',
+    algorithm: 'SHA1',
+    digits: '6',
+    period: '30',
+  });
+});

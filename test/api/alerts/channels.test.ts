@@ -1,0 +1,374 @@
+import { randomBytes } from 'node:crypto';
+import anyTest, { type TestFn } from 'ava';
+import { createSecretBox } from '../../../models/secrets/secret-box.ts';
+import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+test('a webhook is tried with its own secret, stored sealed, and shows that once and its address never', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const created = await owner('POST', '/v1/channels', {
+    type: 'webhook',
+    name: 'On call',
+    url: 'https://hooks.example:8443/s3cret-path?key=s3cret',
+  });
+  t.is(created.status, 201, created.text);
+  t.deepEqual(Object.keys(created.json), ['id', 'signing_secret']);
+  const { id, signing_secret: secret } = created.json as { id: string; signing_secret: string };
+  t.regex(id, /^nch_/);
+  t.regex(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.like(
+    api.testDeliveries.find((delivery) => delivery.signingSecret === secret),
+    { url: 'https://hooks.example:8443/s3cret-path?key=s3cret', publicUrl: api.url },
+  );
+
+  const read = await reader('GET', `/v1/channels/${id}`);
+  const { created_at: createdAt, ...rest } = read.json;
+  t.deepEqual(rest, {
+    id,
+    type: 'webhook',
+    name: 'On call',
+    enabled: true,
+    status: 'connected',
+    all_monitors: true,
+    monitor_ids: [],
+    url_host: 'hooks.example:8443',
+    team_name: null,
+    channel_name: null,
+  });
+  t.true(Math.abs(Number(createdAt) - Date.now() / 1000) < 10);
+  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c');
+  for (const text of [read.text, JSON.stringify(rows), JSON.stringify(api.logLines)])
+    t.false(text.includes('s3cret') || text.includes(secret.slice(6)));
+});
+
+test('telegram is the default, pending until a link of it is opened; its code is kept as a fingerprint', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json, status } = await owner('POST', '/v1/channels', {});
+  t.is(status, 201);
+  const { id, deep_link: deepLink, group_deep_link: groupLink, ...rest } = json as Record<string, string>;
+  t.deepEqual(rest, {});
+  const code = /^https:\/\/t\.me\/spotcheck_bot\?start=([\w-]{43})$/.exec(deepLink ?? '')?.[1] ?? '';
+  t.is(groupLink, `https://t.me/spotcheck_bot?startgroup=${code}`);
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, {
+    type: 'telegram',
+    name: 'Telegram',
+    status: 'pending',
+    url_host: null,
+  });
+  const { rows } = await api.database.pool.query(
+    `SELECT encode(fingerprint, 'hex') = encode(sha256($2::bytea), 'hex') AS same, expires_at FROM connect_codes
+     WHERE channel_id = $1`,
+    [id, Buffer.from(code)],
+  );
+  t.true(rows[0].same);
+  t.true(Math.abs(rows[0].expires_at - 3600 - Date.now() / 1000) < 10);
+});
+
+test('a slack channel is pending and comes with a link that carries a sealed state', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json } = await owner('POST', '/v1/channels', { type: 'slack', name: 'Team' });
+  t.deepEqual(Object.keys(json), ['id', 'authorize_url']);
+  const link = new URL(String(json['authorize_url']));
+  t.is(link.origin + link.pathname, 'https://slack.com/oauth/v2/authorize');
+  t.is(link.searchParams.get('scope'), 'incoming-webhook');
+  t.true((link.searchParams.get('state') ?? '').length > 40);
+  t.like((await owner('GET', `/v1/channels/${json['id']}`)).json, { status: 'pending', name: 'Team', team_name: null });
+});
+
+test('a webhook whose test delivery fails is not stored, and the text says why', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  api.testDeliveryFailures.set('https://broken.example/', 'test delivery failed: The endpoint answered 500');
+  const refused = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://broken.example/' });
+  isError(t, refused, { status: 400, error: 'test delivery failed: The endpoint answered 500' });
+  t.deepEqual((await owner('GET', '/v1/channels')).json, { channels: [] });
+});
+
+const REFUSED: [unknown, string | RegExp][] = [
+  [{ type: 'webhook' }, 'url is required for webhook channels'],
+  [{ type: 'webhook', url: 'http://s3cret.example/' }, 'url must be an https URL, not http'],
+  [{ type: 'webhook', url: 's3cret' }, 'url must be an absolute https URL'],
+  [{ type: 'webhook', url: 'https://a:s3cret@hooks.example/' }, /^url must not carry a user or password/],
+  [
+    { type: 'slack', url: 'https://s3cret.example/' },
+    'url applies to webhook channels only, got it for one of type slack',
+  ],
+  [{ type: 'email' }, 'type must be one of telegram, slack, webhook, got "email"'],
+  [{ name: 'x'.repeat(256) }, /^name must be a name of at most 255 characters/],
+  [{ name: 'a\0' }, /^name must be a text of Unicode characters/],
+  [{ enabled: false }, 'enabled is not a known field'],
+  [{ all_monitors: 1 }, 'all_monitors must be true or false, got 1'],
+  [{ monitor_ids: ['mon_nowhere', 7] }, /^monitor_ids\[1\] must be a text/],
+  [{ status: 'connected' }, 'status is not a known field'],
+];
+for (const [index, [body, error]] of REFUSED.entries()) {
+  test(`bad creation ${index} is a 400, tests nothing and repeats no address: ${JSON.stringify(body)}`, async (t) => {
+    const { api } = t.context;
+    const { owner } = await api.account();
+    const answer = await owner('POST', '/v1/channels', body);
+    isError(t, answer, { status: 400, error });
+    t.false(answer.text.includes('s3cret'));
+    t.deepEqual((await owner('GET', '/v1/channels')).json, { channels: [] });
+  });
+}
+
+test('a channel is routed to monitors of its own account, sorted and each once', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const stranger = await api.account();
+  const ids: string[] = [];
+  for (const name of ['a', 'b', 'c']) ids.push(String((await owner('POST', '/v1/monitors', { name })).json['id']));
+  const foreign = String((await stranger.owner('POST', '/v1/monitors', { name: 'x' })).json['id']);
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', { all_monitors: false, monitor_ids: [ids[2], ids[0], ids[2]] });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { all_monitors: false, monitor_ids: [ids[0], ids[2]] });
+
+  const unknown = [foreign, 'mon_nowhere', 'no such thing', '\0', '', 'x'.repeat(500)];
+  t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { monitor_ids: [ids[1], ...unknown, ids[0]] })).json, {
+    ok: true,
+  });
+  t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], [ids[0], ids[1]]);
+  const {
+    json: { id: other },
+  } = await owner('POST', '/v1/channels', { all_monitors: false, monitor_ids: unknown });
+  t.like((await owner('GET', `/v1/channels/${other}`)).json, { all_monitors: false, monitor_ids: [] });
+
+  t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { monitor_ids: [ids[1]] })).json, { ok: true });
+  t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], [ids[1]]);
+  await owner('DELETE', `/v1/monitors/${ids[1]}`);
+  t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], []);
+});
+
+test('names are trimmed, and a blank name of a channel is the default one of its type', async (t) => {
+  const { owner } = await t.context.api.account();
+  const shown = async (id: unknown) => (await owner('GET', `/v1/channels/${String(id)}`)).json['name'];
+  for (const [type, name, expected] of [
+    ['telegram', ' Family\u00a0', 'Family'],
+    ['telegram', '', 'Telegram'],
+    ['slack', ' \t', 'Slack'],
+  ] as const) {
+    t.is(await shown((await owner('POST', '/v1/channels', { type, name })).json['id']), expected);
+  }
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', { name: 'x' });
+  for (const [name, expected] of [
+    ['  On call ', 'On call'],
+    [' ', 'Telegram'],
+  ] as const) {
+    await owner('PATCH', `/v1/channels/${String(id)}`, { name });
+    t.is(await shown(id), expected);
+  }
+  const monitor = (await owner('POST', '/v1/monitors', { name: '  Shop\n' })).json['id'];
+  t.is((await owner('GET', `/v1/monitors/${String(monitor)}`)).json['name'], 'Shop');
+  isError(t, await owner('POST', '/v1/monitors', { name: '   ' }), {
+    status: 400,
+    error: /^name must be a name of 1 to 255 characters that is not only blanks/,
+  });
+});
+
+test('a PATCH changes what it names and nothing else; neither type nor address', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', { name: 'x' });
+  t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { enabled: false, type: 'telegram' })).json, { ok: true });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'x', enabled: false, all_monitors: true });
+  isError(t, await owner('PATCH', `/v1/channels/${id}`, { name: 'y', type: 'slack' }), {
+    status: 400,
+    error: /^type must stay telegram, got slack/,
+  });
+  isError(t, await owner('PATCH', `/v1/channels/${id}`, { name: 'y', url: 'https://hooks.example/' }), {
+    status: 400,
+    error: 'url cannot be changed: delete the channel and create another',
+  });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'x', enabled: false });
+});
+
+test('channels are listed by creation, by type and page', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const [type, name] of [
+    ['telegram', 'a'],
+    ['slack', 'b'],
+    ['telegram', 'c'],
+  ])
+    await owner('POST', '/v1/channels', { type, name });
+  const names = async (path: string) =>
+    ((await owner('GET', path)).json['channels'] as { name: string }[]).map(({ name }) => name);
+  t.deepEqual(await names('/v1/channels'), ['a', 'b', 'c']);
+  t.deepEqual(await names('/v1/channels?type=telegram'), ['a', 'c']);
+  const link = (await owner('GET', '/v1/channels?limit=2')).headers.get('link') ?? '';
+  t.deepEqual(await names(/<http:\/\/[^/]+([^>]+)>/.exec(link)?.[1] ?? ''), ['c']);
+});
+
+const WRITES: [string, string, unknown][] = [
+  ['POST', '/v1/channels', { name: 'x' }],
+  ['PATCH', '/v1/channels/:id', { name: 'changed' }],
+  ['DELETE', '/v1/channels/:id', undefined],
+  ['POST', '/v1/channels/:id/test', undefined],
+  ['POST', '/v1/channels/:id/rotate-secret', undefined],
+];
+for (const [method, path, body] of WRITES) {
+  test(`${method} ${path} refuses a read-only token, and finds nothing for another account`, async (t) => {
+    const mine = await t.context.api.account();
+    const stranger = await t.context.api.account();
+    const {
+      json: { id },
+    } = await mine.owner('POST', '/v1/channels', { name: 'mine' });
+    const url = path.replace(':id', String(id));
+    isError(t, await mine.reader(method, url, body), { status: 403, error: 'this token lacks the scope write' });
+    if (path.includes(':id')) {
+      isError(t, await stranger.owner(method, url, body), { status: 404, error: `channel ${id} does not exist` });
+      isError(t, await stranger.owner('GET', `/v1/channels/${id}`), {
+        status: 404,
+        error: `channel ${id} does not exist`,
+      });
+    }
+    t.deepEqual(
+      ((await mine.owner('GET', '/v1/channels')).json['channels'] as { name: string }[]).map(({ name }) => name),
+      ['mine'],
+    );
+  });
+}
+
+test('a test is sent to the webhook as stored, with its own secret, even while the channel is disabled', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const {
+    json: { id, signing_secret: signingSecret },
+  } = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/tested-later' });
+  await owner('PATCH', `/v1/channels/${id}`, { enabled: false });
+  const answer = await owner('POST', `/v1/channels/${id}/test`);
+  t.deepEqual([answer.status, answer.json], [200, { ok: true, status_code: 204, duration_ms: 12 }]);
+  const sent = api.testDeliveries.filter(({ url }) => url === 'https://hooks.example/tested-later');
+  t.is(sent.length, 2);
+  t.like(sent[1], { signingSecret, previousSecret: null });
+  t.not(sent[0]?.deliveryId, sent[1]?.deliveryId);
+  api.testDeliveryFailures.set('https://hooks.example/tested-later', 'test delivery failed: The endpoint answered 500');
+  isError(t, await owner('POST', `/v1/channels/${id}/test`), {
+    status: 400,
+    error: 'test delivery failed: The endpoint answered 500',
+  });
+  const { rows } = await api.database.pool.query('SELECT failures, last_error FROM channels WHERE id = $1', [id]);
+  t.deepEqual(rows, [{ failures: 0, last_error: null }]);
+});
+
+test('a chat that is not connected cannot be tested, and the text says so', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', {});
+  isError(t, await owner('POST', `/v1/channels/${id}/test`), {
+    status: 409,
+    error: `channel ${id} is not connected: connect it first`,
+  });
+});
+
+test('a test whose secrets cannot be opened says what the operator has to do', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/rekeyed' });
+  const rekeyed = { ...api.database, secrets: createSecretBox([{ id: 'other', key: randomBytes(32) }]) };
+  const base = await api.another({ database: rekeyed });
+  isError(t, await owner('POST', `/v1/channels/${id}/test`, undefined, {}, base), {
+    status: 400,
+    error: 'test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS',
+  });
+});
+
+test('a new secret is shown once and signs from now on, the one before beside it', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const {
+    json: { id, signing_secret: first },
+  } = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/rotated' });
+  const answer = await owner('POST', `/v1/channels/${id}/rotate-secret`);
+  t.is(answer.status, 200, answer.text);
+  t.deepEqual(Object.keys(answer.json), ['signing_secret']);
+  const { signing_secret: second } = answer.json;
+  t.regex(String(second), /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.not(second, first);
+  await owner('POST', `/v1/channels/${id}/test`);
+  const sent = api.testDeliveries.findLast(({ url }) => url === 'https://hooks.example/rotated');
+  t.like(sent, { signingSecret: second, previousSecret: first });
+  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c WHERE id = $1', [
+    id,
+  ]);
+  for (const text of [
+    (await reader('GET', `/v1/channels/${id}`)).text,
+    JSON.stringify(rows),
+    JSON.stringify(api.logLines),
+  ]) {
+    for (const secret of [first, second]) t.false(text.includes(String(secret).slice(6)));
+  }
+});
+
+test('only a webhook has a secret to change', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', { type: 'slack' });
+  isError(t, await owner('POST', `/v1/channels/${id}/rotate-secret`), {
+    status: 400,
+    error: `signing secrets apply to webhook channels only, and channel ${id} is of type slack`,
+  });
+});
+
+test('a deleted channel is gone', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', {});
+  const deleted = await owner('DELETE', `/v1/channels/${id}`);
+  t.deepEqual([deleted.status, deleted.json], [200, { ok: true }]);
+  isError(t, await owner('DELETE', `/v1/channels/${id}`), { status: 404, error: `channel ${id} does not exist` });
+});
+
+test('an account makes sixty test deliveries a minute, ten to one channel; a refused one goes nowhere', async (t) => {
+  const { api } = t.context;
+  const [{ owner, tenantId }, stranger] = [await api.account(), await api.account()];
+  const url = (no: number) => `https://sixty.example/${tenantId}/${no}`;
+  const create = (call: typeof owner, no: number) => call('POST', '/v1/channels', { type: 'webhook', url: url(no) });
+  const {
+    json: { id },
+  } = await create(owner, 0);
+  const tests: number[] = [];
+  for (let no = 0; no < 11; no += 1) tests.push((await owner('POST', `/v1/channels/${id}/test`)).status);
+  t.deepEqual(tests, [...Array.from({ length: 10 }, () => 200), 429]);
+  for (let no = 1; no < 50; no += 1) t.is((await create(owner, no)).status, 201);
+  const refused = await create(owner, 50);
+  isError(t, refused, {
+    status: 429,
+    error: /^60 test deliveries were made by this account within a minute: wait \d+ s$/,
+  });
+  t.true(Number(refused.headers.get('retry-after')) > 0);
+  t.is((await owner('POST', `/v1/channels/${id}/test`)).status, 429);
+  t.is(api.testDeliveries.filter(({ url: to }) => to.includes(tenantId)).length, 60);
+  t.is((await create(stranger.owner, 51)).status, 201);
+});
+
+test('an account can have a thousand channels, however many requests come at once', async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  await api.database.pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, created_at)
+     SELECT 'nch_' || $1 || n, $1, 'slack', 'x', 'pending', 0 FROM generate_series(1, 998) n`,
+    [tenantId],
+  );
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => owner('POST', '/v1/channels', { type: 'telegram' })),
+  );
+  t.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 201, 400, 400, 400, 400]);
+  isError(t, await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://full.example/' }), {
+    status: 400,
+    error: /^an account can have at most 1000 channels, and this one has them all: delete one first$/,
+  });
+  t.false(api.testDeliveries.some(({ url }) => url === 'https://full.example/'));
+});

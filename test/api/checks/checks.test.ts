@@ -1,0 +1,402 @@
+import anyTest, { type TestFn } from 'ava';
+import { encodeCause } from '../../../core/checks/cause-code.ts';
+import { toStoredAnswers } from '../../../core/checks/dns/stored-answers.ts';
+import { storeResults } from '../../../models/checks/check-results.ts';
+import { runOn } from '../../../models/sql.ts';
+import { createPartitions } from '../../../models/system/partitions.ts';
+import { isError, REGIONS, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+import { addMonitor, addResults, listAgentIds } from '../statistics/measured-monitor.ts';
+
+const NOW_MS = Date.parse('2026-03-10T12:34:56.789Z');
+const DAY_MS = 86_400_000;
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test, { now: () => NOW_MS });
+
+type Listed = { at: number; source: { id: string; name: string }; verdict: string };
+
+const AT = (secondsAgo: number): number => Math.floor(NOW_MS / 1000) * 1000 - secondsAgo * 1000 + 250;
+
+/** The moments of what a request lists, in seconds before now. */
+async function agesOf(account: Account, path: string): Promise<number[]> {
+  const answer = await account.reader('GET', path);
+  return (answer.json['checks'] as Listed[]).map(({ at }) => Math.round(Math.floor(NOW_MS / 1000) + 0.25 - at));
+}
+
+test('the results of a monitor come newest first with all that is kept of them', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const [first = '', second = ''] = await listAgentIds(api);
+  await addResults(api, monitor.no, [
+    { atMs: AT(120), agentId: first, httpStatus: 200, latencyMs: 92 },
+    {
+      atMs: AT(60),
+      agentId: second,
+      verdict: 3,
+      cause: encodeCause('status_503'),
+      httpStatus: 503,
+      latencyMs: 84,
+      detail: { reason: 'HTTP 503 instead of 2xx', phases: '4 18 31 28 -' },
+    },
+    {
+      atMs: AT(30),
+      agentId: first,
+      verdict: 2,
+      latencyMs: null,
+      detail: { reason: 'too slow', cause: 'assert_response_time_lt' },
+    },
+    {
+      atMs: AT(10),
+      agentId: first,
+      verdict: 0,
+      latencyMs: null,
+      cause: encodeCause('unsupported'),
+      detail: { reason: 'No way' },
+    },
+  ]);
+  const answer = await account.reader('GET', `/v1/monitors/${monitor.id}/checks`);
+  t.is(answer.status, 200, answer.text);
+  t.is(answer.headers.get('link'), null);
+  const [frankfurt, singapore] = [
+    { id: first, name: REGIONS[0] },
+    { id: second, name: REGIONS[1] },
+  ];
+  t.deepEqual(answer.json['checks'], [
+    {
+      at: AT(10) / 1000,
+      source: frankfurt,
+      verdict: 'none',
+      cause: 'unsupported',
+      reason: 'No way',
+      http_status: null,
+      latency_ms: null,
+      phases: null,
+    },
+    {
+      at: AT(30) / 1000,
+      source: frankfurt,
+      verdict: 'degraded',
+      cause: 'assert_response_time_lt',
+      reason: 'too slow',
+      http_status: null,
+      latency_ms: null,
+      phases: null,
+    },
+    {
+      at: AT(60) / 1000,
+      source: singapore,
+      verdict: 'down',
+      cause: 'status_503',
+      reason: 'HTTP 503 instead of 2xx',
+      http_status: 503,
+      latency_ms: 84,
+      phases: { dns_ms: 4, connect_ms: 18, tls_ms: 31, first_byte_ms: 28, download_ms: null },
+    },
+    {
+      at: AT(120) / 1000,
+      source: frankfurt,
+      verdict: 'up',
+      cause: null,
+      reason: null,
+      http_status: 200,
+      latency_ms: 92,
+      phases: null,
+    },
+  ]);
+});
+
+test('what a dns check was answered comes with it where it was kept, however odd', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const many = Array.from({ length: 30 }, (_, index) => `192.0.2.${index}`);
+  const dnsAnswers = toStoredAnswers({
+    type: 'dns',
+    startedAt: 0,
+    latencyMs: 3,
+    ownResolversWork: null,
+    outcome: 'queried',
+    server: null,
+    opinions: [],
+    answers: {
+      A: { outcome: 'records', records: many },
+      TXT: { outcome: 'records', records: [`a\0b${'c'.repeat(300)}`] },
+      MX: { outcome: 'nxdomain' },
+      NS: { outcome: 'failed', failure: 'timeout' },
+    },
+  });
+  const {
+    rows: [agent],
+  } = await api.database.pool.query<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
+  const result = {
+    monitorNo: monitor.no,
+    agentNo: agent?.no ?? 0,
+    checksVersion: 1,
+    cause: null,
+    httpStatus: null,
+    latencyMs: 3,
+    phases: null,
+    answer: null,
+  };
+  await createPartitions(api.database, NOW_MS);
+  await storeResults(runOn(api.database.pool), [
+    { ...result, dueAtMs: AT(120), verdict: 'up', reason: null },
+    { ...result, dueAtMs: AT(60), verdict: 'up', reason: null, ...(dnsAnswers && { dnsAnswers }) },
+    { ...result, dueAtMs: AT(30), verdict: 'down', reason: 'Other records', ...(dnsAnswers && { dnsAnswers }) },
+  ]);
+  const { checks } = (await account.reader('GET', `/v1/monitors/${monitor.id}/checks`)).json as {
+    checks: { reason: string | null; dns_answers?: unknown }[];
+  };
+  const answers = [
+    { type: 'A', records: many.slice(0, 20), failure: null },
+    { type: 'TXT', records: [`a b${'c'.repeat(252)}`], failure: null },
+    { type: 'MX', records: [], failure: 'nxdomain' },
+    { type: 'NS', records: [], failure: 'timeout' },
+  ];
+  const byType = (given: unknown) =>
+    (given as { type: string }[] | undefined)?.toSorted((a, b) => a.type.localeCompare(b.type)) ?? null;
+  t.deepEqual(
+    checks.map(({ reason, dns_answers: given }) => [reason, byType(given)]),
+    [
+      ['Other records', byType(answers)],
+      [null, byType(answers)],
+      [null, null],
+    ],
+  );
+});
+
+test('results are found by source, verdict and time, and by any of them together', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const [first = '', second = ''] = await listAgentIds(api);
+  await addResults(api, monitor.no, [
+    { atMs: AT(400), agentId: first, verdict: 3 },
+    { atMs: AT(300), agentId: first },
+    { atMs: AT(299), agentId: second, verdict: 3 },
+    { atMs: AT(200), agentId: first, verdict: 3 },
+    { atMs: AT(100), agentId: second },
+  ]);
+  const path = `/v1/monitors/${monitor.id}/checks`;
+  const now = Math.floor(NOW_MS / 1000);
+  t.deepEqual(await agesOf(account, `${path}?source=${second}`), [100, 299]);
+  t.deepEqual(await agesOf(account, `${path}?verdict=down`), [200, 299, 400]);
+  t.deepEqual(await agesOf(account, `${path}?verdict=up`), [100, 300]);
+  t.deepEqual(await agesOf(account, `${path}?verdict=none`), []);
+  t.deepEqual(await agesOf(account, `${path}?verdict=down&source=${first}`), [200, 400]);
+  t.deepEqual(await agesOf(account, `${path}?since=${now - 300}&until=${now - 200}`), [200, 299, 300]);
+  t.deepEqual(
+    await agesOf(account, `${path}?since=${now - 300}&until=${now - 200}&verdict=down&source=${second}`),
+    [299],
+  );
+  t.deepEqual(await agesOf(account, `${path}?source=agt_nobody`), []);
+  t.deepEqual(await agesOf(account, `${path}?source=${encodeURIComponent('no id at all')}`), []);
+});
+
+test(
+  'pages follow each other without a hole or a repetition, over days, over sources of one moment, and under a ' +
+    'filter',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - 30 * DAY_MS });
+    const agents = (await listAgentIds(api)).slice(0, 3);
+    const ages = [0, 60, 3600, DAY_MS / 1000, 2 * (DAY_MS / 1000), 6 * (DAY_MS / 1000), 25 * (DAY_MS / 1000)];
+    await addResults(
+      api,
+      monitor.no,
+      ages.flatMap((age) =>
+        agents.map((agentId, index) => ({
+          atMs: AT(age),
+          agentId,
+          verdict: index === 2 ? (3 as const) : (1 as const),
+        })),
+      ),
+    );
+    const collect = async (start: string) => {
+      const collected: string[] = [];
+      for (let path: string | undefined = start; path !== undefined;) {
+        const answer = await account.reader('GET', path);
+        t.is(answer.status, 200, answer.text);
+        const page = answer.json['checks'] as Listed[];
+        t.true(page.length >= 1 && page.length <= 2);
+        collected.push(...page.map(({ at, source }) => `${at} ${source.name}`));
+        path = /<http:\/\/[^/]+([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+      }
+      return collected;
+    };
+    const expected = ages.flatMap((age) => [2, 1, 0].map((index) => `${AT(age) / 1000} ${REGIONS[index]}`));
+    t.deepEqual(await collect(`/v1/monitors/${monitor.id}/checks?limit=2`), expected);
+    t.deepEqual(
+      await collect(`/v1/monitors/${monitor.id}/checks?limit=2&verdict=down`),
+      expected.filter((_, index) => index % 3 === 0),
+    );
+    t.deepEqual(
+      await collect(`/v1/monitors/${monitor.id}/checks?limit=1&source=${agents[1]}`),
+      expected.filter((_, index) => index % 3 === 1),
+    );
+  },
+);
+
+test('without a limit a hundred come', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const [agentId = ''] = await listAgentIds(api);
+  await addResults(
+    api,
+    monitor.no,
+    Array.from({ length: 101 }, (_, index) => ({ atMs: AT(index * 10), agentId })),
+  );
+  const answer = await account.reader('GET', `/v1/monitors/${monitor.id}/checks`);
+  t.is((answer.json['checks'] as unknown[]).length, 100);
+  t.regex(answer.headers.get('link') ?? '', /limit=100&cursor=/);
+});
+
+test('what is older than the plan keeps is not shown, although its day is still there', async (t) => {
+  const { api } = t.context;
+  const account = await api.account('free');
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - 20 * DAY_MS });
+  const [agentId = ''] = await listAgentIds(api);
+  await addResults(api, monitor.no, [
+    { atMs: AT(7 * 86_400 - 10), agentId },
+    { atMs: AT(7 * 86_400 + 10), agentId },
+  ]);
+  t.deepEqual(await agesOf(account, `/v1/monitors/${monitor.id}/checks`), [7 * 86_400 - 10]);
+  t.deepEqual(await agesOf(account, `/v1/monitors/${monitor.id}/checks?since=0`), [7 * 86_400 - 10]);
+});
+
+test('results of a deleted agent stay, without its name', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  await createPartitions(api.database, NOW_MS);
+  await api.database.pool.query(
+    'INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) VALUES ($1, $2, 30000, 1)',
+    [AT(5), monitor.no],
+  );
+  const { json } = await account.reader('GET', `/v1/monitors/${monitor.id}/checks`);
+  t.like((json['checks'] as Listed[])[0], { source: { id: null, name: null }, verdict: 'up' });
+});
+
+test('a heartbeat shows its pings, and the deadlines that passed without one', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, {
+    createdAtMs: NOW_MS - DAY_MS,
+    body: { type: 'heartbeat', target: undefined },
+  });
+  await createPartitions(api.database, NOW_MS);
+  const ping = (
+    secondsAgo: number,
+    values: [kind: string, exitStatus: number | null, durationMs: number | null, body: string | null],
+  ) =>
+    api.database.pool.query(
+      'INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms, body) VALUES ($1, $2, $3, ' +
+        '$4, $5, $6)',
+      [AT(secondsAgo), monitor.no, ...values],
+    );
+  await ping(500, ['start', null, null, null]);
+  await ping(400, ['success', null, 100_000, '1412 files']);
+  await ping(300, ['exit', 0, null, null]);
+  await ping(200, ['exit', 3, null, 'disk full\nat line 7']);
+  await ping(100, ['fail', null, null, null]);
+  const { rows } = await api.database.pool.query<{ id: string; name: string }>(
+    `SELECT id, name FROM agents WHERE kind = 'service'`,
+  );
+  const service = { id: rows[0]?.id ?? '', name: rows[0]?.name };
+  await addResults(api, monitor.no, [
+    {
+      atMs: AT(200),
+      agentId: service.id,
+      verdict: 3,
+      cause: encodeCause('heartbeat_failed'),
+      detail: { reason: 'as decided' },
+    },
+    {
+      atMs: AT(50),
+      agentId: service.id,
+      verdict: 3,
+      latencyMs: null,
+      cause: encodeCause('heartbeat_missed'),
+      detail: { reason: 'No ping came in time' },
+    },
+  ]);
+  const answer = await account.reader('GET', `/v1/monitors/${monitor.id}/checks`);
+  t.is(answer.status, 200, answer.text);
+  const shown = {
+    source: service,
+    cause: null,
+    reason: null,
+    http_status: null,
+    latency_ms: null,
+    phases: null,
+    exit_status: null,
+  };
+  t.deepEqual(answer.json['checks'], [
+    {
+      ...shown,
+      at: AT(50) / 1000,
+      verdict: 'down',
+      cause: 'heartbeat_missed',
+      reason: 'No ping came in time',
+      ping: null,
+    },
+    { ...shown, at: AT(100) / 1000, verdict: 'down', cause: 'heartbeat_failed', ping: 'fail' },
+    {
+      ...shown,
+      at: AT(200) / 1000,
+      verdict: 'down',
+      cause: 'heartbeat_failed',
+      reason: 'disk full',
+      ping: 'exit',
+      exit_status: 3,
+    },
+    { ...shown, at: AT(300) / 1000, verdict: 'up', ping: 'exit', exit_status: 0 },
+    { ...shown, at: AT(400) / 1000, verdict: 'up', latency_ms: 100_000, ping: 'success' },
+    { ...shown, at: AT(500) / 1000, verdict: 'none', ping: 'start' },
+  ]);
+  const path = `/v1/monitors/${monitor.id}/checks`;
+  t.deepEqual(await agesOf(account, `${path}?verdict=down`), [50, 100, 200]);
+  t.deepEqual(await agesOf(account, `${path}?verdict=up&limit=1`), [300]);
+  t.deepEqual(await agesOf(account, `${path}?verdict=degraded`), []);
+  t.deepEqual(await agesOf(account, `${path}?source=${service.id}&verdict=none`), [500]);
+  t.deepEqual(await agesOf(account, `${path}?source=agt_nobody`), []);
+  const link = (await account.reader('GET', `${path}?limit=4`)).headers.get('link') ?? '';
+  t.deepEqual(await agesOf(account, /<http:\/\/[^/]+([^>]+)>/.exec(link)?.[1] ?? ''), [400, 500]);
+});
+
+test('what cannot be asked for is a 400 that names it', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
+  const refused = async (query: string, error: RegExp | string) =>
+    isError(t, await account.reader('GET', `/v1/monitors/${id}/checks?${query}`), { status: 400, error });
+  await refused('limit=0', /^limit must be a whole number from 1 to 500, got/);
+  await refused('limit=501', /^limit must be a whole number from 1 to 500, got/);
+  await refused('limit=0x10', /^limit must be a whole number in decimal digits/);
+  await refused('verdict=sideways', 'verdict must be one of up, degraded, down, none, got "sideways"');
+  await refused('since=yesterday', /^since must be/);
+  await refused('since=10&until=9', 'until must be 10 (since) or later, got 9');
+  await refused('source=', /^source must be a text/);
+  await refused('cursor=nonsense', /^cursor must be/);
+  await refused(
+    `cursor=${Buffer.from('1763720000.mon_1').toString('base64url')}`,
+    /^cursor must be one from a Link header of this list/,
+  );
+  await refused('agent=1', 'agent is not a known query parameter here');
+});
+
+test('another account finds no such monitor', async (t) => {
+  const { api } = t.context;
+  const { id } = await addMonitor(api, await api.account(), { createdAtMs: NOW_MS });
+  const stranger = await api.account();
+  for (const part of ['checks', 'stats', 'uptime']) {
+    isError(t, await stranger.reader('GET', `/v1/monitors/${id}/${part}`), {
+      status: 404,
+      error: `monitor ${id} does not exist`,
+    });
+    isError(t, await api.anonymous('GET', `/v1/monitors/${id}/${part}`), { status: 401, error: /Bearer/ });
+  }
+});

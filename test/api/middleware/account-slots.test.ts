@@ -1,0 +1,112 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { closeDatabase, type Database } from '../../../models/database.ts';
+import { openTestDatabase } from '../../helpers/database.ts';
+import { until } from '../../helpers/until.ts';
+import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+/** Locks the row of a monitor, from outside of the API, until it is told to let go. */
+async function lockRow(t: ExecutionContext, { databaseUrl }: ApiServer, id: string) {
+  const outside = openTestDatabase(databaseUrl);
+  const holder = await outside.pool.connect();
+  const state = { isHeld: true };
+  t.teardown(async () => {
+    if (state.isHeld) holder.release(true);
+    await closeDatabase(outside);
+  });
+  await holder.query('BEGIN');
+  await holder.query('SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE', [id]);
+  return {
+    outside,
+    async letGo() {
+      await holder.query('COMMIT');
+      state.isHeld = false;
+      holder.release();
+    },
+  };
+}
+
+async function countWaiting({ pool }: Database): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type ' +
+      "= 'Lock'",
+  );
+  return rows[0]?.count ?? 0;
+}
+
+const makeMonitor = async ({ owner }: Account) =>
+  String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id']);
+
+test.serial(
+  'changes of one row that wait for it hold up no other account, and a closed connection takes no slot',
+  async (t) => {
+    const { api } = t.context;
+    const [busy, other] = [await api.account('pro'), await api.account('pro')];
+    const id = await makeMonitor(busy);
+    const { outside, letGo } = await lockRow(t, api, id);
+    const change = (name: string) => busy.owner('PATCH', `/v1/monitors/${id}`, { name });
+    const first = Array.from({ length: 4 }, (_, no) => change(`Shop ${no}`));
+    await until(async () => (await countWaiting(outside)) >= 4);
+    const impatient = new AbortController();
+    const sendDelete = () =>
+      fetch(`${api.url}/v1/monitors/${id}`, {
+        method: 'DELETE',
+        headers: { Authorization: `Bearer ${busy.ownerToken}` },
+        signal: impatient.signal,
+      });
+    const hungUp = Array.from({ length: 10 }, () =>
+      sendDelete().then(
+        () => t.fail(),
+        () => undefined,
+      ),
+    );
+    const more = Array.from({ length: 60 }, (_, no) => change(`Shop ${no + 4}`));
+    t.deepEqual(
+      [
+        (await other.owner('POST', '/v1/monitors', { name: 'Blog', target: 'https://blog.example/' })).status,
+        (await other.owner('GET', '/v1/monitors')).status,
+      ],
+      [201, 200],
+    );
+    t.is(await countWaiting(outside), 4);
+    impatient.abort();
+    await Promise.all(hungUp);
+    await letGo();
+    t.deepEqual([...new Set((await Promise.all([...first, ...more])).map(({ status }) => status))], [200]);
+  },
+);
+
+test.serial('large patterns of one account are compiled at a rate, small ones always', async (t) => {
+  const account = await t.context.api.account('pro');
+  const id = await makeMonitor(account);
+  const send = async (value: string, count: number) => {
+    const assertions = Array.from({ length: count }, () => ({ source: 'text_body', op: 'matches', value }));
+    const { status } = await account.owner('PATCH', `/v1/monitors/${id}`, { check_spec: { assertions } });
+    return status;
+  };
+  const statuses: number[] = [];
+  for (let tried = 0; tried < 12; tried += 1) statuses.push(await send(`${'('.repeat(190)}a${')'.repeat(190)}`, 50));
+  t.deepEqual([...new Set(statuses.slice(0, 10))], [200]);
+  t.is(statuses[11], 429);
+  t.is(await send('order [0-9]{3}', 3), 200);
+});
+
+test.serial('what waits of one account has a bound', async (t) => {
+  const { api } = t.context;
+  const account = await api.account('pro');
+  const id = await makeMonitor(account);
+  const { letGo } = await lockRow(t, api, id);
+  const changes = Array.from({ length: 104 }, () => account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop' }));
+  const reads = Array.from({ length: 110 }, () => account.reader('GET', '/v1/monitors'));
+  const refusal = new Promise((resolve) => {
+    for (const answer of [...changes, ...reads]) void answer.then(({ status }) => status === 429 && resolve(null));
+  });
+  await refusal;
+  await letGo();
+  const refused = (await Promise.all([...changes, ...reads])).filter(({ status }) => status !== 200);
+  t.true(refused.length > 0 && refused.length <= 10, `${refused.length} were refused`);
+  for (const answer of refused)
+    isError(t, answer, { status: 429, error: '200 requests of this account wait already: send fewer at a time' });
+});

@@ -1,0 +1,279 @@
+import anyTest, { type TestFn } from 'ava';
+import { createApiToken, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
+import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const REFUSED_AUTHORIZATIONS: [string, Record<string, string>][] = [
+  ['no header', {}],
+  ['another scheme', { Authorization: 'Basic c3BrX2E6Yg==' }],
+  ['no token', { Authorization: 'Bearer ' }],
+  ['an unknown token', { Authorization: `Bearer ${generateToken('spk')}` }],
+  ["an agent's token", { Authorization: `Bearer ${generateToken('spa')}` }],
+  ['something that is no token', { Authorization: "Bearer spk_'; DROP TABLE tenants" }],
+];
+for (const [what, headers] of REFUSED_AUTHORIZATIONS) {
+  test(`${what} is a 401 that says how to authenticate`, async (t) => {
+    const answer = await t.context.api.anonymous('GET', '/v1/monitors', undefined, headers);
+    isError(t, answer, { status: 401, error: /Authorization/ });
+    t.regex(answer.headers.get('www-authenticate') ?? '', /^Bearer realm="spotcheck"/);
+    t.is(answer.headers.get('ratelimit-limit'), '600');
+  });
+}
+
+test('a token is refused from the second on in which it expires, and once it is revoked', async (t) => {
+  const { database, makeId, anonymous, account } = t.context.api;
+  const { tenantId } = await account();
+  const issue = async (expiresAt: number | null) => {
+    const token = generateToken('spk');
+    const id = makeId('tok');
+    await createApiToken(
+      database,
+      { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now() },
+      10,
+    );
+    return { id, headers: { Authorization: `Bearer ${token}` } };
+  };
+  const now = Math.floor(Date.now() / 1000);
+  const expired = await issue(now);
+  const lasting = await issue(now + 3600);
+  isError(t, await anonymous('GET', '/v1/monitors', undefined, expired.headers), {
+    status: 401,
+    error: /unknown, expired or revoked/,
+  });
+  t.is((await anonymous('GET', '/v1/monitors', undefined, lasting.headers)).status, 200);
+  await revokeApiToken(database, lasting.id, Date.now());
+  isError(t, await anonymous('GET', '/v1/monitors', undefined, lasting.headers), {
+    status: 401,
+    error: /unknown, expired or revoked/,
+  });
+});
+
+test('the scheme of the header may be written in any case', async (t) => {
+  const { ownerToken } = await t.context.api.account();
+  t.is(
+    (await t.context.api.anonymous('GET', '/v1/monitors', undefined, { Authorization: `bearer ${ownerToken}` })).status,
+    200,
+  );
+});
+
+test('unknown paths are 404 in the same shape, below /v1 and elsewhere', async (t) => {
+  const { owner } = await t.context.api.account();
+  isError(t, await owner('GET', '/v1/nothing'), { status: 404, error: 'there is nothing at this path' });
+  isError(t, await owner('GET', '/v1/monitors/a/b/c'), { status: 404, error: 'there is nothing at this path' });
+  isError(t, await t.context.api.anonymous('GET', '/nothing'), { status: 404, error: 'there is nothing at this path' });
+});
+
+test('a path in other letters than described is none of ours: it must not be routed past the validator', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const path of ['/V1/monitors', '/v1/Monitors', '/V1/monitors?limit=x'])
+    isError(t, await owner('GET', path), { status: 404, error: 'there is nothing at this path' });
+  for (const path of ['/V1/monitors', '/v1/MONITORS', '/V1/channels'])
+    isError(t, await owner('POST', path, 'null'), { status: 404, error: 'there is nothing at this path' });
+});
+
+test('a wrong method is 405 and names the right ones', async (t) => {
+  const { owner } = await t.context.api.account();
+  const answer = await owner('PUT', '/v1/monitors', {});
+  isError(t, answer, { status: 405, error: 'PUT is not allowed here, only GET, POST' });
+  t.is(answer.headers.get('allow'), 'GET, POST');
+  t.is((await owner('DELETE', '/v1/overview')).headers.get('allow'), 'GET');
+  t.is((await owner('POST', '/v1/monitors/mon_1')).headers.get('allow'), 'GET, PATCH, DELETE');
+});
+
+test('HEAD is answered as GET without the body, also to a token that can only read', async (t) => {
+  const { reader } = await t.context.api.account();
+  const whole = await reader('GET', '/v1/overview');
+  const head = await reader('HEAD', '/v1/overview');
+  t.like(head, { status: 200, text: '' });
+  t.is(head.headers.get('content-length'), whole.headers.get('content-length'));
+  t.is((await reader('HEAD', '/v1/monitors/mon_1')).status, 404);
+});
+
+test('a body that is no JSON, too large, of another type or missing is refused by its own status', async (t) => {
+  const { owner } = await t.context.api.account();
+  isError(t, await owner('POST', '/v1/monitors', '{"name":'), {
+    status: 400,
+    error: 'the body must be JSON, got something that does not parse',
+  });
+  isError(t, await owner('POST', '/v1/monitors', JSON.stringify({ name: 'x'.repeat(262_144) })), {
+    status: 413,
+    error: 'the body must be at most 262144 bytes',
+  });
+  isError(t, await owner('POST', '/v1/monitors', 'name=x', { 'Content-Type': 'application/x-www-form-urlencoded' }), {
+    status: 415,
+    error: 'Content-Type must be application/json, got application/x-www-form-urlencoded',
+  });
+  isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'rot13' }), {
+    status: 415,
+    error: /^Content-Encoding must be/,
+  });
+  isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'gzip' }), {
+    status: 400,
+    error: /cannot be decoded/,
+  });
+  isError(t, await owner('POST', '/v1/monitors'), { status: 400, error: 'the body is required' });
+  isError(t, await owner('PATCH', '/v1/monitors/mon_1'), { status: 400, error: 'the body is required' });
+  for (const body of ['null', '[]', '7', '"x"', 'true'])
+    isError(t, await owner('POST', '/v1/monitors', body), { status: 400, error: /^the body must be an object, got / });
+});
+
+test('a body of more values than any good one has is refused before it is looked at closely', async (t) => {
+  const { owner } = await t.context.api.account();
+  isError(t, await owner('POST', '/v1/monitors', { name: 'x', dependencies: Array.from({ length: 5000 }, () => 1) }), {
+    status: 400,
+    error: 'the body must have at most 5000 values',
+  });
+  isError(t, await owner('POST', '/v1/monitors', `${'['.repeat(100_000)}${']'.repeat(100_000)}`), {
+    status: 400,
+    error: 'the body must have at most 5000 values',
+  });
+  t.is(
+    (await owner('POST', '/v1/channels', { monitor_ids: Array.from({ length: 1000 }, (_, index) => `mon_${index}`) }))
+      .status,
+    201,
+  );
+});
+
+test(
+  'a charset beside the content type is accepted where it is UTF-8 and refused where it is not: other bytes would ' +
+    'be read as wrong letters',
+  async (t) => {
+    const { owner } = await t.context.api.account();
+    isError(
+      t,
+      await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'application/json; charset=latin1' }),
+      { status: 415, error: 'the charset of Content-Type must be utf-8' },
+    );
+    t.is(
+      (await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'Application/JSON; charset=UTF-8' }))
+        .status,
+      201,
+    );
+  },
+);
+
+const SENTENCES: [unknown, string][] = [
+  [{}, 'name is required'],
+  [{ name: 'x', intervall: 1 }, 'intervall is not a known field'],
+  [{ name: 'x', id: 'mon_1', created_at: 1 }, 'id is read-only; created_at is read-only'],
+  [{ name: '' }, 'name must be a name of 1 to 255 characters that is not only blanks, got 0 characters'],
+  [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not only blanks, got 256 characters'],
+  [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not only blanks, got 7'],
+  [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
+  [{ name: 'x', interval_seconds: '60' }, 'interval_seconds must be a whole number from 1 to 86400, got "60"'],
+  [{ name: 'x', interval_seconds: 59.5 }, 'interval_seconds must be a whole number from 1 to 86400, got 59.5'],
+  [{ name: 'x', timeout_ms: 20_000 }, 'timeout_ms must be a whole number from 1 to 10000, got 20000'],
+  [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
+  [
+    { name: 'x', expected_status: '20x' },
+    'expected_status must be status codes such as 200, 2xx or 200,301 or null, got "20x"',
+  ],
+  [{ name: 'x', sla_target: 0 }, 'sla_target must be a number above 0 and at most 100 or null, got 0'],
+  [{ name: 'x', follow_redirects: 'yes' }, 'follow_redirects must be true, false or a number, got "yes"'],
+  [{ name: 'x', agent_sources: 'agt_1' }, 'agent_sources must be a list of at most 100 items, got "agt_1"'],
+  [{ name: 'x', agent_sources: [1] }, 'agent_sources[0] must be a text of 0 to 64 characters, got 1'],
+  [
+    { name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'gt', value: '1' }] } },
+    'check_spec.assertions[0].op must be one of contains, not_contains, matches, got "gt"',
+  ],
+  [
+    { name: 'x', check_spec: { assertions: [{ source: 'header', op: 'exists' }] } },
+    'check_spec.assertions[0].name is required',
+  ],
+  [
+    { name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '(?=a)' }] } },
+    'check_spec.assertions[0].value must be a regular expression in RE2 syntax, got "(?=a)"',
+  ],
+  [
+    { name: 'x', check_spec: { request: { headers: { 'a b': 'c' } } } },
+    'check_spec.request.headers must have header names of 1 to 256 token characters (RFC 9110)',
+  ],
+  [
+    { name: 'x', check_spec: { request: { secretHeaders: { A: 'hush\n' } } } },
+    'check_spec.request.secretHeaders.A must be a header value of at most 8192 characters without line breaks ' +
+      '(RFC 9110), got another text',
+  ],
+  [
+    { name: 'x', check_spec: { request: { auth: { type: 'bearer', token: 7 } } } },
+    'check_spec.request.auth.token must be printable ASCII text of 1 to 8192 characters without blanks, got a number',
+  ],
+  [
+    { name: 'x', type: 'udp', check_spec: { transport: { payload: 4711, payloadSecret: true } } },
+    'check_spec.transport.payload must be a text of 0 to 65536 characters, got a number',
+  ],
+  [
+    { name: 'x', type: 'tcp', check_spec: { transport: { expect: '(?:.{30}){30}'.repeat(40), expectMode: 'regex' } } },
+    'check_spec.transport.expect must be a regular expression of at most 10000 characters with its repetitions, ' +
+      'Unicode classes and wide ranges written out, got 40800',
+  ],
+  [
+    { name: 'x', check_spec: { dns: {} } },
+    'check_spec.dns does not apply to http monitors, only request, assertions, domain, dependencies',
+  ],
+  [
+    { name: 1, interval_seconds: 0 },
+    'name must be a name of 1 to 255 characters that is not only blanks, got 1; interval_seconds must be a whole ' +
+      'number from 1 to 86400, got 0',
+  ],
+];
+for (const [index, [body, error]] of SENTENCES.entries()) {
+  test(`bad body ${index} is answered with the sentence: ${error.slice(0, 100)}`, async (t) => {
+    const { owner } = await t.context.api.account();
+    isError(t, await owner('POST', '/v1/monitors', body), { status: 400, error });
+  });
+}
+
+test('every answer carries an id and the headers of the limit, and no trace of the framework', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const answer of [
+    await owner('GET', '/v1/monitors'),
+    await owner('GET', '/v1/monitors/x'),
+    await owner('POST', '/v1/monitors', {}),
+    await owner('PUT', '/v1/monitors', {}),
+  ]) {
+    t.regex(answer.headers.get('x-request-id') ?? '', /^req_/);
+    for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'])
+      t.regex(answer.headers.get(name) ?? '', /^\d+$/);
+    t.is(answer.headers.get('x-powered-by'), null);
+    t.is(answer.headers.get('x-content-type-options'), 'nosniff');
+  }
+});
+
+test('each request leaves one log line with ids, route and outcome, and neither token, query nor body', async (t) => {
+  const { api } = t.context;
+  const { owner, ownerToken, tenantId } = await api.account();
+  const answer = await owner('POST', '/v1/monitors', { name: 'do-not-log-this' });
+  await owner('GET', '/v1/monitors?q=do-not-log-this');
+  const line = api.logLines.find((candidate) => candidate['request_id'] === answer.headers.get('x-request-id'));
+  t.like(line, {
+    msg: 'request.completed',
+    method: 'POST',
+    route: '/v1/monitors',
+    status: 201,
+    outcome: 'answered',
+    tenant_id: tenantId,
+  });
+  t.is(typeof line?.['duration_ms'], 'number');
+  const all = JSON.stringify(api.logLines);
+  t.false(all.includes('do-not-log-this'));
+  t.false(all.includes(ownerToken));
+});
+
+test('a fault of ours is a 500 that shows nothing of it, and a log line that does', async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  await api.database.pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+     down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at, check_spec)
+     VALUES ($1, $2, 'broken', 'http', 60, 1000, true, 1, 1, 1, 0, 0, 0, 'null')`,
+    [`mon_${tenantId}`, tenantId],
+  );
+  const answer = await owner('GET', `/v1/monitors/mon_${tenantId}`);
+  isError(t, answer, { status: 500, error: 'internal error' });
+  const line = api.logLines.find(
+    (candidate) => candidate['msg'] === 'request.failed' && candidate['request_id'] === answer.json['request_id'],
+  );
+  t.truthy(line?.['err']);
+});

@@ -1,0 +1,408 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+// Alone: it counts the changes of schedules.
+test.serial(
+  'a monitor is created by its name alone, read back with every default, and scheduled once it has a target',
+  async (t) => {
+    const { owner, reader } = await t.context.api.account();
+    const created = await owner('POST', '/v1/monitors', { name: 'Shop' });
+    t.is(created.status, 201, created.text);
+    t.deepEqual(Object.keys(created.json), ['id', 'status']);
+    t.regex(String(created.json['id']), /^mon_/);
+    t.is(created.json['status'], 'pending');
+
+    const read = await reader('GET', `/v1/monitors/${created.json['id']}`);
+    t.is(read.status, 200, read.text);
+    t.like(read.json, {
+      name: 'Shop',
+      type: 'http',
+      target: '',
+      interval_seconds: 60,
+      timeout_ms: 10_000,
+      method: 'GET',
+      expected_status: '2xx',
+      body_match: null,
+      follow_redirects: 1,
+      down_after_failures: 2,
+      up_after_successes: 1,
+      down_min_sources: 2,
+      heartbeat_grace_seconds: null,
+      sla_target: null,
+      status: 'pending',
+      enabled: 1,
+      check_spec: {},
+    });
+    t.is((read.json['agent_sources'] as string[]).length, 3);
+    t.deepEqual(read.json['agent_sources'], (read.json['agent_sources'] as string[]).toSorted());
+
+    const before = t.context.api.scheduleChanges.length;
+    const patched = await owner('PATCH', `/v1/monitors/${created.json['id']}`, { target: 'https://shop.example' });
+    t.deepEqual([patched.status, patched.json], [200, { id: created.json['id'], status: 'pending' }]);
+    t.is(t.context.api.scheduleChanges.slice(before).flatMap(({ occupied }) => occupied).length, 3);
+  },
+);
+
+test('secrets go in and never come out, not even to the owner or into the database in clear', async (t) => {
+  const { owner } = await t.context.api.account();
+  const request = {
+    headers: { Accept: '*/*' },
+    secretHeaders: { 'X-Key': 's3cret-1' },
+    auth: { type: 'basic', username: 's3cret-2', password: 's3cret-3' },
+    body: 's3cret-4',
+    bodySecret: true,
+  };
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example', check_spec: { request } });
+  const read = await owner('GET', `/v1/monitors/${id}`);
+  t.deepEqual(read.json['check_spec'], {
+    request: { headers: { Accept: '*/*' }, secretHeaderNames: ['X-Key'], auth: { type: 'basic' }, bodySecret: true },
+  });
+  const { rows } = await t.context.api.database.pool.query(
+    'SELECT row_to_json(m)::text AS row FROM monitors m WHERE id = $1',
+    [id],
+  );
+  t.false(JSON.stringify(rows).includes('s3cret'));
+  t.false(JSON.stringify(t.context.api.logLines).includes('s3cret'));
+  const refused = await owner('PATCH', `/v1/monitors/${id}`, {
+    check_spec: {
+      request: { secretHeaders: { 'X-Key': 's3cret\n5' }, auth: { type: 's3cret-6' }, body: ['s3cret-7'] },
+    },
+  });
+  t.is(refused.status, 400);
+  t.false(/s3cret\\?n?-?[57]/.test(refused.text), refused.text);
+});
+
+test('what a read shows can be sent back with the preserve flags, and the secrets are still there', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', {
+    name: 'x',
+    warn_days: 5,
+    check_spec: { request: { secretHeaders: { 'X-Key': 'hush' }, body: 'hush', bodySecret: true } },
+  });
+  const before = (await owner('GET', `/v1/monitors/${id}`)).json;
+  const spec = before['check_spec'] as { request: object };
+  const patched = await owner('PATCH', `/v1/monitors/${id}`, {
+    check_spec: { ...spec, request: { ...spec.request, preserveSecretHeaders: true, preserveBody: true } },
+  });
+  t.is(patched.status, 200, patched.text);
+  t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], spec);
+});
+
+test('a heartbeat shows its token to tokens that can write, and to no other', async (t) => {
+  const { owner, reader } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', {
+    name: 'Backup',
+    type: 'heartbeat',
+    grace_seconds: 90,
+    check_spec: { heartbeat: { maxDurationSeconds: 60 } },
+  });
+  const shown = (await owner('GET', `/v1/monitors/${id}`)).json;
+  t.is(shown['heartbeat_grace_seconds'], 90);
+  t.regex((shown['check_spec'] as { heartbeat: { token: string } }).heartbeat.token, /^mon_\w+\.[\w-]{24}$/);
+  t.deepEqual((await reader('GET', `/v1/monitors/${id}`)).json['check_spec'], {
+    heartbeat: { maxDurationSeconds: 60 },
+  });
+});
+
+test('pausing and resuming go back and forth, and twice is once', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example' });
+  for (const [action, status, enabled] of [
+    ['pause', 'paused', 0],
+    ['pause', 'paused', 0],
+    ['resume', 'pending', 1],
+    ['resume', 'pending', 1],
+  ]) {
+    const answer = await owner('POST', `/v1/monitors/${id}/${action}`);
+    t.is(answer.status, 200, answer.text);
+    t.like(answer.json, { id, status, enabled, check_spec: {} });
+  }
+});
+
+test('a monitor leaves the schedule once, whether it is paused, patched or deleted', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example', interval_seconds: 77 });
+  const readCounts = async () => {
+    const {
+      rows: [row],
+    } = await api.database.pool.query(
+      `SELECT (SELECT count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.id = $1
+       AND s.phase IS NOT NULL) AS taken,
+              (SELECT coalesce(sum(monitors), 0) FROM schedule_phases WHERE interval_seconds IN (77, 78)) AS counted`,
+      [id],
+    );
+    return [Number(row.taken), Number(row.counted)];
+  };
+  const steps: [string, string, unknown, number][] = [
+    ['POST', '/pause', undefined, 0],
+    ['PATCH', '', { interval_seconds: 78 }, 0],
+    ['POST', '/resume', undefined, 3],
+    ['PATCH', '', { interval_seconds: 77 }, 3],
+    ['POST', '/pause', undefined, 0],
+    ['DELETE', '', undefined, 0],
+  ];
+  t.deepEqual(await readCounts(), [3, 3]);
+  for (const [method, suffix, body, expected] of steps) {
+    t.true((await owner(method, `/v1/monitors/${id}${suffix}`, body)).status < 300);
+    t.deepEqual(await readCounts(), [expected, expected], `${method} ${suffix}`);
+  }
+});
+
+test('a deleted monitor is gone: 204 without a body, then 404', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x' });
+  const deleted = await owner('DELETE', `/v1/monitors/${id}`);
+  t.deepEqual([deleted.status, deleted.text], [204, '']);
+  isError(t, await owner('GET', `/v1/monitors/${id}`), { status: 404, error: `monitor ${id} does not exist` });
+});
+
+const SECRET_REQUEST = {
+  secretHeaders: { 'X-Key': 'hush' },
+  auth: { type: 'basic', username: 'a', password: 'b' },
+  body: 'hush',
+  bodySecret: true,
+  contentType: 'text/plain',
+};
+const OF_EVERY_TYPE: object[] = [
+  {
+    type: 'http',
+    target: 'https://example.com/',
+    warn_days: 5000,
+    body_match: 'ok',
+    sla_target: 99.9,
+    check_spec: { request: SECRET_REQUEST, assertions: [{ source: 'header', name: 'server', op: 'exists' }] },
+  },
+  {
+    type: 'tcp',
+    target: 'example.com:25',
+    check_spec: { transport: { payload: 'hush', payloadSecret: true, expect: '220' } },
+  },
+  {
+    type: 'udp',
+    target: 'example.com:53',
+    check_spec: { transport: { payload: '00', payloadEncoding: 'hex', payloadSecret: true } },
+  },
+  { type: 'icmp', target: 'example.com', check_spec: { ping: { count: 2 } } },
+  { type: 'domain', target: 'example.com' },
+  { type: 'heartbeat', interval_seconds: 5, grace_seconds: 7, check_spec: { heartbeat: { maxDurationSeconds: 60 } } },
+  { type: 'dns', target: 'example.com', check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } },
+  { type: 'vendor', target: 'github' },
+];
+for (const body of OF_EVERY_TYPE) {
+  const { type } = body as { type: string };
+  test(`a read of a monitor of type ${type} can be sent back but for what is only read; that is named`, async (t) => {
+    const { owner } = await t.context.api.account();
+    const vendor = (await owner('POST', '/v1/monitors', { name: 'v', type: 'vendor', target: 'github' })).json['id'];
+    const {
+      json: { id },
+      text,
+    } = await owner('POST', '/v1/monitors', {
+      name: 'x',
+      ...body,
+      ...(type !== 'vendor' && { dependencies: [vendor] }),
+    });
+    t.truthy(id, text);
+    const stored = async () =>
+      (
+        await t.context.api.database.pool.query(
+          'SELECT check_spec, checks_version, timeout_ms FROM monitors WHERE id = $1',
+          [id],
+        )
+      ).rows;
+    const [read, before] = [(await owner('GET', `/v1/monitors/${id}`)).json, await stored()];
+    const refusal = await owner('PATCH', `/v1/monitors/${id}`, read);
+    t.is(refusal.status, 400);
+    const complaints = [
+      'id',
+      'heartbeat_grace_seconds',
+      'status',
+      'enabled',
+      'state_since',
+      'created_at',
+      'updated_at',
+    ].map((field) => `${field} is read-only`);
+    t.deepEqual(String(refusal.json['error']).split('; ').toSorted(), complaints.toSorted());
+    const {
+      id: _id,
+      heartbeat_grace_seconds: _grace,
+      status: _status,
+      enabled: _enabled,
+      state_since: _since,
+      created_at: _created,
+      updated_at: _updated,
+      ...rest
+    } = read;
+    const spec = rest['check_spec'] as { request?: object };
+    const kept = { ...spec, ...(spec.request && { request: { ...spec.request, preserveSecretHeaders: true } }) };
+    const sentBack = await owner('PATCH', `/v1/monitors/${id}`, { ...rest, check_spec: kept });
+    t.is(sentBack.status, 200, sentBack.text);
+    t.deepEqual({ ...(await owner('GET', `/v1/monitors/${id}`)).json, updated_at: 0 }, { ...read, updated_at: 0 });
+    t.deepEqual(await stored(), before, 'nothing is measured otherwise: the secrets are the same');
+  });
+}
+
+test('a heartbeat keeps its timeout whatever becomes of its interval', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x', type: 'heartbeat', interval_seconds: 3600 });
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { interval_seconds: 5 })).status, 200);
+  t.like((await owner('GET', `/v1/monitors/${id}`)).json, { interval_seconds: 5, timeout_ms: 10_000 });
+});
+
+const WRITES: [string, string, unknown][] = [
+  ['POST', '/v1/monitors', { name: 'x' }],
+  ['PATCH', '/v1/monitors/:id', { name: 'changed' }],
+  ['DELETE', '/v1/monitors/:id', undefined],
+  ['POST', '/v1/monitors/:id/pause', undefined],
+  ['POST', '/v1/monitors/:id/resume', undefined],
+];
+for (const [method, path, body] of WRITES) {
+  test(`${method} ${path} refuses a read-only token, and finds nothing for another account`, async (t) => {
+    const mine = await t.context.api.account();
+    const stranger = await t.context.api.account();
+    const {
+      json: { id },
+    } = await mine.owner('POST', '/v1/monitors', { name: 'mine' });
+    const url = path.replace(':id', String(id));
+    isError(t, await mine.reader(method, url, body), { status: 403, error: 'this token lacks the scope write' });
+    isError(t, await t.context.api.anonymous(method, url, body), { status: 401, error: /Authorization/ });
+    if (path.includes(':id'))
+      isError(t, await stranger.owner(method, url, body), { status: 404, error: `monitor ${id} does not exist` });
+    t.like((await mine.owner('GET', `/v1/monitors/${id}`)).json, { name: 'mine', enabled: 1 });
+    t.is(((await mine.owner('GET', '/v1/monitors')).json['monitors'] as unknown[]).length, 1);
+  });
+}
+
+test('reads find nothing for another account either', async (t) => {
+  const mine = await t.context.api.account();
+  const stranger = await t.context.api.account();
+  const {
+    json: { id },
+  } = await mine.owner('POST', '/v1/monitors', { name: 'mine' });
+  isError(t, await stranger.owner('GET', `/v1/monitors/${id}`), { status: 404, error: /does not exist/ });
+  isError(t, await stranger.owner('GET', `/v1/monitors/${id}/incidents`), { status: 404, error: /does not exist/ });
+  t.deepEqual((await stranger.owner('GET', '/v1/monitors')).json, { monitors: [] });
+  t.deepEqual((await stranger.owner('GET', '/v1/overview')).json, { total: 0, up: 0, down: 0, monitors: [] });
+});
+
+test('ids that no id can be are 404, whatever is in them', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const id of ['x', '%00', '%F0%9F%98%80', `${'a'.repeat(500)}`, "'--", 'mon_1%00']) {
+    for (const [method, suffix, body] of [
+      ['GET', '', undefined],
+      ['PATCH', '', { name: 'x' }],
+      ['DELETE', '', undefined],
+      ['POST', '/pause', undefined],
+      ['GET', '/incidents', undefined],
+    ] as const) {
+      t.is((await owner(method, `/v1/monitors/${id}${suffix}`, body)).status, 404, `${method} ${id}${suffix}`);
+    }
+  }
+  isError(t, await owner('GET', '/v1/monitors/%E0%A4%A'), {
+    status: 400,
+    error: 'the path must be percent-encoded UTF-8',
+  });
+});
+
+const NO_IDS = ['', ' ', 'nonsense \u0001', '\0', '\uD800', 'x'.repeat(65), 'é'.repeat(4000), '../../etc', "'; --"];
+
+test('a dependency must be a vendor monitor of the caller; any other text is left out', async (t) => {
+  const { owner } = await t.context.api.account();
+  const stranger = await t.context.api.account();
+  const vendor = (await owner('POST', '/v1/monitors', { name: 'GitHub', type: 'vendor', target: 'github' })).json['id'];
+  const foreign = (await stranger.owner('POST', '/v1/monitors', { name: 'GitHub', type: 'vendor', target: 'github' }))
+    .json['id'];
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x', dependencies: [foreign, vendor, ...NO_IDS] });
+  t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: { dependencies: NO_IDS } })).status, 200);
+  for (const body of [
+    { dependencies: [vendor, 1] },
+    { dependencies: [null] },
+    { dependencies: [[vendor]] },
+    { dependencies: vendor },
+  ]) {
+    isError(t, await owner('PATCH', `/v1/monitors/${id}`, body), { status: 400, error: /^dependencies/ });
+  }
+  await stranger.owner('DELETE', `/v1/monitors/${vendor}`);
+  t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
+});
+
+test('a vendor monitor that is deleted is gone from what depended on it', async (t) => {
+  const { owner } = await t.context.api.account();
+  const create = async (body: object) =>
+    String((await owner('POST', '/v1/monitors', { name: 'x', ...body })).json['id']);
+  const [first, second] = [
+    await create({ type: 'vendor', target: 'github' }),
+    await create({ type: 'vendor', target: 'cloudflare' }),
+  ];
+  const both = await create({ dependencies: [first, second], warn_days: 7 });
+  const one = await create({ dependencies: [first] });
+  t.is((await owner('DELETE', `/v1/monitors/${first}`)).status, 204);
+  t.deepEqual((await owner('GET', `/v1/monitors/${both}`)).json['check_spec'], {
+    domain: { warnDays: 7 },
+    dependencies: [second],
+  });
+  t.deepEqual((await owner('GET', `/v1/monitors/${one}`)).json['check_spec'], {});
+});
+
+test("another account's agents are unknown", async (t) => {
+  const { owner } = await t.context.api.account();
+  isError(t, await owner('POST', '/v1/monitors', { name: 'x', agent_sources: ['agt_service', 'agt_nowhere'] }), {
+    status: 400,
+    error: 'agent_sources must be ids of your agents or of shared ones, got unknown agt_service, agt_nowhere',
+  });
+});
+
+test("the plan's shortest interval and count of monitors are limits with their numbers in the text", async (t) => {
+  const { owner } = await t.context.api.account('free');
+  isError(t, await owner('POST', '/v1/monitors', { name: 'x', interval_seconds: 30 }), {
+    status: 400,
+    error: 'interval_seconds must be 60 or more on this plan, got 30',
+  });
+  const created = await Promise.all(
+    Array.from({ length: 22 }, (_, index) => owner('POST', '/v1/monitors', { name: `m${index}` })),
+  );
+  t.deepEqual(created.map(({ status }) => status).toSorted(), [...Array.from({ length: 20 }, () => 201), 400, 400]);
+  t.regex(created.map(({ text }) => text).join(), /the free plan allows at most 20 monitors/);
+});
+
+test('a PATCH is all or nothing', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example' });
+  const before = (await owner('GET', `/v1/monitors/${id}`)).json;
+  isError(t, await owner('PATCH', `/v1/monitors/${id}`, { name: 'y', interval_seconds: 5 }), {
+    status: 400,
+    error: 'timeout_ms must be less than interval_seconds x 1000 (5000), got 10000',
+  });
+  isError(t, await owner('PATCH', `/v1/monitors/${id}`, { name: 'y', status: 'up' }), {
+    status: 400,
+    error: 'status is read-only',
+  });
+  isError(t, await owner('PATCH', `/v1/monitors/${id}`, { name: 'y', type: 'tcp' }), {
+    status: 400,
+    error: /^type must stay http, got tcp/,
+  });
+  t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json, before);
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { type: 'http' })).status, 200);
+});

@@ -1,0 +1,95 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+import { addMonitor, addResults, addTransitions, listAgentIds } from '../statistics/measured-monitor.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const NOW_MS = Date.parse('2026-03-10T12:34:56.789Z');
+const TODAY_MS = Date.parse('2026-03-10T00:00:00Z');
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test, { now: () => NOW_MS });
+
+type History = {
+  id: string;
+  first_day: number;
+  uptime_percent: number | null;
+  daily_uptime: (number | null)[];
+  hourly_latency_ms: (number | null)[];
+};
+
+test('a history has the uptime of 90 days and the median of each hour of the last, null where unknown', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, no } = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+    [TODAY_MS - 2 * DAY_MS, 'up'],
+    [TODAY_MS - DAY_MS, 'down'],
+    [TODAY_MS - DAY_MS + 6 * HOUR_MS, 'up'],
+  ]);
+  const [first = '', second = ''] = await listAgentIds(api);
+  const hourMs = Math.floor(NOW_MS / HOUR_MS) * HOUR_MS;
+  await addResults(api, no, [
+    { atMs: hourMs + 1000, agentId: first, latencyMs: 10 },
+    { atMs: hourMs + 1000, agentId: second, latencyMs: 12 },
+    { atMs: hourMs + 61_000, agentId: second, latencyMs: 20 },
+    { atMs: hourMs + 61_000, agentId: first, latencyMs: 5, verdict: 3 },
+    { atMs: hourMs - 23 * HOUR_MS, agentId: first, latencyMs: 8 },
+    { atMs: hourMs - 23 * HOUR_MS - 1, agentId: first, latencyMs: 9 },
+  ]);
+  const { json } = await account.reader('GET', `/v1/overview/history?ids=${id},mon_unknown`);
+  const [history, ...others] = json['histories'] as History[];
+  t.deepEqual(others, []);
+  t.is(history?.id, id);
+  t.is(history?.first_day, (TODAY_MS - 89 * DAY_MS) / 1000);
+  t.deepEqual(history?.daily_uptime.slice(-4), [null, 100, 75, 100]);
+  t.is(history?.daily_uptime.length, 90);
+  t.is(history?.uptime_percent, Math.floor((1 - 21_600 / (2 * 86_400 + 45_296)) * 100_000) / 1000);
+  t.deepEqual(history?.hourly_latency_ms, [8, ...Array.from({ length: 22 }, () => null), 12]);
+});
+
+test('a history is shown to who the monitor belongs to, for fifty at a time', async (t) => {
+  const { api } = t.context;
+  const [account, stranger] = await Promise.all([api.account(), api.account()]);
+  const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
+  t.deepEqual((await stranger.reader('GET', `/v1/overview/history?ids=${id}`)).json, { histories: [] });
+  t.is(
+    ((await account.reader('GET', `/v1/overview/history?ids=${id},${id},,`)).json['histories'] as History[]).length,
+    1,
+  );
+  const many = Array.from({ length: 51 }, (_, index) => `mon_${index}`).join(',');
+  isError(t, await account.reader('GET', `/v1/overview/history?ids=${many}`), {
+    status: 400,
+    error: 'ids must be 1 to 50 ids separated by commas, got 51',
+  });
+  isError(t, await account.reader('GET', '/v1/overview/history?ids=%2C'), {
+    status: 400,
+    error: 'ids must be 1 to 50 ids separated by commas, got 0',
+  });
+  isError(t, await account.reader('GET', '/v1/overview/history'), { status: 400, error: /ids is required/ });
+});
+
+test('an overview of many monitors is compressed for who takes that, and the same for who does not', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  for (let made = 0; made < 40; made += 1) await addMonitor(api, account, { createdAtMs: NOW_MS });
+  const ask = (coding: string) =>
+    fetch(`${api.url}/v1/overview`, {
+      headers: { Authorization: `Bearer ${account.readerToken}`, 'Accept-Encoding': coding },
+    });
+  const [plain, zipped] = await Promise.all([ask('identity'), ask('gzip')]);
+  t.is(plain.headers.get('content-encoding'), null);
+  t.is(zipped.headers.get('content-encoding'), 'gzip');
+  t.is(zipped.headers.get('vary'), 'Accept-Encoding');
+  t.true(Number(zipped.headers.get('content-length')) < 4000);
+  t.deepEqual(await zipped.json(), await plain.json());
+  const same = await fetch(`${api.url}/v1/overview`, {
+    headers: {
+      Authorization: `Bearer ${account.readerToken}`,
+      'Accept-Encoding': 'gzip',
+      'Cache-Control': 'max-age=0',
+      'If-None-Match': zipped.headers.get('etag') ?? '',
+    },
+  });
+  t.is(same.status, 304);
+});

@@ -1,0 +1,114 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { ApiError } from '../../../api/api-error.ts';
+import {
+  edgesOf,
+  readStatsWindow,
+  STEP_MS,
+  type RequestedWindow,
+  type Resolution,
+} from '../../../api/statistics/stats-window.ts';
+
+const NOW = 1_773_146_096;
+const DAY = 86_400;
+const AT = { nowMs: NOW * 1000 + 789, resultDays: 30 };
+
+function refusalOf(requested: RequestedWindow): string {
+  try {
+    readStatsWindow(requested, AT);
+    return 'none';
+  } catch (error) {
+    return error instanceof ApiError && error.status === 400 ? error.message : String(error);
+  }
+}
+
+test('without anything it is the last day, up to the second before now', (t) => {
+  const whole = (from: number, to: number) => ({
+    from,
+    to,
+    resolution: 'five_minutes',
+    countedFrom: from,
+    countedTo: to,
+  });
+  t.deepEqual(readStatsWindow({}, AT), whole(NOW - DAY, NOW));
+  t.deepEqual(readStatsWindow({ to: NOW + 10_000 }, AT), whole(NOW - DAY, NOW));
+  t.deepEqual(readStatsWindow({ to: NOW - 100 }, AT), whole(NOW - 100 - DAY, NOW - 100));
+});
+
+test('where single results are not shown any more checks are counted by whole hours, inside the window', (t) => {
+  const counted = (from: number, to: number) => {
+    const { countedFrom, countedTo } = readStatsWindow({ from, to }, { ...AT, resultDays: 7 });
+    return [countedFrom, countedTo];
+  };
+  const hour = Math.floor((NOW - 8 * DAY) / 3600) * 3600;
+  t.deepEqual(counted(hour + 1, hour + 7201), [hour + 3600, hour + 7200]);
+  t.deepEqual(counted(hour + 1, NOW - 5), [hour + 3600, NOW - 5]);
+  t.deepEqual(counted(hour + 600, hour + 1200), [hour + 3600, hour + 3600]);
+  t.deepEqual(counted(NOW - 6 * DAY, NOW - 5), [NOW - 6 * DAY, NOW - 5]);
+});
+
+test('a step that suits the window is taken, and none of single results where those are gone', (t) => {
+  const chosen = (from: number, to = NOW) => readStatsWindow({ from, to, resolution: 'auto' }, AT).resolution;
+  t.is(chosen(NOW - 1), 'minute');
+  t.is(chosen(NOW - 3 * 3600), 'minute');
+  t.is(chosen(NOW - 3 * 3600 - 1), 'five_minutes');
+  t.is(chosen(NOW - 2 * DAY - 1), 'hour');
+  t.is(chosen(NOW - 31 * DAY), 'hour');
+  t.is(chosen(NOW - 90 * DAY), 'day');
+  t.is(chosen(NOW - 400 * DAY), 'day');
+  t.is(chosen(NOW - 60 * DAY, NOW - 60 * DAY + 3600), 'hour');
+});
+
+test('a window that cannot be given is refused with what would help', (t) => {
+  t.is(refusalOf({ from: 100, to: 100 }), 'from must be before to (100), got 100');
+  t.is(refusalOf({ from: 200, to: 100 }), 'from must be before to (100), got 200');
+  t.is(refusalOf({ from: NOW }), `from must be before now (${NOW}), got ${NOW}`);
+  t.is(refusalOf({ from: NOW + 5, to: NOW + 50 }), `from must be before now (${NOW}), got ${NOW + 5}`);
+  t.is(
+    refusalOf({ from: NOW - 400 * DAY - 1 }),
+    `from must be at most 400 days before to (${NOW}), got ${NOW - 400 * DAY - 1}`,
+  );
+  t.is(
+    refusalOf({ from: NOW - 10 * DAY, resolution: 'minute' }),
+    'resolution must be hour or coarser for this window, got minute: that would be 14401 points, and at most ' +
+      '1500 are given',
+  );
+  t.is(
+    refusalOf({ from: NOW - 4 * DAY, resolution: 'minute' }),
+    'resolution must be five_minutes or coarser for this window, got minute: that would be 5761 points, and at ' +
+      'most 1500 are given',
+  );
+  t.is(
+    refusalOf({ from: NOW - 100 * DAY, resolution: 'hour' }),
+    'resolution must be day for this window, got hour: that would be 2401 points, and at most 1500 are given',
+  );
+  t.is(
+    refusalOf({ from: NOW - 31 * DAY, to: NOW - 31 * DAY + 60, resolution: 'minute' }),
+    `resolution must be hour or day where from is before ${NOW - 30 * DAY}, got minute: single results are kept ` +
+      'for 30 days',
+  );
+});
+
+test('the edges of the steps begin and end with the window and are multiples of the step in between', (t) => {
+  const window = fc.tuple(
+    fc.integer({ min: 0, max: 3 * DAY }),
+    fc.integer({ min: 1, max: DAY }),
+    fc.constantFrom<Resolution>('minute', 'five_minutes', 'hour', 'day'),
+  );
+  fc.assert(
+    fc.property(window, ([from, length, resolution]) => {
+      const edges = edgesOf({ from, to: from + length, resolution });
+      t.is(edges[0], from);
+      t.is(edges.at(-1), from + length);
+      t.true(
+        edges
+          .slice(1)
+          .every(
+            (edge, index) => edge > (edges[index] ?? 0) && edge - (edges[index] ?? 0) <= STEP_MS[resolution] / 1000,
+          ),
+      );
+      t.true(edges.slice(1, -1).every((edge) => (edge * 1000) % STEP_MS[resolution] === 0));
+    }),
+  );
+  t.pass();
+});

@@ -1,0 +1,63 @@
+import test from 'ava';
+import { compareFields, goneWith, madeWith } from '../../../core/accounts/field-changes.ts';
+
+test('settings inside settings are fields of their own, lists are one, and what stayed is not reported', (t) => {
+  const before = {
+    fields: {
+      name: 'a',
+      spec: { ping: { count: 4, loss: 1 }, headers: { A: '1', B: '2' } },
+      ids: ['x', 'y'],
+      same: [1],
+    },
+  };
+  const after = {
+    fields: { name: 'b', spec: { ping: { count: 5, loss: 1 }, headers: { B: '2', C: '3' } }, ids: ['y'], same: [1] },
+  };
+  t.deepEqual(compareFields(before, after), {
+    name: ['a', 'b'],
+    'spec.ping.count': [4, 5],
+    'spec.headers.A': ['1', null],
+    ids: [['x', 'y'], ['y']],
+    'spec.headers.C': [null, '3'],
+  });
+  t.deepEqual(compareFields(before, before), {});
+});
+
+test('of a secret nothing is reported but that it changed, came or went', (t) => {
+  const [none, one, two] = [
+    { fields: {}, secrets: { key: undefined } },
+    { fields: {}, secrets: { key: 'hush' } },
+    { fields: {}, secrets: { key: 'shush' } },
+  ];
+  t.deepEqual(
+    [compareFields(none, one), compareFields(one, two), compareFields(one, none)],
+    [{ key: 'changed' }, { key: 'changed' }, { key: 'changed' }],
+  );
+  t.deepEqual(compareFields(one, { ...one }), {});
+});
+
+test(
+  'what came to be is reported with all that it has, what is gone with all that it had; nothing and an empty ' +
+    'text are ' +
+    'the same',
+  (t) => {
+    const fields = { name: 'a', target: '', region: null, enabled: false, count: 0 };
+    t.deepEqual(madeWith(fields, { token: 'hush' }), {
+      name: [null, 'a'],
+      enabled: [null, false],
+      count: [null, 0],
+      token: 'changed',
+    });
+    t.deepEqual(goneWith(fields), { name: ['a', null], enabled: [false, null], count: [0, null] });
+  },
+);
+
+test('a long value is cut, and is reported as changed also where only what was cut differs', (t) => {
+  const long = 'x'.repeat(1000);
+  t.deepEqual(madeWith({ body: long }), { body: [null, long] });
+  t.deepEqual(compareFields({ fields: { body: `${long}a` } }, { fields: { body: `${long}b` } }), {
+    body: [`${long}…`, `${long}…`],
+  });
+  const list = Array.from({ length: 300 }, (_, index) => `mon_${index}`);
+  t.is(String(madeWith({ list })['list']?.[1]).length, 1001);
+});

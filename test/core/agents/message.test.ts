@@ -1,0 +1,47 @@
+import test from 'ava';
+import { buildAgentMessage, type AgentFacts } from '../../../core/agents/message.ts';
+import { sealEnvelope } from '../../../core/alerts/envelope.ts';
+
+const FACTS: AgentFacts = {
+  agent: { id: 'agt_1', name: 'home-lab', region: null },
+  state: 'offline',
+  atMs: 1_700_000_090_999,
+  lastSeenAt: 1_700_000_000,
+  publicUrl: 'https://spotcheck.example',
+};
+
+test('an agent that is offline is reported with everything that D-51 lists, and no monitor', (t) => {
+  t.deepEqual(buildAgentMessage(FACTS), {
+    version: '1',
+    event: 'agent.offline',
+    event_at: 1_700_000_090,
+    monitor: null,
+    agent: { id: 'agt_1', name: 'home-lab', region: null },
+    state: 'offline',
+    reason: 'The agent home-lab has not checked in for 90 s; until it does, its monitors are decided without it',
+    detail: { sources_down: [], incident_id: null, last_seen_at: 1_700_000_000 },
+    url: 'https://spotcheck.example/agents/agt_1',
+  });
+});
+
+test('one that is back says so', (t) => {
+  t.like(buildAgentMessage({ ...FACTS, state: 'online', lastSeenAt: 1_700_000_500 }), {
+    event: 'agent.online',
+    state: 'online',
+    reason: 'The agent home-lab checks in again, and its monitors count what it sees',
+    detail: { last_seen_at: 1_700_000_500 },
+  });
+});
+
+test('only what customers may know of an agent gets into its event, and an odd name makes no odd sentence', (t) => {
+  const agent = { ...FACTS.agent, name: `lab\u0000\n${'x'.repeat(300)}`, tokenFingerprint: 'secret' };
+  const message = buildAgentMessage({ ...FACTS, agent });
+  t.deepEqual(Object.keys(message.agent), ['id', 'name', 'region']);
+  t.regex(message.reason, /^The agent lab x{55} has not checked in/);
+});
+
+test('its envelope begins like that of any other event', (t) => {
+  const envelope = sealEnvelope(buildAgentMessage(FACTS), { deliveryId: 'dlv_1', sentAtMs: 1_700_000_091_500 });
+  t.deepEqual(Object.keys(envelope).slice(0, 5), ['version', 'event', 'delivery_id', 'event_at', 'sent_at']);
+  t.like(envelope, { delivery_id: 'dlv_1', sent_at: 1_700_000_091, monitor: null });
+});

@@ -1,0 +1,275 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import {
+  decideSilence,
+  HOLD_MS,
+  OFFLINE_AFTER_MS,
+  type CheckInAvailability,
+  type WatchedAgent,
+} from '../../../core/agents/silence.ts';
+
+const NOW_MS = 1_700_000_000_000;
+const SECOND = 1000;
+
+/** The API has been available since long before the agents of these cases came. */
+const AVAILABLE: CheckInAvailability = { atMs: NOW_MS, availableSinceMs: 0 };
+
+type Silence = { offline: number[]; held: number[]; online: number[] };
+
+/** Agents numbered from 1, last seen the given seconds ago. */
+function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
+  return secondsAgo.map((seconds, index) => ({
+    no: index + 1,
+    lastSeenAtMs: NOW_MS - seconds * SECOND,
+    offlineAtMs: null,
+    heldUntilMs: null,
+  }));
+}
+
+/** The same agents after they went offline in due time. */
+function notified(agents: readonly WatchedAgent[]): WatchedAgent[] {
+  return agents.map((agent) => ({ ...agent, offlineAtMs: agent.lastSeenAtMs + OFFLINE_AFTER_MS }));
+}
+
+function numbered(agents: readonly WatchedAgent[]): WatchedAgent[] {
+  return agents.map((agent, index) => ({ ...agent, no: index + 1 }));
+}
+
+function decide(agents: readonly WatchedAgent[], availability: CheckInAvailability = AVAILABLE): Silence {
+  const { offline, held, online } = decideSilence(agents, availability);
+  return { offline: offline.map(({ no }) => no), held: held.map(({ no }) => no), online };
+}
+
+const NO_CHANGE: Silence = { offline: [], held: [], online: [] };
+
+const CASES: readonly {
+  name: string;
+  agents: WatchedAgent[];
+  availability?: CheckInAvailability;
+  expected: Partial<Silence>;
+}[] = [
+  { name: 'no agent goes offline a moment before the 90 s are over', agents: agentsLastSeen(89.999), expected: {} },
+  { name: 'an agent goes offline when the 90 s are over', agents: agentsLastSeen(90), expected: { offline: [1] } },
+  {
+    name: 'an agent that is offline already is not reported again',
+    agents: notified(agentsLastSeen(600)),
+    expected: {},
+  },
+  {
+    name: 'an agent that checked in after its silence began is back',
+    agents: [{ ...notified(agentsLastSeen(600))[0]!, lastSeenAtMs: NOW_MS }],
+    expected: { online: [1] },
+  },
+  {
+    name: 'an agent is back even where its clock is that of a web process some seconds behind',
+    agents: [{ ...agentsLastSeen(85)[0]!, offlineAtMs: NOW_MS - SECOND }],
+    expected: { online: [1] },
+  },
+  {
+    name: 'one that was back for a moment between two polls is back and offline anew',
+    agents: [{ ...agentsLastSeen(100)[0]!, offlineAtMs: NOW_MS - 600 * SECOND }],
+    expected: { online: [1], offline: [1] },
+  },
+  {
+    name: 'time before the API became available does not count',
+    agents: agentsLastSeen(3600),
+    availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - 89_999 },
+    expected: {},
+  },
+  {
+    name: 'after 90 s of availability it does',
+    agents: agentsLastSeen(3600),
+    availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - 90_000 },
+    expected: { offline: [1] },
+  },
+  {
+    name: 'restored availability brings no agent back that did not check in',
+    agents: notified(agentsLastSeen(600)),
+    availability: { atMs: NOW_MS, availableSinceMs: NOW_MS - SECOND },
+    expected: {},
+  },
+  {
+    name: 'two agents of two are not three, and are reported at once',
+    agents: agentsLastSeen(95, 92),
+    expected: { offline: [1, 2] },
+  },
+  {
+    name: 'three of three that fell silent together are held back',
+    agents: agentsLastSeen(95, 92, 90),
+    expected: { held: [1, 2, 3] },
+  },
+  {
+    name: 'the first of many is held back although the others are not due yet',
+    agents: agentsLastSeen(90, 75, 61),
+    expected: { held: [1] },
+  },
+  {
+    name: 'agents that checked in less than 45 s ago have not fallen silent',
+    agents: agentsLastSeen(90, 44.999, 44.999),
+    expected: { offline: [1] },
+  },
+  {
+    name: 'three of six are not more than half',
+    agents: agentsLastSeen(95, 92, 90, 5, 5, 5),
+    expected: { offline: [1, 2, 3] },
+  },
+  { name: 'three of five are', agents: agentsLastSeen(95, 92, 90, 5, 5), expected: { held: [1, 2, 3] } },
+  {
+    name: 'two minutes between the first and the last are together',
+    agents: agentsLastSeen(149, 89, 29 + 20, 5),
+    expected: { held: [1] },
+  },
+  {
+    name: 'agents that were offline before count neither way',
+    agents: numbered([...agentsLastSeen(95, 92, 90), ...notified(agentsLastSeen(600, 600, 600, 600))]),
+    expected: { held: [1, 2, 3] },
+  },
+  {
+    name: 'one that was told a moment ago fell silent together with those that follow it',
+    agents: numbered([...notified(agentsLastSeen(120)), ...agentsLastSeen(95, 92)]),
+    expected: { held: [2, 3] },
+  },
+  {
+    name: 'one that was reported more than two minutes before them did not',
+    agents: numbered([...notified(agentsLastSeen(230)), ...agentsLastSeen(95, 92)]),
+    expected: { offline: [2, 3] },
+  },
+  {
+    name: 'no agent is held back longer than 60 s',
+    agents: agentsLastSeen(150, 149.999, 90),
+    expected: { offline: [1], held: [2, 3] },
+  },
+  {
+    name: 'a hold lasts although the others are back',
+    agents: [{ ...agentsLastSeen(100)[0]!, heldUntilMs: NOW_MS + 50 * SECOND }, ...agentsLastSeen(0, 5, 5).slice(1)],
+    expected: {},
+  },
+  {
+    name: 'a hold ends with its 60 s',
+    agents: [{ ...agentsLastSeen(150)[0]!, heldUntilMs: NOW_MS }],
+    expected: { offline: [1] },
+  },
+  {
+    name: 'the hold of an earlier silence holds back nothing',
+    agents: [{ ...agentsLastSeen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
+    expected: { offline: [1] },
+  },
+  { name: 'no agents, no change', agents: [], expected: {} },
+];
+
+for (const { name, agents, availability, expected } of CASES) {
+  test(name, (t) => {
+    t.deepEqual(decide(agents, availability), { ...NO_CHANGE, ...expected });
+  });
+}
+
+test('offline is since the 90 s were over, however late it is decided, and a hold ends 60 s after that', (t) => {
+  t.deepEqual(decideSilence(agentsLastSeen(1000), AVAILABLE).offline, [{ no: 1, offlineAtMs: NOW_MS - 910 * SECOND }]);
+  t.deepEqual(decideSilence(agentsLastSeen(100, 95, 91), AVAILABLE).held[0], {
+    no: 1,
+    heldUntilMs: NOW_MS + 50 * SECOND,
+  });
+  t.deepEqual(decideSilence(agentsLastSeen(3600), { atMs: NOW_MS, availableSinceMs: NOW_MS - 100 * SECOND }).offline, [
+    { no: 1, offlineAtMs: NOW_MS - 10 * SECOND },
+  ]);
+});
+
+test('ten thousand agents that fall silent at once are decided in a moment', (t) => {
+  const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({
+    no,
+    lastSeenAtMs: NOW_MS - 120_000 + no,
+    offlineAtMs: null,
+    heldUntilMs: null,
+  }));
+  const startedAt = performance.now();
+  t.is(decideSilence(agents, AVAILABLE).held.length, 10_000);
+  t.true(performance.now() - startedAt < 500);
+});
+
+const histories = fc.record({
+  /** When each agent checks in, in seconds from the start. */
+  checkIns: fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 25 }), {
+    minLength: 1,
+    maxLength: 7,
+  }),
+  /** Stretches in which no agent can. */
+  closed: fc.array(fc.record({ from: fc.integer({ min: 0, max: 900 }), seconds: fc.integer({ min: 4, max: 120 }) }), {
+    maxLength: 2,
+  }),
+  roundEvery: fc.integer({ min: 1, max: 5 }),
+});
+
+type Event = { no: number; to: 'offline' | 'online'; second: number; silentFor: number };
+
+/**
+ * Plays a history round by round, as the watch does it with rows; says what was reported when, and how long an open
+ * door had waited in vain.
+ */
+function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbitrary<infer T> ? T : never): Event[] {
+  const isClosed = (second: number) => closed.some(({ from, seconds }) => second >= from && second < from + seconds);
+  const rows = new Map<number, WatchedAgent>();
+  const events: Event[] = [];
+  let openSince = 0;
+  for (let second = 0; second <= 1200; second += 1) {
+    if (isClosed(second)) {
+      openSince = second + 1;
+      continue;
+    }
+    for (const [index, seconds] of checkIns.entries()) {
+      if (seconds.includes(second))
+        rows.set(index, {
+          ...(rows.get(index) ?? { no: index, offlineAtMs: null, heldUntilMs: null }),
+          lastSeenAtMs: second * SECOND,
+        });
+    }
+    if (second % roundEvery !== 0) continue;
+    const decision = decideSilence([...rows.values()], { atMs: second * SECOND, availableSinceMs: openSince * SECOND });
+    const change = (no: number, to: Partial<WatchedAgent>) => rows.set(no, { ...rows.get(no)!, ...to });
+    const silentFor = (no: number) => second - Math.max(openSince, rows.get(no)!.lastSeenAtMs / SECOND);
+    for (const no of decision.online) {
+      events.push({ no, to: 'online', second, silentFor: silentFor(no) });
+      change(no, { offlineAtMs: null });
+    }
+    for (const { no, offlineAtMs } of decision.offline) {
+      events.push({ no, to: 'offline', second, silentFor: silentFor(no) });
+      change(no, { offlineAtMs });
+    }
+    for (const { no, heldUntilMs } of decision.held) change(no, { heldUntilMs });
+  }
+  return events;
+}
+
+test(
+  'whatever the history, offline and online alternate, and offline comes neither before 90 s nor later than 150 s ' +
+    'and a round',
+  (t) => {
+    fc.assert(
+      fc.property(histories, (history) => {
+        const events = play(history);
+        for (const no of history.checkIns.keys()) {
+          const own = events.filter((event) => event.no === no);
+          if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
+          // Everybody falls silent in the end, once and for good.
+          const hasCheckedIn = history.checkIns[no]!.some(
+            (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
+          );
+          if (hasCheckedIn && own.at(-1)?.to !== 'offline') return false;
+        }
+        const latest = (OFFLINE_AFTER_MS + HOLD_MS) / SECOND + history.roundEvery;
+        return events.every(({ to, silentFor }) => to === 'online' || (silentFor >= 90 && silentFor <= latest));
+      }),
+      { numRuns: 1000 },
+    );
+    t.pass();
+  },
+);
+
+test('in an installation of one or two agents none is ever held back', (t) => {
+  const few = histories.filter(({ checkIns }) => checkIns.length <= 2);
+  fc.assert(
+    fc.property(few, (history) =>
+      play(history).every(({ to, silentFor }) => to === 'online' || silentFor <= 90 + history.roundEvery),
+    ),
+  );
+  t.pass();
+});

@@ -1,0 +1,78 @@
+import test from 'ava';
+import { buildLossMessage } from '../../../core/alerts/channel-loss.ts';
+import { buildChannelMessage } from '../../../core/alerts/channel-message.ts';
+import { buildAlert } from '../../../core/alerts/chat/alert.ts';
+import { isChatOnly } from '../../../core/alerts/envelope.ts';
+
+const NOW_MS = 1_763_720_000_000;
+const MESSAGE = buildChannelMessage({
+  channel: { id: 'nch_1', name: 'On call', type: 'webhook' },
+  failures: 7,
+  failingSinceMs: NOW_MS - 3 * 86_400_000,
+  lastError: 'The endpoint answered 500',
+  nowMs: NOW_MS,
+  publicUrl: 'https://spotcheck.example',
+});
+
+test('that a channel is failing names it, what failed and since when, and is for chats only', (t) => {
+  t.true(isChatOnly(MESSAGE));
+  t.like(MESSAGE, {
+    event: 'channel.failing',
+    event_at: 1_763_720_000,
+    channel: { id: 'nch_1', name: 'On call', type: 'webhook' },
+    url: 'https://spotcheck.example/channels/nch_1',
+  });
+  t.is(MESSAGE.reason, 'Alerts do not reach the channel On call: its last 7 deliveries failed. It stays on');
+  t.deepEqual(MESSAGE.detail, { failures: 7, failing_since: 1_763_460_800, last_error: 'The endpoint answered 500' });
+});
+
+test('a chat shows the channel in the title, the reason, since when and the last error', (t) => {
+  const alert = buildAlert(MESSAGE, NOW_MS);
+  t.is(alert.title, 'Channel failing: On call');
+  t.is(alert.text, MESSAGE.reason);
+  t.deepEqual(
+    alert.facts.map(({ label }) => label),
+    ['Since', 'Last error'],
+  );
+  t.is(alert.link?.url, MESSAGE.url);
+});
+
+for (const [loss, title, words, labels] of [
+  [
+    'lost',
+    'Channel lost: On call',
+    /its chat is lost\. It gets nothing until it is connected again$/,
+    ['At', 'Last error'],
+  ],
+  [
+    'stopped',
+    'Channel stopped: On call',
+    /^A member wrote \/stop in the chat of the channel On call\. It is disabled/,
+    ['At'],
+  ],
+  [
+    'removed',
+    'Channel lost: On call',
+    /^The bot was blocked in the chat of the channel On call, or removed from it/,
+    ['At'],
+  ],
+] as const) {
+  test(`that a chat gets nothing since it was ${loss} says so in its own words, when, and what to do`, (t) => {
+    const message = buildLossMessage({
+      channel: MESSAGE.channel,
+      loss,
+      lastError: 'Telegram answered 403',
+      nowMs: NOW_MS,
+      publicUrl: 'https://spotcheck.example',
+    });
+    t.true(isChatOnly(message));
+    const alert = buildAlert(message, NOW_MS + 60_000);
+    t.like(alert, { title, tone: 'warning', link: { url: 'https://spotcheck.example/channels/nch_1' } });
+    t.regex(alert.text ?? '', words);
+    t.deepEqual(
+      alert.facts.map(({ label }) => label),
+      labels,
+    );
+    t.is(alert.facts[0]?.value, '2025-11-21 10:13:20 UTC');
+  });
+}

@@ -1,0 +1,104 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import {
+  isCurrent,
+  isGone,
+  learnDomain,
+  unknownDomain,
+  type DomainLookup,
+} from '../../../../core/checks/domain/facts.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const UNKNOWN_DOMAIN = unknownDomain('example.com');
+const registered = (expiresAt: number | null): DomainLookup => ({
+  outcome: 'registered',
+  expiresAt,
+  registrar: 'Example',
+});
+const NOT_FOUND: DomainLookup = { outcome: 'not_found' };
+const FAILED: DomainLookup = { outcome: 'failed', reason: 'Timed out', retryAtMs: null };
+
+test('an answer holds a day, at the longest until the domain expires, and past its expiry an hour', (t) => {
+  const nextLookup = (expiresInMs: number | null) =>
+    learnDomain(UNKNOWN_DOMAIN, registered(expiresInMs === null ? null : (NOW_MS + expiresInMs) / 1000), NOW_MS)
+      .nextLookupAtMs - NOW_MS;
+  t.is(nextLookup(null), DAY_MS);
+  t.is(nextLookup(300 * DAY_MS), DAY_MS);
+  t.is(nextLookup(5 * HOUR_MS), 5 * HOUR_MS);
+  t.is(nextLookup(60_000), HOUR_MS);
+  t.is(nextLookup(-DAY_MS), HOUR_MS);
+});
+
+test('not found counts from the first answer, whatever fails between, and any registration ends it', (t) => {
+  const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
+  t.false(isGone(once));
+  const failed = learnDomain(once, FAILED, NOW_MS + 2 * HOUR_MS);
+  t.false(isGone(failed), 'a failure is no second lookup');
+  t.true(isGone(learnDomain(failed, NOT_FOUND, NOW_MS + HOUR_MS)));
+  t.false(isGone(learnDomain(once, NOT_FOUND, NOW_MS + HOUR_MS - 1)));
+  t.false(isGone(learnDomain(learnDomain(once, registered(null), NOW_MS + 1), NOT_FOUND, NOW_MS + HOUR_MS)));
+});
+
+test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forgives them', (t) => {
+  let facts = UNKNOWN_DOMAIN;
+  const waits: number[] = [];
+  for (let failures = 0; failures < 9; failures += 1) {
+    facts = learnDomain(facts, FAILED, NOW_MS);
+    waits.push((facts.nextLookupAtMs - NOW_MS) / 60_000);
+  }
+  t.deepEqual(waits, [5, 10, 20, 40, 80, 160, 320, 360, 360]);
+  t.like(learnDomain(facts, registered(null), NOW_MS), { failures: 0, failure: null });
+});
+
+test('a registry that says when to come back is taken at its word, and the wait after a failure does not grow', (t) => {
+  const facts = learnDomain(
+    UNKNOWN_DOMAIN,
+    { outcome: 'failed', reason: 'Asks for a pause', retryAtMs: NOW_MS + 1234 },
+    NOW_MS,
+  );
+  t.like(facts, { failures: 0, failure: 'Asks for a pause', nextLookupAtMs: NOW_MS + 1234, answeredAtMs: null });
+});
+
+test('answers speak for seven days', (t) => {
+  const facts = learnDomain(UNKNOWN_DOMAIN, registered(null), NOW_MS);
+  t.true(isCurrent(facts, NOW_MS + 7 * DAY_MS));
+  t.false(isCurrent(facts, NOW_MS + 7 * DAY_MS + 1));
+  t.false(isCurrent(UNKNOWN_DOMAIN, NOW_MS));
+});
+
+test('whatever lookups come, a failed one changes nothing that is known, and the next lookup lies ahead', (t) => {
+  const anyLookup = fc.oneof(
+    fc.record({
+      outcome: fc.constant('registered' as const),
+      expiresAt: fc.option(fc.integer({ min: 1, max: 4_000_000_000 })),
+      registrar: fc.constant(null),
+    }),
+    fc.constant(NOT_FOUND),
+    fc.constant(FAILED),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(anyLookup, fc.integer({ min: 1, max: 3 * DAY_MS })), { minLength: 1, maxLength: 30 }),
+      (steps) => {
+        let facts = UNKNOWN_DOMAIN;
+        let nowMs = NOW_MS;
+        for (const [lookUp, laterMs] of steps) {
+          nowMs += laterMs;
+          const next = learnDomain(facts, lookUp, nowMs);
+          if (lookUp.outcome === 'failed') {
+            t.deepEqual(
+              [next.registration, next.notFoundSinceMs, next.answeredAtMs],
+              [facts.registration, facts.notFoundSinceMs, facts.answeredAtMs],
+            );
+          }
+          if (next.nextLookupAtMs <= nowMs || next.nextLookupAtMs > nowMs + DAY_MS) return false;
+          facts = next;
+        }
+        return true;
+      },
+    ),
+  );
+  t.pass();
+});

@@ -1,0 +1,120 @@
+import test from 'ava';
+import type { DomainFacts } from '../../../../core/checks/domain/facts.ts';
+import { judgeDomain } from '../../../../core/checks/domain/observation.ts';
+import type { Judgement } from '../../../../core/checks/verdict.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const DAY_MS = 86_400_000;
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+
+function factsOf(expiresInDays: number | null, overrides: Partial<DomainFacts> = {}): DomainFacts {
+  return {
+    name: 'shop.example',
+    registration: {
+      expiresAt: expiresInDays === null ? null : (NOW_MS + expiresInDays * DAY_MS) / 1000,
+      registrar: null,
+    },
+    notFoundSinceMs: null,
+    answeredAtMs: NOW_MS - 1000,
+    failures: 0,
+    failure: null,
+    nextLookupAtMs: NOW_MS + DAY_MS,
+    ...overrides,
+  };
+}
+
+const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgement][] = [
+  ['31 days left are up', factsOf(31), UP],
+  ['a moment more than 30 days is up', factsOf(30 + 1 / 86_400), UP],
+  [
+    '30 days left are degraded',
+    factsOf(30),
+    { verdict: 'degraded', cause: 'domain_expiring', reason: 'shop.example expires in 30 days, on 2026-12-21' },
+  ],
+  [
+    'half a day is the last day',
+    factsOf(0.5),
+    { verdict: 'degraded', cause: 'domain_expiring', reason: 'shop.example expires in 1 day, on 2026-11-22' },
+  ],
+  [
+    'an expiry that an answer from after it tells of is down',
+    factsOf(-2),
+    { verdict: 'down', cause: 'domain_expired', reason: 'shop.example expired on 2026-11-19' },
+  ],
+  [
+    'an expiry that only an answer from before it tells of may have been put off since',
+    factsOf(-0.5, { answeredAtMs: NOW_MS - DAY_MS }),
+    {
+      verdict: 'degraded',
+      cause: 'domain_expiring',
+      reason: 'shop.example was to expire on 2026-11-21, and its registry could not be queried since',
+    },
+  ],
+  ['a registry without expiries is up', factsOf(null), UP],
+  [
+    'not found once is what it was before',
+    factsOf(300, { notFoundSinceMs: NOW_MS - 2 * DAY_MS, answeredAtMs: NOW_MS - 2 * DAY_MS }),
+    UP,
+  ],
+  [
+    'not found twice is down',
+    factsOf(300, { notFoundSinceMs: NOW_MS - DAY_MS }),
+    { verdict: 'down', cause: 'domain_expired', reason: 'shop.example is not registered' },
+  ],
+  [
+    'not found once, and never seen before, is no vote',
+    factsOf(null, { registration: null, notFoundSinceMs: NOW_MS - 1000 }),
+    {
+      verdict: 'none',
+      cause: 'domain_unknown',
+      reason: 'The registry does not know shop.example; that counts once a lookup an hour later agrees',
+    },
+  ],
+  [
+    'nothing known is no vote',
+    factsOf(null, { registration: null, answeredAtMs: null }),
+    { verdict: 'none', cause: 'domain_unknown', reason: 'Nothing is known of shop.example yet' },
+  ],
+  [
+    'nothing known says why',
+    factsOf(null, { registration: null, answeredAtMs: null, failure: 'Connection refused' }),
+    { verdict: 'none', cause: 'domain_unknown', reason: 'Nothing is known of shop.example yet: Connection refused' },
+  ],
+  [
+    'what was known eight days ago counts no more',
+    factsOf(300, { answeredAtMs: NOW_MS - 8 * DAY_MS, failure: 'Connection refused' }),
+    {
+      verdict: 'none',
+      cause: 'domain_unknown',
+      reason: 'The last answer about shop.example is of 2026-11-13: Connection refused',
+    },
+  ],
+  [
+    'no registrable domain is no vote',
+    null,
+    { verdict: 'none', cause: 'domain_unknown', reason: 'The target has no domain that can be registered' },
+  ],
+];
+for (const [what, facts, expected] of CASES) {
+  test(what, (t) => {
+    t.deepEqual(
+      judgeDomain({
+        target: { checkSpec: { domain: { warnDays: 30 } } },
+        observation: { type: 'domain', startedAt: NOW_MS, latencyMs: null, facts },
+      }),
+      expected,
+    );
+  });
+}
+
+test("the days of warning are the monitor's own, 30 where it has none", (t) => {
+  const judge = (domain?: { warnDays: number }) =>
+    judgeDomain({
+      target: { checkSpec: domain === undefined ? {} : { domain } },
+      observation: { type: 'domain', startedAt: NOW_MS, latencyMs: null, facts: factsOf(20) },
+    }).verdict;
+  t.deepEqual(
+    [judge(), judge({ warnDays: 20 }), judge({ warnDays: 19 }), judge({ warnDays: 3650 })],
+    ['degraded', 'degraded', 'up', 'degraded'],
+  );
+});

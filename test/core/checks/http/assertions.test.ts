@@ -1,0 +1,131 @@
+import test from 'ava';
+import {
+  ASSERTION_OPS,
+  normaliseAssertion,
+  OPS_BY_SOURCE,
+  type AssertionInput,
+} from '../../../../core/checks/http/assertions.ts';
+import { ASSERTION_SOURCES, type AssertionSource } from '../../../../core/monitors/monitor.ts';
+
+const anyPattern = (): boolean => true;
+
+/** What each source needs beside its op, and a value that suits every op. */
+const REST: Record<AssertionSource, Partial<AssertionInput>> = {
+  text_body: { value: '5' },
+  json_body: { value: '5', path: '$.a' },
+  header: { value: '5', name: 'X-A' },
+  response_time: { value: '5' },
+  cert_expiry: { value: '5' },
+};
+
+for (const source of ASSERTION_SOURCES) {
+  for (const op of ASSERTION_OPS) {
+    const allowed = (OPS_BY_SOURCE[source] as readonly string[]).includes(op);
+    test(`${source} ${op} is ${allowed ? 'accepted' : 'refused'}`, (t) => {
+      const { value, ...selector } = REST[source];
+      const normalised = normaliseAssertion({ source, op, ...REST[source] }, anyPattern);
+      if (allowed)
+        t.deepEqual(normalised, {
+          ok: true,
+          value: { source, op, ...(op !== 'exists' && { value }), ...selector } as never,
+        });
+      else t.regex(normalised.ok ? '' : normalised.message, /^op must be one of /);
+    });
+  }
+}
+
+test('the table of ops is the one that customers were promised', (t) => {
+  t.deepEqual(OPS_BY_SOURCE.text_body, ['contains', 'not_contains', 'matches']);
+  t.deepEqual(OPS_BY_SOURCE.json_body, ['exists', 'equals', 'not_equals', 'contains', 'gt', 'lt', 'matches']);
+  t.deepEqual(OPS_BY_SOURCE.header, OPS_BY_SOURCE.json_body);
+  t.deepEqual(OPS_BY_SOURCE.response_time, ['lt', 'gt']);
+  t.deepEqual(OPS_BY_SOURCE.cert_expiry, ['lt', 'gt']);
+});
+
+const NORMALISED: Record<string, { input: AssertionInput; stored: object }> = {
+  'a value with exists is dropped': {
+    input: { source: 'header', op: 'exists', name: 'ETag', value: 'x' },
+    stored: { source: 'header', op: 'exists', name: 'ETag' },
+  },
+  'a path with a header is dropped': {
+    input: { source: 'header', op: 'equals', name: 'ETag', value: 'x', path: 'nonsense' },
+    stored: { source: 'header', op: 'equals', name: 'ETag', value: 'x' },
+  },
+  'a name with a json_body is dropped': {
+    input: { source: 'json_body', op: 'equals', name: 'no token', value: 'x', path: '$' },
+    stored: { source: 'json_body', op: 'equals', value: 'x', path: '$' },
+  },
+  'path and name with a text_body are dropped': {
+    input: { source: 'text_body', op: 'contains', name: 'a', value: '', path: '$' },
+    stored: { source: 'text_body', op: 'contains', value: '' },
+  },
+};
+
+for (const [what, { input, stored }] of Object.entries(NORMALISED)) {
+  test(what, (t) => {
+    t.deepEqual(normaliseAssertion(input, anyPattern), { ok: true, value: stored as never });
+  });
+}
+
+const REFUSED: Record<string, { input: AssertionInput; message: RegExp }> = {
+  'an unknown source': {
+    input: { source: 'body', op: 'contains', value: 'x' },
+    message: /^source must be one of .*text_body.* got "body"/,
+  },
+  'a source that every object has': {
+    input: { source: 'constructor', op: 'contains', value: 'x' },
+    message: /^source must/,
+  },
+  'an unknown op': {
+    input: { source: 'text_body', op: 'toString', value: 'x' },
+    message: /^op must be one of contains, not_contains, matches for text_body/,
+  },
+  'no value': { input: { source: 'text_body', op: 'contains' }, message: /^value is required for contains/ },
+  'no path': { input: { source: 'json_body', op: 'exists' }, message: /^path is required for json_body/ },
+  'a bad path': { input: { source: 'json_body', op: 'exists', path: 'a.b' }, message: /^path must start with \$/ },
+  'no name': { input: { source: 'header', op: 'exists' }, message: /^name is required for header/ },
+  'an empty name': { input: { source: 'header', op: 'exists', name: '' }, message: /^name must be a header name/ },
+  'a name with a blank': {
+    input: { source: 'header', op: 'exists', name: 'X A' },
+    message: /^name must be a header name/,
+  },
+  'a name with a colon': {
+    input: { source: 'header', op: 'exists', name: 'X:A' },
+    message: /^name must be a header name/,
+  },
+  'a name of 257 characters': {
+    input: { source: 'header', op: 'exists', name: 'x'.repeat(257) },
+    message: /^name must have at most 256/,
+  },
+  'a time that is no number': {
+    input: { source: 'response_time', op: 'lt', value: 'fast' },
+    message: /^value must be a decimal number for response_time/,
+  },
+  'a time with a unit': {
+    input: { source: 'response_time', op: 'lt', value: '500ms' },
+    message: /^value must be a decimal/,
+  },
+  'days in exponents': {
+    input: { source: 'cert_expiry', op: 'gt', value: '1e1' },
+    message: /^value must be a decimal number for cert_expiry/,
+  },
+};
+
+for (const [what, { input, message }] of Object.entries(REFUSED)) {
+  test(`${what} is refused with a message that names the field`, (t) => {
+    const normalised = normaliseAssertion(input, anyPattern);
+    t.regex(normalised.ok ? '' : normalised.message, message);
+  });
+}
+
+test('the pattern of matches, and of no other op, must please the engine', (t) => {
+  const patterns: string[] = [];
+  const refuse = (pattern: string): boolean => {
+    patterns.push(pattern);
+    return false;
+  };
+  const normalised = normaliseAssertion({ source: 'text_body', op: 'matches', value: '(?=a)' }, refuse);
+  t.regex(normalised.ok ? '' : normalised.message, /^value must be a regular expression in RE2 syntax, got "\(\?=a\)"/);
+  t.true(normaliseAssertion({ source: 'text_body', op: 'contains', value: '(' }, refuse).ok);
+  t.deepEqual(patterns, ['(?=a)']);
+});

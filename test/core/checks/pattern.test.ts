@@ -1,0 +1,129 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { RE2JS } from 're2js';
+import { parsePattern, refuseTogether } from '../../../core/checks/pattern.ts';
+
+const parse = (pattern: string, isValidPattern: (text: string) => boolean = () => true) =>
+  parsePattern(pattern, isValidPattern);
+
+const SMALL = [
+  String.raw`^\d{1,3}(?:\.\d{1,3}){3}$`,
+  String.raw`"id":"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"`,
+  '(?:ab){8}-(?:cd){4}-(?:ef){4}-(?:gh){4}',
+  String.raw`[)]{1000}\({1000}[](]{1000}`,
+  '.{1000}',
+  'x'.repeat(8192),
+  '{1000}{',
+  String.raw`(?i)^[\w.+-]+@[a-z0-9-]+\.[a-z]{2,63}$`,
+  String.raw`(?i)^[а-яё\s-]+$`,
+  String.raw`^\p{L}+(?:[\p{Nd}\pZ_-]\p{L}*){0,30}$`,
+  String.raw`[\x00-\x{10FFFF}]{1000}`,
+  String.raw`(?i)[^\x20-\x7e]`,
+];
+for (const pattern of SMALL)
+  test(`${pattern.slice(0, 60)} is not too large`, (t) => t.deepEqual(parse(pattern), { ok: true, value: pattern }));
+
+const LARGE = {
+  'repetitions in a row': '.{1000}'.repeat(11),
+  'a long group repeated': `(?:${String.raw`\pL`.repeat(1000)}){1000}`,
+  'groups within groups': `(?:(?:${'a'.repeat(101)}){10}){10}`,
+  'a repetition that flags part from its group': `(?:${'a'.repeat(101)})(?i){100}`,
+  'a repetition that an empty quotation parts from its group': String.raw`(?:${'a'.repeat(101)})\Q\E{100}`,
+  'parentheses that are none, in classes': `(?:[)]${'a'.repeat(101)}[(]b){100}`,
+  'parentheses that are none, escaped': String.raw`(?:\)${'a'.repeat(101)}\(b){100}`,
+  'many Unicode classes': String.raw`\p{Greek}\PN`.repeat(130),
+  'many Unicode classes in one class': `[${String.raw`\pL\PN`.repeat(130)}]`,
+  'wide ranges without regard to case': `(?i)[${'a-\u{10FFFE}'.repeat(3)}]`,
+  'wide ranges without regard to case, with their ends escaped':
+    String.raw`(?s)(?mi:[\x{61}-\x{10ffff}` + String.raw`\a-\x{1f000}`.repeat(3) + '])',
+  'parentheses that are none, quoted': String.raw`(?:\Q)\E${'a'.repeat(101)}\Q(\Eb){100}`,
+};
+for (const [what, pattern] of Object.entries(LARGE)) {
+  test(`${what}: too large for RE2 to see`, (t) => {
+    const submitted: string[] = [];
+    const parsed = parse(pattern, (text) => submitted.push(text) > 0);
+    t.regex(
+      parsed.ok ? '' : parsed.message,
+      new RegExp(
+        '^must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and ' +
+          String.raw`wide ranges written out, got \d+$`,
+      ),
+    );
+    t.deepEqual(submitted, []);
+  });
+}
+
+test('whatever passes compiles to a program that is not much longer than may be', (t) => {
+  const pieces = fc.constantFrom(
+    'a',
+    '.',
+    '(',
+    '(?:',
+    ')',
+    '(?i)',
+    '[)]',
+    '[^](]',
+    '[[:alpha:])]',
+    String.raw`\)`,
+    String.raw`\(`,
+    String.raw`\Q(\E`,
+    String.raw`\Q\E`,
+    String.raw`\pL`,
+    '|',
+    '*',
+    '{9}',
+    '{99}',
+    '{2,40}',
+    '{100,}',
+    'x'.repeat(150),
+  );
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 14 }), (parts) => {
+      const pattern = parts.join('');
+      return !parse(pattern).ok || programSize(pattern) < 30_000;
+    }),
+    { numRuns: 2000 },
+  );
+  t.pass();
+});
+
+const ADVERSE = {
+  'classes that never end': '[',
+  'classes that never end, with classes of words in them': '[[:a',
+  'a class of words that never ends': '[:a',
+  'flags that never end': '(?',
+  'names of classes that never end': String.raw`\p{`,
+  'quotations that never end': String.raw`\Q`,
+  'repetitions that never end': '{1',
+  backslashes: '\\',
+};
+for (const [what, piece] of Object.entries(ADVERSE)) {
+  test(`a long text of ${what} is measured in no time`, (t) => {
+    const text = piece.repeat(Math.floor(100_000 / piece.length));
+    for (const pattern of [text, `${text}\\`, `[${text}`]) {
+      const startedAt = performance.now();
+      parse(pattern);
+      t.true(performance.now() - startedAt < 2000);
+    }
+  });
+}
+
+test('patterns may be 20,000 characters together, repetitions written out', (t) => {
+  const tenThousand = '.{1000}'.repeat(10);
+  t.is(refuseTogether([]), null);
+  t.is(refuseTogether([tenThousand, tenThousand]), null);
+  t.is(
+    refuseTogether([tenThousand, 'x', tenThousand]),
+    'must have regular expressions of at most 20000 characters together with their repetitions, Unicode classes ' +
+      'and wide ranges written out, got 20001',
+  );
+});
+
+/** 0 for a pattern that RE2 refuses. */
+function programSize(pattern: string): number {
+  try {
+    return RE2JS.compile(pattern).programSize();
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,195 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { recheckAfterMs, recheckAtMs } from '../../../core/checks/recheck.ts';
+import { msUntilTick } from '../../../core/checks/slots.ts';
+import type { Vote } from '../../../core/checks/verdict.ts';
+import { stepSource, voteOf, type SourceState, type VotedResult } from '../../../core/incidents/source-state.ts';
+
+function result(dueAtMs: number, verdict: Vote, checksVersion = 2): VotedResult {
+  return {
+    dueAtMs,
+    checksVersion,
+    verdict,
+    cause: null,
+    reason: null,
+    httpStatus: null,
+    latencyMs: null,
+    phases: null,
+    answer: null,
+  };
+}
+
+/** A source that saw these verdicts, one a minute. */
+function after(verdicts: readonly Vote[], downAfterFailures: number): SourceState | null {
+  const rule = { downAfterFailures, upAfterSuccesses: 2, intervalSeconds: 60 };
+  return verdicts.reduce<SourceState | null>(
+    (state, verdict, index) => stepSource(state, result((index + 1) * 60_000, verdict), rule),
+    null,
+  );
+}
+
+/** What follows the last of the verdicts at an interval of 60 s. */
+function afterLast(verdicts: readonly Vote[], downAfterFailures = 2): number | null {
+  const state = after(verdicts.slice(0, -1), downAfterFailures);
+  const rule = { downAfterFailures, upAfterSuccesses: 2, intervalSeconds: 60 };
+  return recheckAfterMs({ state, rule }, result(verdicts.length * 60_000, verdicts.at(-1) ?? 'none'));
+}
+
+const CASES: readonly { verdicts: Vote[]; downAfterFailures?: number; rechecks: boolean; because: string }[] = [
+  { verdicts: ['up', 'down'], rechecks: true, because: 'one more decides' },
+  { verdicts: ['down'], rechecks: true, because: 'a new source may be bad from the start' },
+  { verdicts: ['up', 'down', 'down'], rechecks: false, because: 'it is bad with this one' },
+  { verdicts: ['up', 'down', 'down', 'down'], rechecks: false, because: 'it was bad before' },
+  { verdicts: ['up', 'down'], downAfterFailures: 1, rechecks: false, because: 'one is enough' },
+  { verdicts: ['up', 'down', 'down'], downAfterFailures: 3, rechecks: true, because: 'the third decides' },
+  { verdicts: ['up', 'down', 'down', 'down'], downAfterFailures: 3, rechecks: false, because: 'the third has come' },
+  { verdicts: ['up', 'up'], rechecks: false, because: 'it is good' },
+  { verdicts: ['up', 'none'], rechecks: false, because: 'no vote says nothing' },
+  { verdicts: ['up', 'down', 'none'], rechecks: false, because: 'no vote says nothing' },
+  {
+    verdicts: ['up', 'down', 'none', 'down'],
+    downAfterFailures: 3,
+    rechecks: true,
+    because: 'no vote breaks no streak',
+  },
+  { verdicts: ['up', 'degraded'], rechecks: true, because: 'one more makes it degraded' },
+  { verdicts: ['up', 'degraded', 'degraded'], rechecks: false, because: 'it is degraded with this one' },
+  { verdicts: ['up', 'degraded', 'degraded', 'down'], rechecks: true, because: 'degraded is not yet down' },
+  {
+    verdicts: ['up', 'down', 'degraded'],
+    downAfterFailures: 3,
+    rechecks: true,
+    because: 'it counts as the second of degraded ones',
+  },
+  { verdicts: ['up', 'down', 'down', 'degraded'], rechecks: false, because: 'it gets better, not worse' },
+  { verdicts: ['up', 'down', 'down', 'up', 'down'], rechecks: false, because: 'it has not got better yet' },
+];
+
+for (const { verdicts, downAfterFailures, rechecks, because } of CASES) {
+  test(
+    `[${verdicts.join(', ')}] with ${downAfterFailures ?? 2} failures needed is ${rechecks ? '' : 'not '}checked ` +
+      `again: ${because}`,
+    (t) => {
+      t.is(afterLast(verdicts, downAfterFailures), rechecks ? 20_000 : null);
+    },
+  );
+}
+
+for (const [intervalSeconds, expected] of [
+  [1, null],
+  [2, 1000],
+  [3, 1500],
+  [10, 5000],
+  [39, 19_500],
+  [40, 20_000],
+  [60, 20_000],
+  [86_400, 20_000],
+] as const) {
+  test(`at an interval of ${intervalSeconds} s a recheck comes after ${expected ?? 'nothing but the tick'}`, (t) => {
+    t.is(
+      recheckAfterMs(
+        { state: null, rule: { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds } },
+        result(5, 'down'),
+      ),
+      expected,
+    );
+  });
+}
+
+test('a result that is stale, a repeat or of older checks asks for no recheck; newer checks begin anew', (t) => {
+  const source = {
+    state: after(['up', 'down'], 3),
+    rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 },
+  };
+  t.is(recheckAfterMs(source, result(119_999, 'down')), null);
+  t.is(recheckAfterMs(source, result(120_000, 'down')), null);
+  t.is(recheckAfterMs(source, result(180_000, 'down', 1)), null);
+  t.is(recheckAfterMs(source, result(180_000, 'down')), 20_000);
+  t.is(recheckAfterMs(source, result(180_000, 'down', 3)), 20_000);
+});
+
+test('a target that stays down is rechecked once less than failures are needed, and is then known to be down', (t) => {
+  for (let downAfterFailures = 1; downAfterFailures <= 5; downAfterFailures += 1) {
+    const rule = { downAfterFailures, upAfterSuccesses: 1, intervalSeconds: 60 };
+    let state = stepSource(null, result(0, 'up'), rule);
+    let rechecks = 0;
+    for (let dueAtMs: number | null = 60_000; dueAtMs !== null;) {
+      const bad = result(dueAtMs, 'down');
+      const afterMs = recheckAfterMs({ state, rule }, bad);
+      state = stepSource(state, bad, rule);
+      dueAtMs = afterMs === null ? null : dueAtMs + afterMs;
+      rechecks += afterMs === null ? 0 : 1;
+    }
+    t.is(rechecks, downAfterFailures - 1);
+    t.is(voteOf(state), 'down');
+  }
+});
+
+const TICK = { intervalSeconds: 60, slot: 0, monitorNo: 0 };
+const DUE_MS = 1_700_000_040_000;
+
+for (const { name, given, afterDueMs } of [
+  {
+    name: 'a recheck comes with the whole second after its wait',
+    given: { dueAtMs: DUE_MS + 120, afterMs: 20_000, nowMs: DUE_MS + 400 },
+    afterDueMs: 21_000,
+  },
+  {
+    name: 'a short wait is kept to the millisecond',
+    given: { dueAtMs: DUE_MS + 120, afterMs: 1500, nowMs: DUE_MS + 400 },
+    afterDueMs: 1620,
+  },
+  {
+    name: 'a result that took its time is rechecked half a second after it was decided',
+    given: { dueAtMs: DUE_MS, afterMs: 1500, nowMs: DUE_MS + 1400 },
+    afterDueMs: 1900,
+  },
+  {
+    name: 'the tick comes first: nothing is planned',
+    given: { dueAtMs: DUE_MS + 41_000, afterMs: 20_000, nowMs: DUE_MS + 41_300 },
+    afterDueMs: null,
+  },
+  {
+    name: 'a recheck that would all but coincide with the tick is left to it',
+    given: { dueAtMs: DUE_MS + 39_700, afterMs: 20_000, nowMs: DUE_MS + 41_300 },
+    afterDueMs: null,
+  },
+  {
+    name: 'a result that is decided after its next tick is not followed by a recheck',
+    given: { dueAtMs: DUE_MS, afterMs: 20_000, nowMs: DUE_MS + 61_000 },
+    afterDueMs: null,
+  },
+]) {
+  test(name, (t) => {
+    t.is(recheckAtMs(given, TICK), afterDueMs === null ? null : DUE_MS + afterDueMs);
+  });
+}
+
+test(
+  'wherever its slot lies, a recheck is in the future, at most a second and a half behind its wait, and half a ' +
+    'second before the next tick',
+  (t) => {
+    const moments = fc.record({
+      intervalSeconds: fc.integer({ min: 2, max: 3600 }),
+      slot: fc.integer({ min: 0, max: 239 }),
+      monitorNo: fc.integer({ min: 1, max: 1e6 }),
+      dueAtMs: fc.integer({ min: DUE_MS, max: DUE_MS + 3_600_000 }),
+      lagMs: fc.integer({ min: 0, max: 90_000 }),
+    });
+    fc.assert(
+      fc.property(moments, ({ dueAtMs, lagMs, ...tick }) => {
+        const afterMs = Math.max(1000, Math.min(tick.intervalSeconds * 500, 20_000));
+        const nowMs = dueAtMs + lagMs;
+        const atMs = recheckAtMs({ dueAtMs, afterMs, nowMs }, tick);
+        if (atMs === null) return true;
+        return (
+          atMs > nowMs &&
+          atMs >= dueAtMs + afterMs &&
+          atMs < Math.max(dueAtMs + afterMs, nowMs) + 1500 &&
+          atMs + 500 <= dueAtMs + msUntilTick(tick, dueAtMs)
+        );
+      }),
+    );
+    t.pass();
+  },
+);

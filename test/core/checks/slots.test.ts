@@ -1,0 +1,104 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import {
+  chooseSlot,
+  msUntilTick,
+  countSlots,
+  slotStartMs,
+  planStart,
+  startOffsetMs,
+} from '../../../core/checks/slots.ts';
+
+const COUNTS = [
+  { intervalSeconds: 1, slots: 4 },
+  { intervalSeconds: 30, slots: 120 },
+  { intervalSeconds: 60, slots: 240 },
+  { intervalSeconds: 86_400, slots: 240 },
+];
+
+for (const { intervalSeconds, slots } of COUNTS) {
+  test(`an interval of ${intervalSeconds} s has ${slots} slots, at least 250 ms apart`, (t) => {
+    t.is(countSlots(intervalSeconds), slots);
+    const starts = Array.from({ length: slots }, (_, slot) => slotStartMs(intervalSeconds, slot));
+    t.true(starts.every((start, index) => index === 0 || start - (starts[index - 1] ?? 0) >= 250));
+    t.true((starts.at(-1) ?? 0) < intervalSeconds * 1000);
+  });
+}
+
+test('the first monitors of an interval lie as far apart as can be', (t) => {
+  const occupancy = new Map<number, number>();
+  const chosen = Array.from({ length: 4 }, () => {
+    const slot = chooseSlot(60, occupancy);
+    occupancy.set(slot, 1);
+    return slotStartMs(60, slot) / 1000;
+  });
+  t.deepEqual(chosen, [0, 32, 16, 48]);
+});
+
+test('no slot gets its second monitor before every slot has its first', (t) => {
+  const occupancy = new Map<number, number>();
+  for (let monitor = 0; monitor < 600; monitor += 1) {
+    const slot = chooseSlot(60, occupancy);
+    occupancy.set(slot, (occupancy.get(slot) ?? 0) + 1);
+  }
+  const counts = [...occupancy.values()];
+  t.is(counts.length, 240);
+  t.true(Math.max(...counts) - Math.min(...counts) <= 1);
+});
+
+test('every monitor starts inside its slot and within 5 s of its beginning', (t) => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 86_400 }),
+      fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+      (intervalSeconds, monitorNo) => {
+        const offset = startOffsetMs(intervalSeconds, monitorNo);
+        return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / countSlots(intervalSeconds);
+      },
+    ),
+  );
+  t.pass();
+});
+
+test('monitors of one slot spread evenly over it', (t) => {
+  const offsets = Array.from({ length: 400 }, (_, index) => startOffsetMs(60, 5000 + index));
+  const fifths = [0, 1, 2, 3, 4].map((fifth) => offsets.filter((offset) => Math.floor(offset / 50) === fifth).length);
+  t.true(
+    fifths.every((count) => count >= 75 && count <= 85),
+    fifths.join(),
+  );
+});
+
+const STARTS = [
+  { name: 'a tick that comes early waits for its due time', nowMs: 9700, start: 10_000 },
+  { name: 'a tick that is a little late starts at once', nowMs: 10_900, start: 10_900 },
+  { name: 'a tick whose next is nearer is dropped', nowMs: 45_000, start: null },
+  { name: 'a tick that was missed several times over is dropped', nowMs: 500_000, start: null },
+];
+
+for (const { name, nowMs, start } of STARTS) {
+  test(name, (t) => {
+    t.is(planStart({ dueAtMs: 10_000, intervalMs: 60_000, monitorNo: 7 }, nowMs), start);
+  });
+}
+
+test('after an outage late ticks are spread over what is left of the interval, never released all at once', (t) => {
+  const nowMs = 30_000;
+  const starts = Array.from(
+    { length: 200 },
+    (_, index) => planStart({ dueAtMs: 10_000, intervalMs: 60_000, monitorNo: index + 1 }, nowMs) ?? 0,
+  );
+  t.true(starts.every((start) => start >= nowMs && start <= 70_000));
+  const busiestSecond = Math.max(
+    ...[...Map.groupBy(starts, (start) => Math.floor(start / 1000)).values()].map((group) => group.length),
+  );
+  t.true(busiestSecond <= 15, `${busiestSecond} in one second`);
+});
+
+test("a monitor's next tick is at its own moment of the interval, and a whole interval away from a tick", (t) => {
+  const tick = { intervalSeconds: 60, slot: 60, monitorNo: 3 };
+  const offsetMs = slotStartMs(60, 60) + startOffsetMs(60, 3);
+  t.is(msUntilTick(tick, 60_000), offsetMs);
+  t.is(msUntilTick(tick, 60_000 + offsetMs), 60_000);
+  t.is(msUntilTick(tick, 60_001 + offsetMs), 59_999);
+});

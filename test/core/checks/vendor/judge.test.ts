@@ -1,0 +1,148 @@
+import test from 'ava';
+import { judgeVendor } from '../../../../core/checks/vendor/observation.ts';
+import type { VendorSnapshot, VendorState } from '../../../../core/checks/vendor/snapshot.ts';
+
+const OPERATIONAL: VendorSnapshot = {
+  name: 'GitHub Status',
+  overall: 'operational',
+  components: [
+    { id: 'a', name: 'Actions', state: 'operational' },
+    { id: 'b', name: 'Pages', state: 'operational' },
+    { id: 'c', name: 'Git Operations', state: 'operational' },
+  ],
+  listsAll: true,
+  events: [],
+};
+
+function judge(snapshot: Partial<VendorSnapshot>, components: string[] = [], target = 'github') {
+  const observation = {
+    type: 'vendor',
+    startedAt: 0,
+    latencyMs: 5,
+    outcome: 'read',
+    snapshot: { ...OPERATIONAL, ...snapshot },
+  } as const;
+  return judgeVendor({ target: { target, checkSpec: { vendor: { components } } }, observation });
+}
+
+const withState = (id: string, state: VendorState) =>
+  OPERATIONAL.components.map((component) => (component.id === id ? { ...component, state } : component));
+const UP = { verdict: 'up', cause: null, reason: null };
+
+test('a vendor in good order is up, as a whole and by component, its name in any case', (t) => {
+  t.deepEqual(judge({}), UP);
+  t.deepEqual(judge({}, ['ACTIONS', 'b']), UP);
+});
+
+const WHOLE: [VendorState, string, string | null, string | null][] = [
+  ['maintenance', 'degraded', 'vendor_degraded', 'GitHub reports maintenance'],
+  ['degraded', 'degraded', 'vendor_degraded', 'GitHub reports degraded performance'],
+  ['partial', 'degraded', 'vendor_degraded', 'GitHub reports a partial outage'],
+  ['major', 'down', 'vendor_down', 'GitHub reports a major outage'],
+];
+for (const [overall, verdict, cause, reason] of WHOLE) {
+  test(`a whole that is ${overall} is ${verdict}`, (t) =>
+    t.deepEqual(judge({ overall }), { verdict: verdict as 'down', cause: cause as 'vendor_down', reason }));
+}
+
+test('the outage of one part is a partial one of the whole, and takes down monitors of that part', (t) => {
+  const components = withState('a', 'major');
+  t.like(judge({ components }), {
+    verdict: 'degraded',
+    cause: 'vendor_degraded',
+    reason: 'GitHub reports a partial outage of Actions',
+  });
+  t.like(judge({ components }, ['Actions', 'Pages']), {
+    verdict: 'down',
+    cause: 'vendor_down',
+    reason: 'GitHub reports a major outage of Actions',
+  });
+  t.deepEqual(judge({ components }, ['Pages']), UP);
+});
+
+test('the outage of every part is one of the whole', (t) => {
+  t.like(
+    judge({ overall: null, components: OPERATIONAL.components.map((component) => ({ ...component, state: 'major' })) }),
+    { verdict: 'down', cause: 'vendor_down' },
+  );
+});
+
+test('the sentence names the incident that is about the components, not one about others', (t) => {
+  const events = [
+    { title: 'Pages are slow', componentIds: ['b'] },
+    { title: 'Disruption with Actions', componentIds: ['a'] },
+  ];
+  const components = withState('a', 'partial');
+  t.is(
+    judge({ components, events }, ['Actions']).reason,
+    'GitHub reports a partial outage of Actions: Disruption with Actions',
+  );
+  t.is(
+    judge({ components, events: events.slice(0, 1) }, ['Actions']).reason,
+    'GitHub reports a partial outage of Actions',
+  );
+  t.is(
+    judge({ components, events: [{ title: 'Something', componentIds: [] }] }, ['Actions']).reason,
+    'GitHub reports a partial outage of Actions: Something',
+  );
+});
+
+test('long lists and titles are cut, and control characters do not pass', (t) => {
+  const components = Array.from({ length: 6 }, (_, index) => ({
+    id: String(index),
+    name: `Part ${index}`,
+    state: 'degraded' as const,
+  }));
+  t.is(
+    judge({ components, events: [{ title: `a\u0000b${'x'.repeat(500)}`, componentIds: [] }] }).reason,
+    `GitHub reports degraded performance of Part 0, Part 1, Part 2 and 3 more: a b${'x'.repeat(157)}`,
+  );
+});
+
+test('a component that the page does not list is no vote, unless another one is in trouble', (t) => {
+  t.deepEqual(judge({}, ['Actions', 'Gone']), {
+    verdict: 'none',
+    cause: 'vendor_unreachable',
+    reason: 'The status page of GitHub does not list Gone',
+  });
+  t.like(judge({ components: withState('a', 'major') }, ['Actions', 'Gone']), { verdict: 'down' });
+});
+
+test('where only trouble is listed, what is not listed is well; trouble of a region is that of its services', (t) => {
+  const snapshot = {
+    listsAll: false,
+    overall: 'partial',
+    components: [{ id: '*:us-east-1', name: 'Multiple services (us-east-1)', state: 'major' }],
+  } as const;
+  t.deepEqual(judge(snapshot, ['ec2:eu-west-1'], 'aws'), UP);
+  t.like(judge(snapshot, ['ec2:us-east-1'], 'aws'), {
+    verdict: 'down',
+    reason: 'AWS reports a major outage of Multiple services (us-east-1)',
+  });
+});
+
+test('a page outside the catalogue is called what it calls itself', (t) => {
+  t.is(
+    judge({ overall: 'major', name: 'Shop' }, [], 'https://status.shop.example').reason,
+    'Shop reports a major outage',
+  );
+  t.is(
+    judge({ overall: 'major', name: null }, [], 'https://status.shop.example').reason,
+    'status.shop.example reports a major outage',
+  );
+});
+
+test('a page that could not be read is no vote', (t) => {
+  const observation = {
+    type: 'vendor',
+    startedAt: 0,
+    latencyMs: null,
+    outcome: 'unread',
+    reason: 'The status page answers HTTP 503',
+  } as const;
+  t.deepEqual(judgeVendor({ target: { target: 'github', checkSpec: {} }, observation }), {
+    verdict: 'none',
+    cause: 'vendor_unreachable',
+    reason: 'The status page answers HTTP 503',
+  });
+});

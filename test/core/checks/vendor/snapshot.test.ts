@@ -1,0 +1,47 @@
+import test from 'ava';
+import { mergeSnapshots, overallOf, worstState, type VendorSnapshot } from '../../../../core/checks/vendor/snapshot.ts';
+
+const EMPTY: VendorSnapshot = { name: null, overall: null, components: [], listsAll: false, events: [] };
+
+test('the worst state counts, and nothing at all is operational', (t) => {
+  t.is(worstState(['degraded', 'major', 'maintenance']), 'major');
+  t.is(worstState(['operational', 'maintenance']), 'maintenance');
+  t.is(worstState([]), 'operational');
+});
+
+test('a vendor has a major outage only when all of its parts have one', (t) => {
+  t.is(overallOf(['major', 'major']), 'major');
+  t.is(overallOf(['major', 'degraded']), 'partial');
+  t.is(overallOf(['degraded', 'operational']), 'degraded');
+  t.is(overallOf([]), 'operational');
+});
+
+test('of a component in two documents the worse state counts, and one full list makes the page complete', (t) => {
+  const merged = mergeSnapshots([
+    {
+      ...EMPTY,
+      overall: 'degraded',
+      components: [{ id: 'a', name: 'A', state: 'major' }],
+      events: [{ title: 'x', componentIds: ['a'] }],
+    },
+    {
+      ...EMPTY,
+      name: 'Shop',
+      components: [
+        { id: 'a', name: 'A', state: 'operational' },
+        { id: 'b', name: 'B', state: 'operational' },
+      ],
+      listsAll: true,
+    },
+  ]);
+  t.deepEqual(merged, {
+    name: 'Shop',
+    overall: 'degraded',
+    components: [
+      { id: 'a', name: 'A', state: 'major' },
+      { id: 'b', name: 'B', state: 'operational' },
+    ],
+    listsAll: true,
+    events: [{ title: 'x', componentIds: ['a'] }],
+  });
+});

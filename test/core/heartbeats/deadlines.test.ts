@@ -1,0 +1,237 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import {
+  arrangeHeartbeat,
+  PING_KINDS,
+  takePing,
+  type Heartbeat,
+  type HeartbeatSettings,
+  type Ping,
+} from '../../../core/heartbeats/deadlines.ts';
+
+const START_MS = 1_700_000_000_000;
+const SETTINGS: HeartbeatSettings = {
+  intervalSeconds: 60,
+  graceSeconds: 30,
+  maxDurationSeconds: null,
+  failEnabled: true,
+};
+
+const at = (second: number): number => START_MS + second * 1000;
+const ping = (kind: Ping['kind'], exitStatus: number | null = null): Ping => ({ kind, exitStatus, body: null });
+
+function made(settings: Partial<HeartbeatSettings> = {}): Heartbeat {
+  return arrangeHeartbeat(null, { settings: { ...SETTINGS, ...settings }, enabled: true }, START_MS);
+}
+
+/** The heartbeat after pings, each at its second, and what became of the last one. */
+function after(heartbeat: Heartbeat, pings: readonly (readonly [second: number, ping: Ping])[]) {
+  let current = heartbeat;
+  let last: { durationMs: number | null; mayChangeState: boolean } | null = null;
+  for (const [second, sent] of pings) {
+    const taken = takePing(current, sent, at(second));
+    if (taken.outcome === 'refused') throw new Error('refused');
+    current = taken.heartbeat;
+    last = { durationMs: taken.stored?.durationMs ?? null, mayChangeState: taken.mayChangeState };
+  }
+  return { heartbeat: current, last };
+}
+
+function arranged(heartbeat: Heartbeat, settings: Partial<HeartbeatSettings>, second: number): Heartbeat {
+  const { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled } = { ...heartbeat, ...settings };
+  return arrangeHeartbeat(
+    heartbeat,
+    { settings: { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled }, enabled: true },
+    at(second),
+  );
+}
+
+test('a new heartbeat must ping within interval and grace: a job that never runs is reported, too', (t) => {
+  t.like(made(), { dueAtMs: at(90), overrunAtMs: null, verdict: null, isPaused: false });
+});
+
+test('every kind of ping is a sign of life and moves the deadline to interval and grace from now', (t) => {
+  for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0), ping('exit', 255)])
+    t.is(after(made(), [[50, sent]]).heartbeat.dueAtMs, at(140));
+});
+
+test('the first good end and the first after a bad one may change the state, those after it are not', (t) => {
+  t.true(after(made(), [[1, ping('success')]]).last?.mayChangeState);
+  t.false(
+    after(made(), [
+      [1, ping('success')],
+      [61, ping('exit', 0)],
+    ]).last?.mayChangeState,
+  );
+  t.true(
+    after(made(), [
+      [1, ping('success')],
+      [61, ping('fail')],
+      [121, ping('exit', 0)],
+    ]).last?.mayChangeState,
+  );
+});
+
+test('every failure may change the state, and a start never does', (t) => {
+  t.true(
+    after(made(), [
+      [1, ping('fail')],
+      [61, ping('fail')],
+    ]).last?.mayChangeState,
+  );
+  t.true(
+    after(made(), [
+      [1, ping('exit', 1)],
+      [61, ping('exit', 2)],
+    ]).last?.mayChangeState,
+  );
+  t.false(after(made(), [[1, ping('start')]]).last?.mayChangeState);
+  t.is(
+    after(made(), [
+      [1, ping('fail')],
+      [2, ping('start')],
+    ]).heartbeat.verdict,
+    'down',
+  );
+});
+
+test('a failure is refused where the owner takes none, whatever its form, and everything else is taken', (t) => {
+  const heartbeat = made({ failEnabled: false });
+  for (const sent of [ping('fail'), ping('exit', 1), ping('exit', 255)])
+    t.is(takePing(heartbeat, sent, at(1)).outcome, 'refused');
+  for (const sent of [ping('success'), ping('start'), ping('exit', 0)])
+    t.is(takePing(heartbeat, sent, at(1)).outcome, 'taken');
+});
+
+test('an end measures the run from the newest start, and an end without a start measures none', (t) => {
+  t.is(
+    after(made(), [
+      [1, ping('start')],
+      [5, ping('success')],
+    ]).last?.durationMs,
+    4000,
+  );
+  t.is(
+    after(made(), [
+      [1, ping('start')],
+      [3, ping('start')],
+      [5, ping('exit', 1)],
+    ]).last?.durationMs,
+    2000,
+  );
+  t.is(
+    after(made(), [
+      [1, ping('start')],
+      [5, ping('success')],
+      [9, ping('success')],
+    ]).last?.durationMs,
+    null,
+  );
+});
+
+test('a run must end in time, a later start does not excuse the one before it, and any end does', (t) => {
+  const heartbeat = made({ maxDurationSeconds: 20 });
+  t.is(after(heartbeat, [[1, ping('start')]]).heartbeat.overrunAtMs, at(21));
+  t.is(
+    after(heartbeat, [
+      [1, ping('start')],
+      [10, ping('start')],
+    ]).heartbeat.overrunAtMs,
+    at(21),
+  );
+  for (const end of [ping('success'), ping('fail'), ping('exit', 3)])
+    t.is(
+      after(heartbeat, [
+        [1, ping('start')],
+        [10, end],
+      ]).heartbeat.overrunAtMs,
+      null,
+    );
+  t.is(after(made(), [[1, ping('start')]]).heartbeat.overrunAtMs, null);
+});
+
+test('the same ping again within 200 ms moves the deadline and leaves no row; another or later one does', (t) => {
+  const first = after(made(), [[1, ping('exit', 1)]]).heartbeat;
+  const repeated = takePing(first, ping('exit', 1), at(1.199));
+  t.like(repeated, { outcome: 'taken', stored: null, mayChangeState: false });
+  t.is(repeated.outcome === 'taken' && repeated.heartbeat.dueAtMs, at(91.199));
+  t.like(takePing(first, ping('exit', 2), at(1.1)), { mayChangeState: true });
+  t.like(takePing(first, ping('exit', 1), at(1.2)), { mayChangeState: true });
+});
+
+test('a paused heartbeat keeps its pings and stays as it is', (t) => {
+  const paused = arrangeHeartbeat(
+    after(made(), [[1, ping('start')]]).heartbeat,
+    { settings: SETTINGS, enabled: false },
+    at(2),
+  );
+  t.like(paused, { isPaused: true, verdict: null, dueAtMs: null, overrunAtMs: null, runStartedAtMs: null });
+  const { heartbeat, last } = after(paused, [
+    [3, ping('start')],
+    [4, ping('fail')],
+  ]);
+  t.like(heartbeat, { isPaused: true, verdict: null, dueAtMs: null, overrunAtMs: null, runStartedAtMs: null });
+  t.deepEqual(last, { durationMs: null, mayChangeState: false });
+});
+
+test('a resumed heartbeat begins anew, and the same success as before the pause may change the state', (t) => {
+  const paused = arrangeHeartbeat(
+    after(made(), [[1, ping('success')]]).heartbeat,
+    { settings: SETTINGS, enabled: false },
+    at(2),
+  );
+  const resumed = arrangeHeartbeat(paused, { settings: SETTINGS, enabled: true }, at(3600));
+  t.like(resumed, { verdict: null, dueAtMs: at(3690) });
+  t.true(after(resumed, [[3600, ping('success')]]).last?.mayChangeState);
+});
+
+test('a longer interval counts from the newest ping, and a shorter one never makes a ping missed that was not', (t) => {
+  const pinged = after(made(), [[10, ping('success')]]).heartbeat;
+  t.is(arranged(pinged, { intervalSeconds: 600 }, 50).dueAtMs, at(640));
+  t.is(arranged(pinged, { intervalSeconds: 5, graceSeconds: 5 }, 50).dueAtMs, at(60));
+  t.is(arranged(pinged, { intervalSeconds: 5, graceSeconds: 5 }, 95).dueAtMs, at(100));
+  t.is(arranged(pinged, {}, 95).dueAtMs, pinged.dueAtMs);
+  t.is(arranged({ ...pinged, dueAtMs: null }, { intervalSeconds: 600 }, 50).dueAtMs, null);
+});
+
+test('another longest duration counts from the start of the run that it finds, and none takes the limit away', (t) => {
+  const running = after(made({ maxDurationSeconds: 20 }), [[1, ping('start')]]).heartbeat;
+  t.is(arranged(running, { maxDurationSeconds: 40 }, 10).overrunAtMs, at(41));
+  t.is(arranged(running, { maxDurationSeconds: 5 }, 10).overrunAtMs, at(10));
+  t.is(arranged(running, { maxDurationSeconds: null }, 10).overrunAtMs, null);
+  t.is(arranged(after(made(), [[1, ping('start')]]).heartbeat, { maxDurationSeconds: 30 }, 10).overrunAtMs, at(31));
+  t.is(arranged(made(), { maxDurationSeconds: 30 }, 10).overrunAtMs, null);
+});
+
+test(
+  'whatever the order of pings and of clocks, times only grow, the deadline lies ahead, and the verdict is that of ' +
+    'the last end',
+  (t) => {
+    const pings = fc.array(
+      fc.tuple(
+        fc.integer({ min: -3000, max: 100_000 }),
+        fc.constantFrom(...PING_KINDS),
+        fc.integer({ min: 0, max: 255 }),
+      ),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(pings, (sent) => {
+        let heartbeat = made({ maxDurationSeconds: 50 });
+        let expected: Heartbeat['verdict'] = null;
+        for (const [offsetMs, kind, status] of sent) {
+          const report = ping(kind, kind === 'exit' ? status : null);
+          const taken = takePing(heartbeat, report, START_MS + offsetMs);
+          if (taken.outcome === 'refused') return false;
+          if (taken.stored !== null && taken.stored.atMs <= heartbeat.receivedAtMs) return false;
+          if (kind !== 'start') expected = kind === 'fail' || (kind === 'exit' && status !== 0) ? 'down' : 'up';
+          heartbeat = taken.heartbeat;
+          if ((heartbeat.dueAtMs ?? 0) < START_MS + offsetMs + 90_000 || heartbeat.verdict !== expected) return false;
+          if ((heartbeat.overrunAtMs !== null) !== (heartbeat.runStartedAtMs !== null)) return false;
+        }
+        return true;
+      }),
+    );
+    t.pass();
+  },
+);

@@ -1,0 +1,63 @@
+import test from 'ava';
+import type { Judgement } from '../../../core/checks/verdict.ts';
+import { judgeHeartbeat } from '../../../core/heartbeats/judge.ts';
+import type { HeartbeatObservation } from '../../../core/heartbeats/observation.ts';
+import { cleanPingBody, firstLineOf } from '../../../core/heartbeats/ping-body.ts';
+
+const SETTINGS = { intervalSeconds: 60, graceSeconds: 30, maxDurationSeconds: 20, failEnabled: true };
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+
+const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation, 'outcome'>, Judgement][] = [
+  [{ outcome: 'success' }, UP],
+  [{ outcome: 'success', firstLine: 'error: not really' }, UP],
+  [{ outcome: 'exit', exitStatus: 0 }, UP],
+  [
+    { outcome: 'exit', exitStatus: 137 },
+    { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 137' },
+  ],
+  [
+    { outcome: 'exit', exitStatus: 1, firstLine: 'disk full' },
+    { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job ended with exit status 1: "disk full"' },
+  ],
+  [{ outcome: 'fail' }, { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure' }],
+  [
+    { outcome: 'fail', firstLine: 'no space left' },
+    { verdict: 'down', cause: 'heartbeat_failed', reason: 'The job reported a failure: "no space left"' },
+  ],
+  [
+    { outcome: 'missed' },
+    {
+      verdict: 'down',
+      cause: 'heartbeat_missed',
+      reason: 'No ping came in time: one is expected every 60 s and may be 30 s late',
+    },
+  ],
+  [
+    { outcome: 'overrun' },
+    { verdict: 'down', cause: 'heartbeat_overrun', reason: 'The job was started and did not end within 20 s' },
+  ],
+];
+for (const [facts, expected] of CASES) {
+  test(`${JSON.stringify(facts)} is ${expected.verdict}: ${expected.reason ?? 'nothing to say'}`, (t) => {
+    const observation: HeartbeatObservation = {
+      type: 'heartbeat',
+      startedAt: 0,
+      latencyMs: null,
+      exitStatus: null,
+      firstLine: null,
+      ...facts,
+    };
+    t.deepEqual(judgeHeartbeat({ observation, settings: SETTINGS }), expected);
+  });
+}
+
+test('a body keeps its lines and loses what no database or terminal takes; nothing but that is no body', (t) => {
+  t.is(cleanPingBody('one\n\ttwo\u0000\u001b[31m \ud800'), 'one\n\ttwo[31m \ufffd');
+  t.is(cleanPingBody(' \u0000\n '), null);
+  t.is(cleanPingBody(''), null);
+});
+
+test('the first line of a body is without its end, whatever the system calls one', (t) => {
+  t.is(firstLineOf(cleanPingBody('\n\ndisk full\r\nmore')), 'disk full');
+  t.is(firstLineOf(null), null);
+});

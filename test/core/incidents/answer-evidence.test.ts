@@ -1,0 +1,261 @@
+import test from 'ava';
+import type { HttpAnswered } from '../../../core/checks/http/observation.ts';
+import type { Verdict, Vote } from '../../../core/checks/verdict.ts';
+import { cleanAnswer, isFirstFailure, extractAnswerEvidence } from '../../../core/incidents/answer-evidence.ts';
+import type { CheckTarget, TransportSpec } from '../../../core/monitors/monitor.ts';
+import { httpTarget } from '../../helpers/check-target.ts';
+
+const NO_TIMINGS = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+const TARGET = httpTarget({ target: 'http://shop.example/' });
+
+type Given = {
+  headers?: HttpAnswered['headers'];
+  body?: string | Uint8Array | null;
+  hadSecrets?: boolean;
+  target?: CheckTarget;
+};
+
+function evidenceOf({ headers = {}, body = null, hadSecrets = false, target = TARGET }: Given = {}) {
+  const bodyStart = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  const observation = {
+    type: 'http',
+    outcome: 'answered',
+    startedAt: 0,
+    latencyMs: 1,
+    timings: NO_TIMINGS,
+    certificate: null,
+    status: 503,
+    headers,
+    body: null,
+    bodyTruncated: false,
+    bodyStart,
+    hadSecrets,
+  } as const;
+  return extractAnswerEvidence({ target, observation });
+}
+
+test('an answer is kept with its status, headers and the start of its body', (t) => {
+  t.deepEqual(evidenceOf({ headers: { server: 'nginx', 'x-trace': ['a', 'b'] }, body: 'Sorry,\n\tback soon: ü' }), {
+    status: 503,
+    headers: { server: 'nginx', 'x-trace': 'a, b' },
+    body: 'Sorry,\n\tback soon: ü',
+  });
+  t.is(evidenceOf()?.body, null);
+  t.is(evidenceOf({ body: '' })?.body, '');
+});
+
+const NEVER_STORED = [
+  'set-cookie',
+  'cookie',
+  'authorization',
+  'proxy-authorization',
+  'www-authenticate',
+  'x-auth-user',
+  'x-api-key',
+  'x-amz-security-token',
+  'x-csrf',
+  'x-session-id',
+  'my-secret',
+  'x-signature',
+  'x-password',
+];
+for (const name of NEVER_STORED) {
+  test(`${name} is kept of no answer`, (t) => {
+    t.deepEqual(evidenceOf({ headers: { [name]: 'x', [name.toUpperCase()]: 'x' } })?.headers, {});
+  });
+}
+
+test('headers are few and short, and hold no control characters', (t) => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x-${index}`, 'v']));
+  t.is(Object.keys(evidenceOf({ headers: many })?.headers ?? {}).length, 30);
+  const long = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`x-${index}`, 'v'.repeat(5000)]));
+  const stored = evidenceOf({ headers: long })?.headers ?? {};
+  t.is(stored['x-0']?.length, 200);
+  t.true(JSON.stringify(stored).length < 2500);
+  t.is(evidenceOf({ headers: { 'x-odd': 'a\u0000\u001b[31mb' } })?.headers['x-odd'], 'a [31mb');
+});
+
+test('a URL in a header ends with its path and names no user', (t) => {
+  t.is(
+    evidenceOf({ headers: { location: 'https://me:pw@shop.example/login?token=1#x' } })?.headers['location'],
+    'https://shop.example/login',
+  );
+  t.is(evidenceOf({ headers: { location: '//me@shop.example/a' } })?.headers['location'], '//shop.example/a');
+  t.is(evidenceOf({ headers: { location: '/login?next=%2F' } })?.headers['location'], '/login');
+});
+
+test('a body that is not said to be text, or is none, is withheld', (t) => {
+  const withheld = { body: null, bodyWithheld: 'not_text' };
+  t.like(evidenceOf({ headers: { 'content-type': 'image/png' }, body: 'PNG' }), withheld);
+  t.like(evidenceOf({ headers: { 'content-type': 'application/octet-stream' }, body: 'x' }), withheld);
+  t.like(evidenceOf({ headers: { 'content-type': 'text/plain' }, body: Uint8Array.of(0x61, 0xff, 0x61) }), withheld);
+  t.like(evidenceOf({ body: 'a\0b' }), withheld);
+});
+
+test('text is known by its type or, without one, by its bytes; Latin-1 is read where it is said', (t) => {
+  for (const type of [
+    'text/html',
+    'application/json; charset=utf-8',
+    'application/problem+json',
+    'application/xml',
+    'APPLICATION/JSON',
+  ]) {
+    t.is(evidenceOf({ headers: { 'content-type': type }, body: '{}' })?.body, '{}', type);
+  }
+  t.is(evidenceOf({ body: 'bare' })?.body, 'bare');
+  t.is(
+    evidenceOf({ headers: { 'content-type': 'text/plain; charset=iso-8859-1' }, body: Uint8Array.of(0xfc) })?.body,
+    'ü',
+  );
+});
+
+test('half a character at the end is left out, and control characters are replaced', (t) => {
+  const text = new TextEncoder().encode('ü'.repeat(600));
+  t.is(evidenceOf({ body: text.subarray(1).subarray(1, 1024) })?.body, 'ü'.repeat(511));
+  t.is(evidenceOf({ body: 'a\u001b[31mb\r\n' })?.body, 'a\uFFFD[31mb\r\n');
+});
+
+test('of a check with secrets only headers are kept whose form has no room for one, and no body', (t) => {
+  const harmless = {
+    'retry-after': '5',
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': '99',
+    age: '0',
+    date: 'Sat, 21 Nov 2026 20:00:00 GMT',
+    'content-encoding': 'gzip',
+    'transfer-encoding': 'chunked',
+    connection: 'close',
+  };
+  const free = {
+    server: 'nginx',
+    via: 'hidden',
+    location: '/x/hidden',
+    allow: 'hid',
+    'x-served-by': 'hidd',
+    'x-cache': 'HIT',
+    etag: 'x',
+    'cache-control': 'no-store',
+    link: '</hidden>',
+  };
+  t.deepEqual(evidenceOf({ headers: { ...harmless, ...free }, body: 'hidden', hadSecrets: true }), {
+    status: 503,
+    headers: harmless,
+    body: null,
+    bodyWithheld: 'secrets',
+  });
+});
+
+test('a header of a harmless name is not kept in another form, nor where it repeats a secret', (t) => {
+  const target = { ...TARGET, secrets: { secretHeaders: { 'X-Pin': '4711' } } };
+  const headers = {
+    'content-type': 'text/plain; boundary=hidden',
+    age: 'hidden',
+    date: 'hidden',
+    'content-length': '14711',
+    'retry-after': 'Bearer hidden',
+    connection: 'hidden',
+    'content-encoding': 'hidden',
+  };
+  t.deepEqual(evidenceOf({ headers, hadSecrets: true, target })?.headers, {});
+});
+
+function transportTarget(type: 'tcp' | 'udp', transport: TransportSpec): CheckTarget {
+  return { ...TARGET, type, checkSpec: { transport } };
+}
+
+test('of tcp and udp the start of an answer is kept, unless the payload is secret or it is no text', (t) => {
+  const tcp = (text: string, transport: TransportSpec = {}) =>
+    extractAnswerEvidence({
+      target: transportTarget('tcp', transport),
+      observation: {
+        type: 'tcp',
+        startedAt: 0,
+        timings: NO_TIMINGS,
+        outcome: 'connected',
+        latencyMs: 1,
+        answer: { text, bytes: text, byteLength: 1, end: 'closed' },
+      },
+    });
+  const udp = (reply: string) =>
+    extractAnswerEvidence({
+      target: transportTarget('udp', {}),
+      observation: {
+        type: 'udp',
+        startedAt: 0,
+        dnsMs: null,
+        outcome: 'replied',
+        latencyMs: 1,
+        reply,
+        replyBytes: reply,
+      },
+    });
+  t.deepEqual(tcp('421 busy\r\n'), { status: null, headers: {}, body: '421 busy\r\n' });
+  t.is(tcp('x'.repeat(4096))?.body?.length, 1024);
+  t.deepEqual(tcp('421 busy', { payloadSecret: true }), {
+    status: null,
+    headers: {},
+    body: null,
+    bodyWithheld: 'secrets',
+  });
+  t.deepEqual(udp('a\uFFFDb'), { status: null, headers: {}, body: null, bodyWithheld: 'not_text' });
+  t.is(udp('pong')?.body, 'pong');
+});
+
+test('where no answer came there is none', (t) => {
+  t.is(extractAnswerEvidence({ target: TARGET, observation: null }), null);
+  t.is(
+    extractAnswerEvidence({
+      target: TARGET,
+      observation: {
+        type: 'http',
+        outcome: 'failed',
+        startedAt: 0,
+        latencyMs: 1,
+        timings: NO_TIMINGS,
+        certificate: null,
+        cause: 'timeout',
+        reason: 'x',
+      },
+    }),
+    null,
+  );
+});
+
+test("an agent's answer is cleaned like one of our own", (t) => {
+  const clean = (reported: unknown, hasSecrets = false) => cleanAnswer(reported, { status: 502, hasSecrets });
+  t.deepEqual(
+    clean({ headers: { Server: 'nginx', 'Set-Cookie': 'a=b', 'x-n': 5, location: '/a?b' }, body: 'Bad\u001b gateway' }),
+    { status: 502, headers: { server: 'nginx', 'x-n': '', location: '/a' }, body: 'Bad\uFFFD gateway' },
+  );
+  t.is(clean({ body: 'x'.repeat(99_999) })?.body?.length, 1024);
+  t.deepEqual(clean({ headers: { server: 'hidden', 'retry-after': '5' }, body: 'hidden' }, true), {
+    status: 502,
+    headers: { 'retry-after': '5' },
+    body: null,
+    bodyWithheld: 'secrets',
+  });
+  t.deepEqual(clean({ bodyWithheld: 'secrets' }), { status: 502, headers: {}, body: null, bodyWithheld: 'secrets' });
+  t.deepEqual(clean({ body: 'a\0b' }), { status: 502, headers: {}, body: null, bodyWithheld: 'not_text' });
+  t.deepEqual(clean({ headers: ['x'], body: 7, bodyWithheld: 'because' }), { status: 502, headers: {}, body: null });
+});
+
+test('an answer of an agent that is of another form altogether is none', (t) => {
+  for (const odd of [null, undefined, 'text', 5, []]) t.is(cleanAnswer(odd, { status: null, hasSecrets: false }), null);
+});
+
+const FIRSTS: readonly [Vote, Verdict | null, boolean][] = [
+  ['up', null, false],
+  ['none', null, false],
+  ['down', null, true],
+  ['down', 'up', true],
+  ['down', 'degraded', true],
+  ['down', 'down', false],
+  ['degraded', null, true],
+  ['degraded', 'degraded', false],
+  ['degraded', 'down', false],
+];
+for (const [verdict, vote, isFirst] of FIRSTS) {
+  test(`${verdict} from a source known to say ${vote} ${isFirst ? 'can be' : 'is not'} its first failure`, (t) => {
+    t.is(isFirstFailure(verdict, vote), isFirst);
+  });
+}

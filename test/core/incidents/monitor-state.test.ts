@@ -1,0 +1,546 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import type { Vote } from '../../../core/checks/verdict.ts';
+import { sourcesAgainst, type Change } from '../../../core/incidents/change.ts';
+import type { DecidedMonitor, Source } from '../../../core/incidents/decided-monitor.ts';
+import { stepIncident } from '../../../core/incidents/incident.ts';
+import { applyResult, reconsider } from '../../../core/incidents/monitor-state.ts';
+import type { VotedResult } from '../../../core/incidents/source-state.ts';
+import { type MonitorState } from '../../../core/incidents/state.ts';
+
+const START_MS = 1_700_000_000_000;
+
+type Sent = VotedResult & { agentNo: number };
+
+function monitorOf(sources: number, settings: Partial<DecidedMonitor> = {}): DecidedMonitor {
+  return {
+    state: 'pending',
+    stateSinceMs: START_MS,
+    intervalSeconds: 60,
+    waitsForPings: false,
+    quorum: Math.min(2, sources),
+    downAfterFailures: 2,
+    upAfterSuccesses: 1,
+    sources: Array.from({ length: sources }, (_, index): Source => ({
+      agentNo: index + 1,
+      name: `source-${index + 1}`,
+      online: true,
+      newestAtMs: null,
+      state: null,
+    })),
+    ...settings,
+  };
+}
+
+function sent(agentNo: number, second: number, verdict: Vote): Sent {
+  const bad = verdict !== 'up';
+  return {
+    agentNo,
+    dueAtMs: START_MS + second * 1000,
+    checksVersion: 1,
+    verdict,
+    cause: bad ? 'timeout' : null,
+    reason: bad ? 'Timed out' : null,
+    httpStatus: null,
+    latencyMs: 20,
+    phases: null,
+    answer: null,
+  };
+}
+
+function play(monitor: DecidedMonitor, results: readonly Sent[]): { monitor: DecidedMonitor; changes: Change[] } {
+  const changes: Change[] = [];
+  let current = monitor;
+  for (const result of results) {
+    const applied = applyResult(current, result, result.dueAtMs + 500);
+    if (applied.change !== null) changes.push(applied.change);
+    current = applied.monitor;
+  }
+  return { monitor: current, changes };
+}
+
+test('a new monitor is up with its first good result, and down after two bad ones in a row', (t) => {
+  const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down')]);
+  t.deepEqual(
+    changes.map(({ from, to }) => [from, to]),
+    [
+      ['pending', 'up'],
+      ['up', 'down'],
+    ],
+  );
+});
+
+test('a change begins with the first failing result of the streak that decided, and is detected at the last', (t) => {
+  const { changes } = play(monitorOf(1), [
+    sent(1, 0, 'up'),
+    sent(1, 60, 'down'),
+    sent(1, 120, 'down'),
+    sent(1, 180, 'up'),
+  ]);
+  t.is(changes[1]?.atMs, START_MS + 60_000);
+  t.is(changes[1]?.detectedAtMs, START_MS + 120_500);
+  t.is(changes[2]?.atMs, START_MS + 180_000);
+});
+
+test('an outage that two sources must see begins when the second of them began to fail', (t) => {
+  const { changes } = play(monitorOf(2), [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 60, 'down'),
+    sent(1, 120, 'down'),
+    sent(2, 121, 'down'),
+    sent(1, 180, 'down'),
+    sent(2, 181, 'down'),
+  ]);
+  t.is(changes.at(-1)?.to, 'down');
+  t.is(changes.at(-1)?.atMs, START_MS + 121_000);
+  t.deepEqual(changes.at(-1) && sourcesAgainst(changes.at(-1)!.evidence), ['source-1', 'source-2']);
+  t.is(changes.at(-1)?.reason, 'Timed out (seen from 2 of 2 locations)');
+});
+
+test('down that turns into degraded begins with the first result that was not down', (t) => {
+  const { changes } = play(monitorOf(1, { upAfterSuccesses: 2 }), [
+    sent(1, 0, 'up'),
+    sent(1, 60, 'down'),
+    sent(1, 120, 'down'),
+    sent(1, 180, 'degraded'),
+    sent(1, 240, 'degraded'),
+  ]);
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up', 'down', 'degraded'],
+  );
+  t.is(changes[2]?.atMs, START_MS + 180_000);
+});
+
+test('one place that lies among three brings nothing down', (t) => {
+  const results = [0, 60, 120, 180, 240].flatMap((second) => [
+    sent(1, second, 'up'),
+    sent(2, second + 1, 'up'),
+    sent(3, second + 2, 'down'),
+  ]);
+  const { changes } = play(monitorOf(3), results);
+  t.deepEqual(
+    changes.map(({ to }) => to),
+    ['up'],
+  );
+});
+
+test('a single result never says unknown, however silent the other sources are', (t) => {
+  const { changes } = play(monitorOf(5), [sent(1, 0, 'up'), sent(1, 60, 'up'), sent(1, 600, 'up')]);
+  t.deepEqual(changes, []);
+});
+
+test('silence is reported once, and only by a sweep that was watching all the while', (t) => {
+  const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
+  const nowMs = START_MS + 181_000;
+  t.is(reconsider(monitor, { nowMs, silenceCounts: false }), null);
+  t.is(reconsider(monitor, { nowMs: START_MS + 179_000, silenceCounts: true }), null);
+  const change = reconsider(monitor, { nowMs, silenceCounts: true });
+  t.is(change?.to, 'unknown');
+  t.is(reconsider({ ...monitor, state: 'unknown' }, { nowMs: nowMs + 10_000, silenceCounts: true }), null);
+});
+
+test('a result after silence decides again at once, from the moment of that result', (t) => {
+  const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
+  const silent = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 200_000 };
+  const { change } = applyResult(silent, sent(1, 300, 'up'), START_MS + 300_500);
+  t.is(change?.to, 'up');
+  t.is(change?.atMs, START_MS + 300_000);
+});
+
+test('a monitor that stays undecided for three intervals and a minute is reported unknown', (t) => {
+  const monitor = monitorOf(1);
+  t.is(reconsider(monitor, { nowMs: START_MS + 239_000, silenceCounts: true }), null);
+  t.is(reconsider(monitor, { nowMs: START_MS + 240_000, silenceCounts: true })?.to, 'unknown');
+});
+
+test('an offline source does not vote', (t) => {
+  const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
+  t.is(reconsider(offline, { nowMs: START_MS + 1000, silenceCounts: true })?.to, 'unknown');
+});
+
+test('a source that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
+  const blind = [60, 120, 180].map((second) => ({
+    ...sent(1, second, 'none'),
+    reason: 'The registry does not answer',
+  }));
+  const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), ...blind]);
+  t.is(changes.length, 2);
+  t.like(changes[1], {
+    from: 'up',
+    to: 'unknown',
+    detectedAtMs: START_MS + 180_500,
+    reason: 'The registry does not answer',
+  });
+});
+
+test('a source that cannot tell beside one that has not reported says nothing of the whole', (t) => {
+  const blind = [60, 120, 180].map((second) => sent(1, second, 'none'));
+  t.deepEqual(
+    play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 0, 'up'), ...blind]).changes.map(({ to }) => to),
+    ['up'],
+  );
+});
+
+test('a raised quorum takes back what too few sources said', (t) => {
+  const results = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
+  const { monitor } = play(monitorOf(2, { quorum: 1 }), results);
+  t.is(monitor.state, 'down');
+  const change = reconsider({ ...monitor, quorum: 2 }, { nowMs: START_MS + 130_000, silenceCounts: false });
+  t.is(change?.to, 'up');
+});
+
+/**
+ * Two sources, either of which is enough: the first says down from second 60 on, the second has been up all the while.
+ */
+function playOneOfTwoDown() {
+  return play(monitorOf(2, { quorum: 1 }), [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 60, 'down'),
+    sent(2, 61, 'up'),
+    sent(1, 120, 'down'),
+    sent(2, 121, 'up'),
+  ]);
+}
+
+test('a source that has begun to fail again is no witness of a recovery when who saw the outage falls silent', (t) => {
+  const blind = [180, 240, 300].map((second) => sent(1, second, 'none'));
+  const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 125, 'down'), ...blind, sent(2, 301, 'none')]);
+  t.deepEqual(changes, []);
+  t.is(reconsider(monitor, { nowMs: START_MS + 302_000, silenceCounts: true }), null);
+  t.like(play(monitor, [sent(2, 303, 'up')]).changes[0], { from: 'down', to: 'up', atMs: START_MS + 303_500 });
+  t.deepEqual(
+    play(monitor, [sent(2, 303, 'down'), sent(2, 320, 'up')]).changes.map(({ from, to, atMs }) => [from, to, atMs]),
+    [['down', 'up', START_MS + 320_000]],
+  );
+});
+
+test('a monitor that is up because who saw it down fell away is up from then on, and says why', (t) => {
+  const { monitor } = playOneOfTwoDown();
+  t.is(monitor.state, 'down');
+  const offline = {
+    ...monitor,
+    sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo === 2 })),
+  };
+  t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), {
+    from: 'down',
+    to: 'up',
+    atMs: START_MS + 130_000,
+    reason: 'Working as far as is known: source-1 is offline',
+  });
+});
+
+test('after a stand-still of our own a source whose results are not there yet has not fallen away', (t) => {
+  const { monitor } = playOneOfTwoDown();
+  const { monitor: later, changes } = play(monitor, [sent(2, 600, 'up')]);
+  t.deepEqual(changes, []);
+  const nowMs = START_MS + 601_000;
+  t.is(reconsider(later, { nowMs, silenceCounts: false }), null);
+  t.like(reconsider(later, { nowMs, silenceCounts: true }), {
+    from: 'down',
+    to: 'up',
+    atMs: nowMs,
+    reason: 'Working as far as is known: source-1 is silent',
+  });
+});
+
+test('a monitor that is down because who saw it up fell away is down from then on', (t) => {
+  const good = [4, 122].flatMap((second) => [4, 5].map((agentNo) => sent(agentNo, second + agentNo, 'up')));
+  const bad = [60, 120].flatMap((second) => [1, 2, 3].map((agentNo) => sent(agentNo, second + agentNo, 'down')));
+  const { monitor } = play(
+    monitorOf(5, { quorum: 4 }),
+    [...[1, 2, 3].map((agentNo) => sent(agentNo, agentNo, 'up')), ...good, ...bad].toSorted(
+      (a, b) => a.dueAtMs - b.dueAtMs,
+    ),
+  );
+  t.is(monitor.state, 'up');
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo < 4 })) };
+  t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), {
+    to: 'down',
+    atMs: START_MS + 130_000,
+  });
+});
+
+const arrivals = fc.record({
+  sources: fc.integer({ min: 1, max: 4 }),
+  downAfterFailures: fc.integer({ min: 1, max: 3 }),
+  upAfterSuccesses: fc.integer({ min: 1, max: 3 }),
+  results: fc.array(
+    fc.record({
+      agentNo: fc.integer({ min: 1, max: 4 }),
+      second: fc.integer({ min: 0, max: 600 }),
+      verdict: fc.constantFrom<Vote>('up', 'up', 'degraded', 'down', 'down', 'none'),
+      delaySeconds: fc.integer({ min: 0, max: 120 }),
+      repeats: fc.integer({ min: 1, max: 3 }),
+    }),
+    { maxLength: 80 },
+  ),
+});
+
+/** Any order of arrival, with repeats and delays; a sweep looks in now and then. */
+function playArrivals({ sources, results, ...thresholds }: typeof arrivals extends fc.Arbitrary<infer T> ? T : never) {
+  const deliveries = results
+    .flatMap(({ repeats, delaySeconds, ...result }) =>
+      Array.from({ length: repeats }, (_, index) => ({
+        ...result,
+        atSecond: result.second + delaySeconds * (index + 1),
+      })),
+    )
+    .toSorted((a, b) => a.atSecond - b.atSecond);
+  const changes: Change[] = [];
+  let monitor = monitorOf(sources, thresholds);
+  for (const { agentNo, second, verdict, atSecond } of deliveries) {
+    const nowMs = START_MS + atSecond * 1000;
+    const applied = applyResult(monitor, sent(agentNo, second, verdict), nowMs);
+    const swept = reconsider(applied.monitor, { nowMs, silenceCounts: true });
+    changes.push(...[applied.change, swept].filter((change) => change !== null));
+    monitor = swept === null ? applied.monitor : { ...applied.monitor, state: swept.to, stateSinceMs: swept.atMs };
+  }
+  return { monitor, changes };
+}
+
+test(
+  'where silence has a deadline of its own a source counts however old its newest result is, and a result that ' +
+    'comes late decides',
+  (t) => {
+    const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
+    const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
+    t.is(late.change?.to, 'up');
+    t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, silenceCounts: true }), null);
+    t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
+  },
+);
+
+test('results in any order, repeated or late, give a legal history, whose replayed transitions give the state', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) => {
+      const { monitor, changes } = playArrivals(history);
+      const replayed = changes.reduce<MonitorState>((state, change) => {
+        if (change.from !== state || change.to === state)
+          throw new Error(`${change.from} to ${change.to} does not follow ${state}`);
+        return change.to;
+      }, 'pending');
+      const inOrder = changes.every(
+        (change, index) => change.atMs >= (changes[index - 1]?.atMs ?? START_MS) && change.atMs <= change.detectedAtMs,
+      );
+      return replayed === monitor.state && inOrder && !changes.some(({ to }) => to === 'pending' || to === 'paused');
+    }),
+    { numRuns: 2000 },
+  );
+  t.pass();
+});
+
+test('at most one incident is ever open, and one is open exactly while the monitor was last known bad', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) => {
+      let open: 'down' | 'degraded' | null = null;
+      for (const { to } of playArrivals(history).changes) {
+        const step = stepIncident(open, to);
+        if (step.step === 'open') open = step.state;
+        if (step.step === 'worsen') open = 'down';
+        if (step.step === 'resolve') open = null;
+        if (to === 'up' && open !== null) return false;
+        if ((to === 'down' || to === 'degraded') && open === null) return false;
+      }
+      return true;
+    }),
+  );
+  t.pass();
+});
+
+test('down is never said without as many sources failing in a row as the quorum of fresh votes asks', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) =>
+      playArrivals(history).changes.every(({ to, evidence }) => {
+        const agreeing = evidence.sources.filter((source) => source.fresh && source.vote === 'down');
+        return (
+          to !== 'down' ||
+          (agreeing.length >= evidence.tally.needed &&
+            agreeing.every((source) => source.decidedBy.length >= history.downAfterFailures))
+        );
+      }),
+    ),
+  );
+  t.pass();
+});
+
+test('nothing gets better but by sources of which enough say so and none has begun to fail again', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) =>
+      playArrivals(history).changes.every(({ from, to, evidence }) => {
+        if (from !== 'down' || (to !== 'up' && to !== 'degraded')) return true;
+        return evidence.sources.some(
+          ({ fresh, vote, streak }) => fresh && vote !== null && vote !== 'down' && streak.length === 0,
+        );
+      }),
+    ),
+    { numRuns: 1000 },
+  );
+  t.pass();
+});
+
+test('a monitor that its sources cannot check says why once it becomes unknown, not that no place reported', (t) => {
+  const reason = 'The target has no public address that may be contacted';
+  const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
+  const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
+  t.like(reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true }), {
+    to: 'unknown',
+    cause: 'blocked_target',
+    reason,
+  });
+  const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, silenceCounts: true });
+  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: source-1 is silent' });
+});
+
+/** Five sources that said up at the beginning, of which only the first goes on reporting. */
+function playFiveOfWhichOneIsLeft() {
+  const first = [1, 2, 3, 4, 5].map((agentNo) => sent(agentNo, agentNo, 'up'));
+  const rest = [60, 120, 180, 240].map((second) => sent(1, second, 'up'));
+  return play(monitorOf(5), [...first, ...rest]);
+}
+
+test(
+  'too few fresh votes make a monitor unknown once: neither sweeps nor the results of the source that is left say ' +
+    'it again',
+  (t) => {
+    const { monitor, changes } = playFiveOfWhichOneIsLeft();
+    t.deepEqual(
+      changes.map(({ to }) => to),
+      ['up'],
+    );
+    const change = reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true });
+    t.like(change, {
+      from: 'up',
+      to: 'unknown',
+      atMs: START_MS + 241_000,
+      cause: null,
+      reason: 'Only 1 of 5 locations have reported in time: source-2, source-3, source-4 and source-5 are silent',
+    });
+    const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
+    t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
+    const later = play(
+      unknown,
+      [300, 360, 420, 480].map((second) => sent(1, second, 'down')),
+    );
+    t.deepEqual(later.changes, []);
+    t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, silenceCounts: true }), null);
+  },
+);
+
+test('as soon as enough sources report again the monitor leaves unknown, with what they say now', (t) => {
+  const unknown = {
+    ...playFiveOfWhichOneIsLeft().monitor,
+    state: 'unknown' as const,
+    stateSinceMs: START_MS + 241_000,
+  };
+  const back = play(unknown, [sent(1, 300, 'up'), sent(2, 302, 'up')]);
+  t.deepEqual(
+    back.changes.map(({ from, to, atMs }) => [from, to, atMs]),
+    [['unknown', 'up', START_MS + 302_000]],
+  );
+  const broken = play(unknown, [
+    sent(1, 300, 'down'),
+    sent(1, 320, 'down'),
+    sent(2, 322, 'down'),
+    sent(2, 342, 'down'),
+  ]);
+  // The second source reports again before it is sure: what it last said still holds, and the two do not agree.
+  t.deepEqual(
+    broken.changes.map(({ to }) => to),
+    ['up', 'down'],
+  );
+});
+
+test('the evidence of a change names every source with its vote, its streak and whether it counted', (t) => {
+  const results = [
+    ...[1, 2, 3, 4].map((agentNo) => sent(agentNo, agentNo, 'up')),
+    ...[200, 220].map((second) => sent(1, second, 'down')),
+    sent(3, 225, 'down'),
+    ...[201, 221].map((second) => sent(2, second, 'down')),
+  ];
+  const { changes } = play(
+    monitorOf(5),
+    results.toSorted((a, b) => a.dueAtMs - b.dueAtMs),
+  );
+  const down = changes.at(-1);
+  t.is(down?.to, 'down');
+  t.deepEqual(down?.evidence.tally, { sources: 5, votes: 2, needed: 2, down: 2, impaired: 2 });
+  const sourceEvidence = down?.evidence.sources.map(
+    ({ name, standing, vote, fresh, newestAtMs, decidedBy, streak }) => ({
+      name,
+      standing,
+      vote,
+      fresh,
+      newest: newestAtMs === null ? null : (newestAtMs - START_MS) / 1000,
+      decidedBy: decidedBy.map(({ atMs, verdict }) => [(atMs - START_MS) / 1000, verdict]),
+      streak: streak.map(({ atMs }) => (atMs - START_MS) / 1000),
+    }),
+  );
+  t.deepEqual(sourceEvidence, [
+    {
+      name: 'source-1',
+      standing: 'votes',
+      vote: 'down',
+      fresh: true,
+      newest: 220,
+      decidedBy: [
+        [200, 'down'],
+        [220, 'down'],
+      ],
+      streak: [],
+    },
+    {
+      name: 'source-2',
+      standing: 'votes',
+      vote: 'down',
+      fresh: true,
+      newest: 221,
+      decidedBy: [
+        [201, 'down'],
+        [221, 'down'],
+      ],
+      streak: [],
+    },
+    { name: 'source-3', standing: 'silent', vote: 'up', fresh: false, newest: 3, decidedBy: [[3, 'up']], streak: [] },
+    { name: 'source-4', standing: 'silent', vote: 'up', fresh: false, newest: 4, decidedBy: [[4, 'up']], streak: [] },
+    { name: 'source-5', standing: 'silent', vote: null, fresh: false, newest: null, decidedBy: [], streak: [] },
+  ]);
+});
+
+test('a source in the middle of a streak shows it in the evidence of a change that others decided', (t) => {
+  const results = [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(3, 2, 'up'),
+    sent(3, 58, 'down'),
+    ...[60, 80].map((second) => sent(1, second, 'down')),
+    ...[61, 81].map((second) => sent(2, second, 'down')),
+  ];
+  const change = play(
+    monitorOf(3),
+    results.toSorted((a, b) => a.dueAtMs - b.dueAtMs),
+  ).changes.at(-1);
+  t.is(change?.to, 'down');
+  t.like(change?.evidence.sources[2], { vote: 'up', fresh: true });
+  t.deepEqual(
+    change?.evidence.sources[2]?.streak.map(({ atMs, verdict }) => [atMs - START_MS, verdict]),
+    [[58_000, 'down']],
+  );
+});
+
+test('an offline source is reported as such in the evidence and in the reason', (t) => {
+  const { monitor } = play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 1, 'up')]);
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
+  const change = reconsider(offline, { nowMs: START_MS + 2000, silenceCounts: true });
+  t.like(change, { to: 'unknown', reason: 'No location has reported in time: source-1 and source-2 are offline' });
+  t.deepEqual(
+    change?.evidence.sources.map(({ standing, vote, fresh }) => [standing, vote, fresh]),
+    [
+      ['offline', 'up', false],
+      ['offline', 'up', false],
+    ],
+  );
+});

@@ -1,0 +1,232 @@
+import test from 'ava';
+import type { DecidedMonitor, Source } from '../../../core/incidents/decided-monitor.ts';
+import { reconsider } from '../../../core/incidents/monitor-state.ts';
+import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote } from '../../../core/incidents/quorum.ts';
+import type { SourceState } from '../../../core/incidents/source-state.ts';
+import type { MonitorState } from '../../../core/incidents/state.ts';
+
+function votes(counts: {
+  up?: number;
+  degraded?: number;
+  down?: number;
+  silent?: number;
+  mute?: number;
+}): SourceVote[] {
+  const { up = 0, degraded = 0, down = 0, silent = 0, mute = 0 } = counts;
+  return [
+    ...times(up, { vote: 'up', fresh: true }),
+    ...times(degraded, { vote: 'degraded', fresh: true }),
+    ...times(down, { vote: 'down', fresh: true }),
+    // What a silent source said last must not matter: it was the worst.
+    ...times(silent, { vote: 'down', fresh: false }),
+    ...times(mute, { vote: null, fresh: true }),
+  ];
+}
+
+function times(count: number, vote: SourceVote): SourceVote[] {
+  return Array.from({ length: count }, () => vote);
+}
+
+/** D-41 word by word, from the text and not from the code: n assigned, f with a fresh vote, c = `down_min_sources`. */
+function expected({
+  n,
+  f,
+  c,
+  down,
+  degraded,
+}: {
+  n: number;
+  f: number;
+  c: number;
+  down: number;
+  degraded: number;
+}): Decision {
+  const halfOfThem = [0, 1, 1, 2, 2, 3][n] ?? Number.NaN;
+  const fewest = c < halfOfThem ? c : halfOfThem;
+  const mustAgree = c < f ? c : f;
+  if (f < fewest || f === 0) return 'unknown';
+  if (down >= mustAgree) return 'down';
+  if (down + degraded >= mustAgree) return 'degraded';
+  return 'up';
+}
+
+for (let n = 1; n <= 5; n += 1) {
+  test(`${n} ${n === 1 ? 'source' : 'sources'}: any number silent, any number down or degraded, any quorum`, (t) => {
+    for (let c = 1; c <= n; c += 1) {
+      for (let silent = 0; silent <= n; silent += 1) {
+        const f = n - silent;
+        for (let down = 0; down <= f; down += 1) {
+          for (let degraded = 0; degraded <= f - down; degraded += 1) {
+            const row = { n, f, c, down, degraded };
+            // A source is as silent whether nothing comes from it or it reports that it cannot tell.
+            for (let mute = 0; mute <= silent; mute += 1) {
+              const { decision, tally } = decide(
+                votes({ up: f - down - degraded, degraded, down, silent: silent - mute, mute }),
+                c,
+              );
+              t.is(decision, expected(row), JSON.stringify(row));
+              t.deepEqual(tally, { sources: n, votes: f, needed: Math.min(c, f), down, impaired: down + degraded });
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+const CASES: readonly { name: string; given: Parameters<typeof votes>[0]; quorum: number; decision: Decision }[] = [
+  {
+    name: 'one surviving source out of five never decides alone, though it says down',
+    given: { down: 1, silent: 4 },
+    quorum: 2,
+    decision: 'unknown',
+  },
+  {
+    name: 'one surviving source out of five never decides alone, though it says up',
+    given: { up: 1, silent: 4 },
+    quorum: 2,
+    decision: 'unknown',
+  },
+  {
+    name: 'two surviving sources out of five decide where two are asked for',
+    given: { down: 2, silent: 3 },
+    quorum: 2,
+    decision: 'down',
+  },
+  {
+    name: 'two surviving sources out of five are too few where all five are asked for',
+    given: { down: 2, silent: 3 },
+    quorum: 5,
+    decision: 'unknown',
+  },
+  {
+    name: 'three surviving sources out of five decide where all five are asked for, if they agree',
+    given: { down: 3, silent: 2 },
+    quorum: 5,
+    decision: 'down',
+  },
+  {
+    name: 'three surviving sources out of five that do not agree bring nothing down',
+    given: { down: 2, up: 1, silent: 2 },
+    quorum: 5,
+    decision: 'up',
+  },
+  {
+    name: 'with a quorum of one a single survivor of five does decide, for that is what was asked for',
+    given: { down: 1, silent: 4 },
+    quorum: 1,
+    decision: 'down',
+  },
+  {
+    name: 'of two sources one may fail, and the other brings down alone',
+    given: { down: 1, silent: 1 },
+    quorum: 2,
+    decision: 'down',
+  },
+  {
+    name: 'of two sources one may fail, and the other keeps up alone',
+    given: { up: 1, silent: 1 },
+    quorum: 2,
+    decision: 'up',
+  },
+  { name: 'of three sources two are needed', given: { down: 1, silent: 2 }, quorum: 2, decision: 'unknown' },
+  { name: 'of four sources two are enough', given: { down: 2, silent: 2 }, quorum: 4, decision: 'down' },
+  {
+    name: 'silence never counts as agreement: two silent sources beside one that is down',
+    given: { down: 1, up: 1, silent: 2 },
+    quorum: 2,
+    decision: 'up',
+  },
+  { name: 'a source that cannot tell counts as silent', given: { down: 1, mute: 4 }, quorum: 2, decision: 'unknown' },
+  { name: 'one lying source of three brings nothing down', given: { up: 2, down: 1 }, quorum: 2, decision: 'up' },
+  { name: 'one lying source of three keeps nothing up', given: { up: 1, down: 2 }, quorum: 2, decision: 'down' },
+  {
+    name: 'a lying source and a silent one beside an honest one bring nothing down',
+    given: { up: 1, down: 1, silent: 1 },
+    quorum: 2,
+    decision: 'up',
+  },
+  {
+    name: 'down and degraded together are degraded',
+    given: { up: 1, degraded: 1, down: 1 },
+    quorum: 2,
+    decision: 'degraded',
+  },
+  { name: 'one degraded source of three is no quorum', given: { up: 2, degraded: 1 }, quorum: 2, decision: 'up' },
+  { name: 'all silent is unknown', given: { silent: 3 }, quorum: 1, decision: 'unknown' },
+  { name: 'no source at all is unknown', given: {}, quorum: 1, decision: 'unknown' },
+];
+
+for (const { name, given, quorum, decision } of CASES) {
+  test(name, (t) => {
+    t.is(decide(votes(given), quorum).decision, decision);
+  });
+}
+
+test('a vote counts for three intervals, at least for the interval and a minute', (t) => {
+  t.deepEqual([1, 29, 30, 31, 60, 3600].map(freshnessMs), [61_000, 89_000, 90_000, 93_000, 180_000, 10_800_000]);
+  t.is(undecidedMs(60), 240_000);
+});
+
+const NOW_MS = 1_700_000_000_000;
+
+/** A source that decided long ago, and has said the same since. */
+function sourceSaying(vote: 'up' | 'down', ageMs: number, online = true): Source {
+  const gauge = { tripped: vote === 'down', streak: [], decidedBy: [] };
+  const state: SourceState = {
+    checksVersion: 1,
+    newestAtMs: NOW_MS - 86_400_000,
+    abstention: null,
+    failing: gauge,
+    impaired: gauge,
+  };
+  return { agentNo: 1, name: 'hanoi', online, newestAtMs: NOW_MS - ageMs, state };
+}
+
+function stateAfter(
+  sources: readonly Source[],
+  { intervalSeconds = 60, quorum = 1, state = 'up' as MonitorState } = {},
+): MonitorState {
+  const monitor: DecidedMonitor = {
+    state,
+    stateSinceMs: NOW_MS - 86_400_000,
+    intervalSeconds,
+    waitsForPings: false,
+    quorum,
+    downAfterFailures: 2,
+    upAfterSuccesses: 1,
+    sources: sources.map((source, index) => ({ ...source, agentNo: index + 1 })),
+  };
+  return reconsider(monitor, { nowMs: NOW_MS, silenceCounts: true })?.to ?? state;
+}
+
+for (const [intervalSeconds, freshMs] of [
+  [1, 61_000],
+  [30, 90_000],
+  [60, 180_000],
+  [300, 900_000],
+] as const) {
+  test(
+    `at an interval of ${intervalSeconds} s a result of exactly ${freshMs / 1000} s ago is fresh, and one a ` +
+      'millisecond older is not',
+    (t) => {
+      t.is(stateAfter([sourceSaying('up', freshMs)], { intervalSeconds }), 'up');
+      t.is(stateAfter([sourceSaying('up', freshMs + 1)], { intervalSeconds }), 'unknown');
+    },
+  );
+}
+
+test('a source that went stale on the millisecond takes its say with it: of three two are left to decide', (t) => {
+  const sources = [sourceSaying('down', 1000), sourceSaying('up', 1000), sourceSaying('down', 180_000)];
+  t.is(stateAfter(sources, { quorum: 2 }), 'down');
+  t.is(stateAfter(sources.with(2, sourceSaying('down', 180_001)), { quorum: 2 }), 'up');
+});
+
+test('a source whose agent is offline does not vote, however fresh its newest result is', (t) => {
+  const offline = (vote: 'up' | 'down') => sourceSaying(vote, 1000, false);
+  const online = (vote: 'up' | 'down') => sourceSaying(vote, 1000);
+  t.is(stateAfter([offline('up')]), 'unknown');
+  t.is(stateAfter([offline('down'), online('up')], { quorum: 1 }), 'up');
+  t.is(stateAfter([offline('down'), offline('down'), online('up')], { quorum: 2 }), 'unknown');
+  t.is(stateAfter([offline('up'), online('down'), online('down')], { quorum: 2 }), 'down');
+});

@@ -1,0 +1,388 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import type { MonitorDraft } from '../../../../core/monitors/input/complete.ts';
+import { readMonitorCreate } from '../../../../core/monitors/input/read.ts';
+import { MONITOR_TYPES, type MonitorType } from '../../../../core/monitors/monitor.ts';
+import { CONTEXT } from './context.ts';
+
+function create(body: unknown): MonitorDraft {
+  const read = readMonitorCreate(body, CONTEXT);
+  if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join('; '));
+  return read.value;
+}
+
+function messages(body: unknown): string[] {
+  const read = readMonitorCreate(body, CONTEXT);
+  return read.ok ? [] : read.problems.map(({ message }) => message);
+}
+
+test('a name alone makes an http monitor with every default', (t) => {
+  t.deepEqual(create({ name: 'Shop' }), {
+    settings: {
+      name: 'Shop',
+      type: 'http',
+      target: '',
+      intervalSeconds: 60,
+      timeoutMs: 10_000,
+      method: 'GET',
+      expectedStatus: '2xx',
+      bodyMatch: null,
+      followRedirects: true,
+      downAfterFailures: 2,
+      upAfterSuccesses: 1,
+      downMinSources: 2,
+      heartbeatGraceSeconds: null,
+      slaTarget: null,
+      checkSpec: {},
+    },
+    agentSources: ['agt_a', 'agt_b', 'agt_c'],
+    secrets: {},
+  });
+});
+
+const DEFAULTS: [
+  MonitorType,
+  { intervalSeconds: number; downMinSources: number; heartbeatGraceSeconds: number | null; method: string | null },
+][] = [
+  ['http', { intervalSeconds: 60, downMinSources: 2, heartbeatGraceSeconds: null, method: 'GET' }],
+  ['tcp', { intervalSeconds: 60, downMinSources: 2, heartbeatGraceSeconds: null, method: null }],
+  ['icmp', { intervalSeconds: 60, downMinSources: 2, heartbeatGraceSeconds: null, method: null }],
+  ['udp', { intervalSeconds: 60, downMinSources: 2, heartbeatGraceSeconds: null, method: null }],
+  ['domain', { intervalSeconds: 3600, downMinSources: 1, heartbeatGraceSeconds: null, method: null }],
+  ['heartbeat', { intervalSeconds: 60, downMinSources: 1, heartbeatGraceSeconds: 60, method: null }],
+  ['dns', { intervalSeconds: 300, downMinSources: 1, heartbeatGraceSeconds: null, method: null }],
+  ['vendor', { intervalSeconds: 120, downMinSources: 1, heartbeatGraceSeconds: null, method: null }],
+];
+for (const [type, expected] of DEFAULTS) {
+  test(`a ${type} monitor gets the defaults of its type`, (t) =>
+    t.like(create({ name: 'x', type }).settings, expected));
+}
+
+test("the default interval rises to the plan's shortest, and the timeout stays below a short interval", (t) => {
+  const read = readMonitorCreate({ name: 'x' }, { ...CONTEXT, minIntervalSeconds: 120 });
+  t.is(read.ok && read.value.settings.intervalSeconds, 120);
+  t.is(create({ name: 'x', interval_seconds: 1 }).settings.timeoutMs, 500);
+  t.is(create({ name: 'x', type: 'heartbeat', interval_seconds: 3600 }).settings.heartbeatGraceSeconds, 720);
+});
+
+test('with one agent or none the default quorum is 1', (t) => {
+  for (const sharedAgentIds of [[], ['agt_a']]) {
+    const read = readMonitorCreate({ name: 'x' }, { ...CONTEXT, sharedAgentIds, aliveAgentIds: sharedAgentIds });
+    t.is(read.ok && read.value.settings.downMinSources, 1);
+  }
+});
+
+test('what is sent is stored in its normal form', (t) => {
+  const { settings, agentSources } = create({
+    name: 'x',
+    target: 'https://example.com',
+    method: 'pOsT',
+    expected_status: ' 2XX , 301 ',
+    body_match: '',
+    follow_redirects: 0,
+    sla_target: 100,
+    agent_sources: ['agt_mine', 'agt_b', 'agt_mine'],
+    warn_days: 20,
+    dependencies: ['mon_vendor', 'mon_of_somebody', 'mon_vendor'],
+  });
+  t.like(settings, {
+    method: 'POST',
+    expectedStatus: ' 2XX , 301 ',
+    bodyMatch: null,
+    followRedirects: false,
+    slaTarget: 100,
+    downMinSources: 2,
+  });
+  t.deepEqual(settings.checkSpec, { domain: { warnDays: 20 }, dependencies: ['mon_vendor'] });
+  t.deepEqual(agentSources, ['agt_b', 'agt_mine']);
+});
+
+test('an empty list of agents means the default choice', (t) =>
+  t.deepEqual(create({ name: 'x', agent_sources: [] }).agentSources, ['agt_a', 'agt_b', 'agt_c']));
+
+test('a heartbeat gets the token of the server, whatever it sends, and no target', (t) => {
+  const { settings } = create({
+    name: 'x',
+    type: 'heartbeat',
+    target: 'ignored',
+    check_spec: { heartbeat: { token: 'mine', failEnabled: false } },
+  });
+  t.deepEqual(settings.checkSpec, { heartbeat: { failEnabled: false, token: 'token-of-the-server' } });
+  t.is(settings.target, '');
+});
+
+test('a domain monitor warns 30 days ahead by default', (t) => {
+  t.deepEqual(create({ name: 'x', type: 'domain' }).settings.checkSpec, { domain: { warnDays: 30 } });
+  t.deepEqual(create({ name: 'x', type: 'domain', check_spec: { domain: { warnDays: 7 } } }).settings.checkSpec, {
+    domain: { warnDays: 7 },
+  });
+  t.deepEqual(
+    create({ name: 'x', type: 'domain', warn_days: 3650, check_spec: { domain: { warnDays: 7 } } }).settings.checkSpec,
+    { domain: { warnDays: 3650 } },
+  );
+});
+
+test('warn_days 0 leaves the warning of an http monitor off', (t) =>
+  t.deepEqual(create({ name: 'x', warn_days: 0 }).settings.checkSpec, {}));
+
+test('the server fills in where a vendor tells of itself, and ignores what it is sent of that', (t) => {
+  const { settings } = create({
+    name: 'x',
+    type: 'vendor',
+    target: 'github',
+    check_spec: { vendor: { pageUrl: 'https://mine.example' } },
+  });
+  const pageUrl = 'https://www.githubstatus.com';
+  t.deepEqual(settings.checkSpec, {
+    vendor: { vendorId: 'github', pageUrl, probeUrl: `${pageUrl}/api/v2/summary.json`, components: [] },
+  });
+});
+
+const BAD: [unknown, string][] = [
+  [null, 'the body must be an object, got null'],
+  [[], 'the body must be an object, got a list'],
+  ['x', 'the body must be an object, got a string'],
+  [{}, 'name is required'],
+  [{ name: '' }, 'name must be a text of 1 to 255 characters, got 0 characters'],
+  [{ name: '  ' }, 'name must be a text with more than blanks, got "  "'],
+  [{ name: 'x'.repeat(256) }, 'name must be a text of 1 to 255 characters, got 256 characters'],
+  [{ name: 7 }, 'name must be a text of 1 to 255 characters, got a number'],
+  [{ name: 'a\0b' }, 'name must be a text of Unicode characters, got one with NUL or half a surrogate pair'],
+  [{ name: 'a\ud800b' }, 'name must be a text of Unicode characters, got one with NUL or half a surrogate pair'],
+  [{ name: 'x', nmae: 1 }, 'nmae is not a known field'],
+  [{ name: 'x', status: 'up' }, 'status is read-only'],
+  [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
+  [
+    { name: 'x', target: 'example.com' },
+    'target must be a URL with http or https, such as https://example.com/health, for http monitors, got "example.com"',
+  ],
+  [{ name: 'x', interval_seconds: 0 }, 'interval_seconds must be a whole number from 1 to 86400, got 0'],
+  [{ name: 'x', interval_seconds: 86_401 }, 'interval_seconds must be a whole number from 1 to 86400, got 86401'],
+  [{ name: 'x', interval_seconds: 1.5 }, 'interval_seconds must be a whole number from 1 to 86400, got 1.5'],
+  [{ name: 'x', interval_seconds: '60' }, 'interval_seconds must be a whole number from 1 to 86400, got "60"'],
+  [{ name: 'x', timeout_ms: 10_001 }, 'timeout_ms must be a whole number from 1 to 10000, got 10001'],
+  [
+    { name: 'x', interval_seconds: 5, timeout_ms: 5000 },
+    'timeout_ms must be less than interval_seconds x 1000 (5000), got 5000',
+  ],
+  [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
+  [{ name: 'x', method: 7 }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got 7'],
+  [{ name: 'x', expected_status: ',' }, 'expected_status must name at least one status such as 200 or 2xx'],
+  [
+    { name: 'x', expected_status: '20x' },
+    'expected_status must be statuses such as 200 or 2xx, separated by commas, got "20x"',
+  ],
+  [
+    { name: 'x', body_match: 'x'.repeat(1025) },
+    'body_match must be a text of 0 to 1024 characters, got 1025 characters',
+  ],
+  [{ name: 'x', follow_redirects: '2' }, 'follow_redirects must be true, false or a number, got "2"'],
+  [{ name: 'x', down_after_failures: 0 }, 'down_after_failures must be a whole number from 1 to 5, got 0'],
+  [{ name: 'x', up_after_successes: 6 }, 'up_after_successes must be a whole number from 1 to 5, got 6'],
+  [
+    { name: 'x', down_min_sources: 4 },
+    'down_min_sources must be a whole number from 1 to 3 (the number of its agents), got 4',
+  ],
+  [{ name: 'x', down_min_sources: 0 }, 'down_min_sources must be a whole number of 1 or more, got 0'],
+  [{ name: 'x', type: 'dns', down_min_sources: 2 }, 'down_min_sources must be 1 (dns monitors have one source), got 2'],
+  [{ name: 'x', sla_target: 0 }, 'sla_target must be a percentage above 0 and at most 100, or null, got 0'],
+  [{ name: 'x', sla_target: 100.1 }, 'sla_target must be a percentage above 0 and at most 100, or null, got 100.1'],
+  [{ name: 'x', grace_seconds: 60 }, 'grace_seconds applies to heartbeat monitors only, got it for one of type http'],
+  [
+    { name: 'x', agent_sources: ['agt_a', 'agt_x', 'agt_y'] },
+    'agent_sources must be ids of your agents or of shared ones, got unknown agt_x, agt_y',
+  ],
+  [
+    { name: 'x', type: 'dns', agent_sources: ['agt_a'] },
+    'agent_sources applies to http, tcp, icmp and udp monitors only, got it for one of type dns',
+  ],
+  [
+    { name: 'x', type: 'tcp', warn_days: 3 },
+    'warn_days applies to http and domain monitors only, got it for one of type tcp',
+  ],
+  [
+    { name: 'x', type: 'domain', target: 'co.uk' },
+    'target must be a domain that can be registered, such as example.co.uk, got "co.uk", a public suffix: name a ' +
+      'domain under it',
+  ],
+  [
+    { name: 'x', type: 'domain', warn_days: 0 },
+    'warn_days must be a whole number from 1 to 3650 for domain monitors, got 0',
+  ],
+  [{ name: 'x', components: [] }, 'components applies to vendor monitors only, got it for one of type http'],
+  [
+    { name: 'x', type: 'vendor', target: 'aws' },
+    'components must be at least one service:region, such as ec2:us-east-1, for AWS, got none',
+  ],
+  [
+    { name: 'x', type: 'vendor', dependencies: [] },
+    'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor',
+  ],
+  [
+    { name: 'x', dependencies: Array.from({ length: 51 }, () => 'a') },
+    'dependencies must be a list of at most 50 items, got 51',
+  ],
+  [
+    { name: 'x', check_spec: { dns: {} } },
+    'check_spec.dns does not apply to http monitors, only request, assertions, domain, dependencies',
+  ],
+  [{ name: 'x', check_spec: { rquest: {} } }, 'check_spec.rquest is not a known field'],
+  [
+    { name: 'x', check_spec: { request: { body: 'x'.repeat(131_072) } } },
+    'check_spec must be at most 131072 bytes of JSON, got 131095',
+  ],
+  [
+    { name: 'x', check_spec: { assertions: Array.from({ length: 51 }, () => ({})) } },
+    'check_spec.assertions must be a list of at most 50 items, got 51',
+  ],
+  [
+    { name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'gt', value: '1' }] } },
+    'check_spec.assertions[0].op must be one of contains, not_contains, matches for text_body, got "gt"',
+  ],
+  [
+    { name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '(?=a)' }] } },
+    'check_spec.assertions[0].value must be a regular expression in RE2 syntax, got "(?=a)"',
+  ],
+  [
+    { name: 'x', check_spec: { assertions: [{ op: 'gt' }] } },
+    'check_spec.assertions[0].source must be a text, got nothing',
+  ],
+  [
+    { name: 'x', type: 'udp', check_spec: { transport: { payload: 'abc', payloadEncoding: 'hex' } } },
+    'check_spec.transport.payload must be pairs of hexadecimal digits, got something else',
+  ],
+  [
+    { name: 'x', type: 'udp', check_spec: { transport: { expect: '(?=', expectMode: 'regex' } } },
+    'check_spec.transport.expect must be a regular expression in RE2 syntax, got "(?="',
+  ],
+  [
+    { name: 'x', type: 'icmp', check_spec: { ping: { count: 11 } } },
+    'check_spec.ping.count must be a whole number from 1 to 10, got 11',
+  ],
+  [
+    { name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'equals' }] } } },
+    'check_spec.dns.records[0].expected must be a list of at least one value for equals, got none',
+  ],
+  [
+    { name: 'x', type: 'dns', check_spec: { dns: { records: [{ mode: 'exists' }] } } },
+    'check_spec.dns.records[0].type must be a record type such as A or MX, got nothing',
+  ],
+  [
+    { name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A' }] } } },
+    'check_spec.dns.records[0].mode must be one of equals, contains, any, exists, absent, got nothing',
+  ],
+  [
+    {
+      name: 'x',
+      type: 'dns',
+      check_spec: { dns: { records: [{ type: 'A', mode: 'any', expected: ['192.0.2.1', 'example.com'] }] } },
+    },
+    'check_spec.dns.records[0].expected[1] must be an IPv4 address such as 192.0.2.1 for A, got "example.com"',
+  ],
+  [
+    {
+      name: 'x',
+      type: 'dns',
+      check_spec: { dns: { records: [{ type: 'MX', mode: 'equals', expected: ['mail.example.com'] }] } },
+    },
+    'check_spec.dns.records[0].expected[0] must be a preference and a host name such as 10 mail.example.com for ' +
+      'MX, got "mail.example.com"',
+  ],
+  [
+    { name: 'x', type: 'dns', target: 'dns://192.0.2.53' },
+    'target must be a host name or an address, such as example.com, or dns://server[:port]/name, such as ' +
+      'dns://192.0.2.53/example.com, for dns monitors, got "dns://192.0.2.53"',
+  ],
+];
+for (const [index, [body, message]] of BAD.entries()) {
+  test(`creation ${index} is refused: ${message.slice(0, 120)}`, (t) => t.deepEqual(messages(body), [message]));
+}
+
+test("an interval below the plan's shortest names the limit", (t) => {
+  const read = readMonitorCreate({ name: 'x', interval_seconds: 30 }, { ...CONTEXT, minIntervalSeconds: 60 });
+  t.deepEqual(read, {
+    ok: false,
+    problems: [{ field: 'interval_seconds', message: 'interval_seconds must be 60 or more on this plan, got 30' }],
+  });
+});
+
+test('every wrong field of one body is named at once', (t) => {
+  const read = readMonitorCreate(
+    { name: '', interval_seconds: 0, extra: 1, check_spec: { request: { headers: 1 } } },
+    CONTEXT,
+  );
+  t.deepEqual(read.ok ? [] : read.problems.map(({ field }) => field), [
+    'name',
+    'interval_seconds',
+    'extra',
+    'check_spec.request.headers',
+  ]);
+});
+
+test('dns records lose expected values that their mode does not compare with', (t) => {
+  const spec = {
+    dns: {
+      records: [
+        { type: 'A', mode: 'exists', expected: ['192.0.2.1'] },
+        { type: 'MX', mode: 'any', expected: ['10 mail.example.com'] },
+      ],
+      crossCheck: true,
+    },
+  };
+  t.deepEqual(create({ name: 'x', type: 'dns', check_spec: spec }).settings.checkSpec.dns, {
+    records: [
+      { type: 'A', mode: 'exists' },
+      { type: 'MX', mode: 'any', expected: ['10 mail.example.com'] },
+    ],
+    crossCheck: true,
+  });
+});
+
+test('any JSON at all is either a problem that names its field or a monitor that keeps the invariants', (t) => {
+  const loose = fc.record(
+    {
+      name: fc.oneof(fc.string({ minLength: 1 }), fc.jsonValue()),
+      type: fc.oneof(fc.constantFrom<unknown>(...MONITOR_TYPES), fc.jsonValue()),
+      interval_seconds: fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.jsonValue()),
+      timeout_ms: fc.oneof(fc.integer({ min: 1, max: 12_000 }), fc.jsonValue()),
+      down_min_sources: fc.oneof(fc.integer({ min: 0, max: 5 }), fc.jsonValue()),
+      agent_sources: fc.oneof(fc.subarray(['agt_a', 'agt_b', 'agt_c', 'agt_mine', 'agt_x']), fc.jsonValue()),
+      check_spec: fc.oneof(
+        fc.record(
+          { request: fc.jsonValue(), assertions: fc.jsonValue(), transport: fc.jsonValue() },
+          { requiredKeys: [] },
+        ),
+        fc.jsonValue(),
+      ),
+      warn_days: fc.jsonValue(),
+    },
+    { requiredKeys: ['name'] },
+  );
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.oneof(loose, fc.jsonValue()), (body) => {
+        const read = readMonitorCreate(body, CONTEXT);
+        if (!read.ok)
+          return (
+            read.problems.length > 0 &&
+            read.problems.every(({ field, message }) => message.startsWith(field === '' ? 'the body' : field))
+          );
+        const { settings, agentSources } = read.value;
+        return (
+          settings.timeoutMs < settings.intervalSeconds * 1000 &&
+          settings.timeoutMs <= 10_000 &&
+          settings.downMinSources >= 1 &&
+          settings.downMinSources <= Math.max(1, agentSources.length) &&
+          settings.name.trim() !== ''
+        );
+      }),
+      { numRuns: 1000 },
+    ),
+  );
+});
+
+test('texts are measured in characters, not in halves of surrogate pairs', (t) => {
+  const name = '\u{1F600}'.repeat(255);
+  t.is(create({ name }).settings.name, name);
+  t.deepEqual(messages({ name: `${name}!` }), ['name must be a text of 1 to 255 characters, got 256 characters']);
+});

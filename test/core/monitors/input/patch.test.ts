@@ -1,0 +1,439 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import type { MonitorDraft } from '../../../../core/monitors/input/complete.ts';
+import { readMonitorCreate, readMonitorPatch } from '../../../../core/monitors/input/read.ts';
+import { MONITOR_TYPES } from '../../../../core/monitors/monitor.ts';
+import { CONTEXT } from './context.ts';
+
+function created(body: Record<string, unknown>): MonitorDraft {
+  const read = readMonitorCreate({ name: 'x', ...body }, CONTEXT);
+  if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join('; '));
+  return read.value;
+}
+
+function patched(current: MonitorDraft, body: unknown): MonitorDraft {
+  const read = readMonitorPatch(body, { current, context: CONTEXT });
+  if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join('; '));
+  return read.value;
+}
+
+function messages(current: MonitorDraft, body: unknown): string[] {
+  const read = readMonitorPatch(body, { current, context: CONTEXT });
+  return read.ok ? [] : read.problems.map(({ message }) => message);
+}
+
+const FULL = created({
+  target: 'https://example.com',
+  interval_seconds: 30,
+  down_min_sources: 3,
+  sla_target: 99.9,
+  body_match: 'ok',
+  warn_days: 20,
+  dependencies: ['mon_vendor'],
+  check_spec: {
+    request: {
+      headers: { Accept: '*/*' },
+      secretHeaders: { 'X-Key': 's3cret-header' },
+      auth: { type: 'basic', username: 'ann', password: 's3cret-password' },
+      body: 's3cret-body',
+      bodySecret: true,
+    },
+    assertions: [{ source: 'text_body', op: 'contains', value: 'ok' }],
+  },
+});
+
+test('an empty PATCH of http clears request, assertions and secrets, resets the quorum, and keeps the rest', (t) => {
+  const after = patched(FULL, {});
+  t.deepEqual(after, {
+    ...FULL,
+    settings: {
+      ...FULL.settings,
+      downMinSources: 2,
+      checkSpec: { domain: { warnDays: 20 }, dependencies: ['mon_vendor'] },
+    },
+    secrets: {},
+  });
+});
+
+test('sending back what a read shows, with the preserve flags, changes nothing', (t) => {
+  const { request, ...rest } = FULL.settings.checkSpec;
+  const checkSpec = { ...rest, request: { ...request, preserveSecretHeaders: true, preserveBody: true } };
+  t.deepEqual(patched(FULL, { check_spec: checkSpec, down_min_sources: 3 }), FULL);
+});
+
+test('without preserve flags the secret headers go, and what a read says of body and credentials keeps those', (t) => {
+  const sentBack = patched(FULL, { check_spec: { request: FULL.settings.checkSpec.request } });
+  t.deepEqual(sentBack.secrets, { auth: FULL.secrets.auth, body: 's3cret-body' });
+  t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true } } }), [
+    'check_spec.request.body is required with bodySecret true, unless preserveBody is true',
+  ]);
+  const after = patched(FULL, { check_spec: { request: { auth: { type: 'basic' } } } });
+  t.deepEqual(after.secrets, { auth: { username: 'ann', password: 's3cret-password' } });
+  t.deepEqual(after.settings.checkSpec.request, { auth: { type: 'basic' } });
+});
+
+test('kept secret headers are joined by new ones and replaced whatever their case', (t) => {
+  const after = patched(FULL, {
+    check_spec: { request: { preserveSecretHeaders: true, secretHeaders: { 'x-key': 'new', Other: 'two' } } },
+  });
+  t.deepEqual(after.secrets.secretHeaders, { 'x-key': 'new', Other: 'two' });
+  t.deepEqual(after.settings.checkSpec.request?.secretHeaderNames, ['Other', 'x-key']);
+});
+
+test('an empty object clears the secret headers', (t) => {
+  t.deepEqual(patched(FULL, { check_spec: { request: { secretHeaders: {} } } }).secrets, {});
+});
+
+test('warn_days and dependencies stay when check_spec is sent without them, and go when told to', (t) => {
+  t.like(patched(FULL, { check_spec: {} }).settings.checkSpec, {
+    domain: { warnDays: 20 },
+    dependencies: ['mon_vendor'],
+  });
+  t.deepEqual(patched(FULL, { warn_days: 0, dependencies: [] }).settings.checkSpec, {});
+});
+
+test('a heartbeat keeps settings and token when check_spec is omitted, and only the token when it is sent', (t) => {
+  const heartbeat = created({ type: 'heartbeat', check_spec: { heartbeat: { maxDurationSeconds: 600 } } });
+  t.deepEqual(patched(heartbeat, { name: 'y' }).settings.checkSpec, {
+    heartbeat: { maxDurationSeconds: 600, token: 'token-of-the-server' },
+  });
+  t.deepEqual(patched(heartbeat, { check_spec: {} }).settings.checkSpec, {
+    heartbeat: { token: 'token-of-the-server' },
+  });
+});
+
+test("a heartbeat's interval is shortened without a word about a timeout, which it does not use", (t) => {
+  const heartbeat = created({ type: 'heartbeat', interval_seconds: 3600 });
+  const shortened = patched(heartbeat, { interval_seconds: 5 });
+  t.like(shortened.settings, { intervalSeconds: 5, timeoutMs: 10_000 });
+  t.deepEqual(patched(shortened, { name: 'x', timeout_ms: 10_000 }), shortened);
+  t.deepEqual(messages(heartbeat, { interval_seconds: 5, timeout_ms: 5000 }), [
+    'timeout_ms must be less than interval_seconds x 1000 (5000), got 5000',
+  ]);
+});
+
+test('a secret udp payload is kept under preservePayload and never shown', (t) => {
+  const udp = created({
+    type: 'udp',
+    target: 'example.com:53',
+    check_spec: { transport: { payload: 'hush', payloadSecret: true, expect: 'x' } },
+  });
+  t.deepEqual(udp.settings.checkSpec, { transport: { expect: 'x', payloadSecret: true } });
+  t.deepEqual(udp.secrets, { payload: 'hush' });
+  t.deepEqual(patched(udp, { check_spec: { transport: { payloadSecret: true, preservePayload: true } } }).secrets, {
+    payload: 'hush',
+  });
+  t.deepEqual(patched(udp, { check_spec: udp.settings.checkSpec }), udp);
+  t.deepEqual(patched(udp, { check_spec: { transport: { payload: 'open' } } }).secrets, {});
+});
+
+const AGAIN =
+  'must be sent again in full: stored secrets are kept only while scheme, host and port of the target and the ' +
+  'Host header stay';
+const KEEP_HEADERS = { preserveSecretHeaders: true };
+const KEPT_PARTS: [string, object, string][] = [
+  ['secret headers', KEEP_HEADERS, `check_spec.request.secretHeaders ${AGAIN}`],
+  ['credentials', { auth: { type: 'basic' } }, `check_spec.request.auth ${AGAIN}`],
+  ['secret bodies', { bodySecret: true, preserveBody: true }, `check_spec.request.body ${AGAIN}`],
+];
+for (const [what, request, message] of KEPT_PARTS) {
+  test(`${what} are asked for again where scheme, host or port of the target change, and kept where they stay`, (t) => {
+    for (const target of [
+      'http://example.com',
+      'https://example.org',
+      'https://www.example.com',
+      'https://example.com:8443',
+    ]) {
+      t.deepEqual(messages(FULL, { target, check_spec: { request } }), [message], target);
+    }
+    for (const target of ['https://example.com', 'https://EXAMPLE.com:443/other?path=1']) {
+      t.deepEqual(messages(FULL, { target, method: 'PUT', check_spec: { request } }), [], target);
+    }
+  });
+}
+
+test('a secret that is sent again may go to another target, and one that is dropped need not be sent', (t) => {
+  const request = {
+    preserveSecretHeaders: true,
+    secretHeaders: { 'x-key': 'new' },
+    auth: { type: 'basic', username: 'ann', password: 'new' },
+    body: 'new',
+    bodySecret: true,
+  };
+  const moved = patched(FULL, { target: 'https://example.org', check_spec: { request } });
+  t.deepEqual(moved.secrets, {
+    secretHeaders: { 'x-key': 'new' },
+    auth: { username: 'ann', password: 'new' },
+    body: 'new',
+  });
+  t.deepEqual(patched(FULL, { target: 'https://example.org' }).secrets, {});
+});
+
+test('another Host header is another server, plain or secret', (t) => {
+  const sent = (request: object) => messages(FULL, { check_spec: { request: { ...KEEP_HEADERS, ...request } } });
+  t.deepEqual(sent({ headers: { host: 'evil.example' } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
+  t.deepEqual(sent({ secretHeaders: { HOST: 'evil.example' } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
+  const fronted = created({
+    target: 'https://example.com',
+    check_spec: { request: { headers: { Host: 'shop.example' }, secretHeaders: { 'X-Key': 'k' } } },
+  });
+  t.deepEqual(
+    messages(fronted, {
+      check_spec: { request: { ...KEEP_HEADERS, headers: { HOST: 'shop.example', Accept: '*/*' } } },
+    }),
+    [],
+  );
+  t.deepEqual(messages(fronted, { check_spec: { request: KEEP_HEADERS } }), [
+    `check_spec.request.secretHeaders ${AGAIN}`,
+  ]);
+});
+
+test('what a draft was given is not kept for a target that is named later', (t) => {
+  const draft = created({ check_spec: { request: { auth: { type: 'bearer', token: 'k' } } } });
+  t.deepEqual(
+    messages(draft, { target: 'https://evil.example', check_spec: { request: { auth: { type: 'bearer' } } } }),
+    [`check_spec.request.auth ${AGAIN}`],
+  );
+});
+
+for (const type of ['tcp', 'udp']) {
+  test(
+    `a secret ${type} payload is asked for again where host or port of the target change, with check_spec and ` +
+      'without',
+    (t) => {
+      const transport = { payloadSecret: true, preservePayload: true };
+      const stored = created({
+        type,
+        target: '[2001:db8::1]:53',
+        check_spec: { transport: { payload: 'hush', payloadSecret: true } },
+      });
+      for (const target of ['[2001:db8::2]:53', '[2001:db8::1]:54', 'example.com:53']) {
+        for (const body of [{ target }, { target, check_spec: { transport } }])
+          t.deepEqual(messages(stored, body), [`check_spec.transport.payload ${AGAIN}`]);
+      }
+      t.deepEqual(patched(stored, { target: '[2001:DB8:0::1]:053', check_spec: { transport } }).secrets, {
+        payload: 'hush',
+      });
+      t.deepEqual(
+        patched(stored, {
+          target: 'example.com:53',
+          check_spec: { transport: { payload: 'new', payloadSecret: true } },
+        }).secrets,
+        { payload: 'new' },
+      );
+      t.deepEqual(patched(stored, { target: 'example.com:53', check_spec: {} }).secrets, {});
+    },
+  );
+}
+
+test('an empty list of agents keeps those that are stored', (t) => {
+  const own = created({ agent_sources: ['agt_mine'] });
+  t.deepEqual(patched(own, { agent_sources: [] }).agentSources, ['agt_mine']);
+  t.deepEqual(patched(own, { agent_sources: ['agt_a'] }).agentSources, ['agt_a']);
+});
+
+const REFUSED: [string, unknown, string][] = [
+  ['another type', { type: 'tcp' }, 'type must stay http, got tcp: the type of a monitor cannot be changed'],
+  ['a read-only field', { status: 'up' }, 'status is read-only'],
+  [
+    'an interval that the kept timeout does not fit',
+    { interval_seconds: 5, timeout_ms: undefined },
+    'timeout_ms must be less than interval_seconds x 1000 (5000), got 10000',
+  ],
+  ['an empty target', { target: '' }, 'target must not become empty: pause or delete the monitor instead'],
+  [
+    'fewer agents than the quorum that is asked for',
+    { agent_sources: ['agt_a'], down_min_sources: 2 },
+    'down_min_sources must be 1 (the number of its agents), got 2',
+  ],
+  [
+    'credentials of the other kind to keep',
+    { check_spec: { request: { auth: { type: 'bearer' } } } },
+    'check_spec.request.auth.token is required for bearer: there are no such stored credentials to keep',
+  ],
+  [
+    'credentials that do not apply',
+    { check_spec: { request: { auth: { type: 'bearer', token: 'a', username: 'b' } } } },
+    'check_spec.request.auth.username does not apply to bearer, only token',
+  ],
+  [
+    'a colon in the user name',
+    { check_spec: { request: { auth: { type: 'basic', username: 'a:b', password: '' } } } },
+    'check_spec.request.auth.username must be a text without a colon (RFC 7617), got one with a colon',
+  ],
+  [
+    'a line break in the token',
+    { check_spec: { request: { auth: { type: 'bearer', token: 'a\r\nb' } } } },
+    'check_spec.request.auth.token must be printable ASCII text without blanks, got something else',
+  ],
+  [
+    'auth without a type',
+    { check_spec: { request: { auth: {} } } },
+    'check_spec.request.auth.type must be bearer or basic, got nothing',
+  ],
+  [
+    'preserveBody without bodySecret',
+    { check_spec: { request: { preserveBody: true } } },
+    'check_spec.request.preserveBody needs bodySecret true',
+  ],
+  [
+    'a body beside preserveBody',
+    { check_spec: { request: { preserveBody: true, bodySecret: true, body: 'x' } } },
+    'check_spec.request.body must not be sent with preserveBody true, which keeps the stored one',
+  ],
+  [
+    'a header name twice',
+    { check_spec: { request: { headers: { 'X-A': '1' }, secretHeaders: { 'x-a': '2' } } } },
+    'check_spec.request.headers and check_spec.request.secretHeaders must name each header once whatever its ' +
+      'case, got x-a twice',
+  ],
+  [
+    '51 headers',
+    {
+      check_spec: {
+        request: {
+          headers: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`X-${i}`, ''])),
+          preserveSecretHeaders: true,
+        },
+      },
+    },
+    'check_spec.request.headers must be at most 50 headers, plain and secret together, got 51',
+  ],
+  [
+    'a header name with a blank',
+    { check_spec: { request: { headers: { 'X A': '1' } } } },
+    'check_spec.request.headers must be an object of header names (RFC 9110 tokens of at most 256 characters) ' +
+      'and values, got "X A"',
+  ],
+  [
+    'a header value with a line break',
+    { check_spec: { request: { secretHeaders: { A: 's3cret\r\nB: c' } } } },
+    'check_spec.request.secretHeaders.A must be a header value of Latin-1 characters without line breaks, got others',
+  ],
+  [
+    'a header value of 8193 characters',
+    { check_spec: { request: { headers: { A: 'x'.repeat(8193) } } } },
+    'check_spec.request.headers.A must be a text of at most 8192 characters, got 8193',
+  ],
+];
+for (const [what, body, message] of REFUSED) {
+  test(`a PATCH with ${what} is refused`, (t) => t.deepEqual(messages(FULL, body), [message]));
+}
+
+test('the expiry warning of http has the bound of its column, that of a domain ten years', (t) => {
+  t.deepEqual(patched(FULL, { warn_days: 2_147_483_647 }).settings.checkSpec.domain, { warnDays: 2_147_483_647 });
+  t.deepEqual(patched(FULL, { check_spec: { domain: { warnDays: 3651 } } }).settings.checkSpec.domain, {
+    warnDays: 3651,
+  });
+  const domain = created({ type: 'domain', target: 'example.com', warn_days: 3650 });
+  t.deepEqual(messages(domain, { warn_days: 3651 }), [
+    'warn_days must be a whole number from 1 to 3650 for domain monitors, got 3651',
+  ]);
+  t.deepEqual(messages(domain, { check_spec: { domain: { warnDays: 3651 } } }), [
+    'check_spec.domain.warnDays must be a whole number from 1 to 3650 for domain monitors, got 3651',
+  ]);
+});
+
+test('any number says whether redirects are followed', (t) => {
+  for (const [sent, followRedirects] of [
+    [2, true],
+    [1, true],
+    [-1, true],
+    [0.5, true],
+    [0, false],
+    [true, true],
+    [false, false],
+  ] as const) {
+    t.is(patched(FULL, { follow_redirects: sent }).settings.followRedirects, followRedirects, String(sent));
+  }
+  t.deepEqual(messages(FULL, { follow_redirects: '1' }), ['follow_redirects must be true, false or a number, got "1"']);
+});
+
+test('an interval that is sent back as it is stored is not held against the plan', (t) => {
+  const context = { ...CONTEXT, minIntervalSeconds: 60 };
+  t.true(readMonitorPatch({ interval_seconds: 30, timeout_ms: 10_000 }, { current: FULL, context }).ok);
+});
+
+test("the monitor's own type is accepted", (t) => t.deepEqual(messages(FULL, { type: 'http' }), []));
+
+test('preserveBody has nothing to keep where no secret body is stored', (t) => {
+  t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true, preserveBody: true } } }), [
+    'check_spec.request.preserveBody has nothing to keep: no secret value is stored',
+  ]);
+});
+
+test("an interval below the plan's shortest is refused when sent, not when it was stored before", (t) => {
+  const context = { ...CONTEXT, minIntervalSeconds: 60 };
+  t.true(readMonitorPatch({ name: 'y' }, { current: FULL, context }).ok);
+  t.false(readMonitorPatch({ interval_seconds: 45 }, { current: FULL, context }).ok);
+});
+
+test('an empty PATCH of every other type keeps the whole monitor', (t) => {
+  const bodies = MONITOR_TYPES.filter((type) => type !== 'http').map((type) => ({
+    type,
+    ...(type === 'vendor' && { components: ['a'] }),
+  }));
+  for (const body of bodies) t.deepEqual(patched(created(body), {}), created(body));
+});
+
+test('a PATCH is idempotent: applying it twice gives the same monitor', (t) => {
+  const patch = fc.record(
+    {
+      name: fc.string({ minLength: 1 }).filter((name) => name.trim() !== ''),
+      interval_seconds: fc.integer({ min: 11, max: 86_400 }),
+      sla_target: fc.constantFrom(null, 99, 100),
+      warn_days: fc.integer({ min: 0, max: 3650 }),
+      agent_sources: fc.subarray(['agt_a', 'agt_b', 'agt_c', 'agt_mine']),
+      check_spec: fc.record(
+        {
+          request: fc.record(
+            { headers: fc.constant({ A: '1' }), preserveSecretHeaders: fc.boolean() },
+            { requiredKeys: [] },
+          ),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(patch, (body) => {
+        const once = patched(FULL, body);
+        t.deepEqual(patched(once, body), once);
+      }),
+    ),
+  );
+});
+
+test('no secret stands in the settings or in any message', (t) => {
+  const value = fc.oneof(
+    fc.constant('s3cret'),
+    fc.constant('s3cret\n'),
+    fc.constant({ 's3cret-name ': 1 }),
+    fc.constant(['s3cret']),
+    fc.constant({ A: 's3cret\r' }),
+  );
+  const request = fc.record(
+    {
+      secretHeaders: value,
+      auth: fc.record(
+        { type: fc.constantFrom('bearer', 'basic'), token: value, username: value, password: value },
+        { requiredKeys: [] },
+      ),
+      body: value,
+      bodySecret: fc.constant(true),
+    },
+    { requiredKeys: ['bodySecret'] },
+  );
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(request, (sent) => {
+        const read = readMonitorPatch({ check_spec: { request: sent } }, { current: FULL, context: CONTEXT });
+        return !JSON.stringify(read.ok ? read.value.settings : read.problems)
+          .replaceAll('s3cret-name', '')
+          .includes('s3cret');
+      }),
+    ),
+  );
+});

@@ -1,0 +1,106 @@
+import test from 'ava';
+import { completeTransport, transportInput } from '../../../../core/monitors/input/check-spec.ts';
+import type { Problem } from '../../../../core/monitors/input/checks.ts';
+import type { MonitorSecrets } from '../../../../core/monitors/monitor.ts';
+
+/** What is stored after a write, or the messages of its problems. */
+function write(body: unknown, secrets: MonitorSecrets = {}): ReturnType<typeof completeTransport> | string[] {
+  const problems: Problem[] = [];
+  const input = transportInput(body, 'check_spec.transport', problems);
+  const completed =
+    input &&
+    completeTransport(
+      input,
+      { secrets, isMoved: false, isValidPattern: (pattern) => !pattern.includes('(?=') },
+      problems,
+    );
+  return completed === undefined || problems.length > 0 ? problems.map(({ message }) => message) : completed;
+}
+
+test('a transport is stored as it was written, escapes and all', (t) => {
+  const transport = {
+    payload: String.raw`PING\r\n\x00`,
+    payloadEncoding: 'utf8',
+    expect: '^PONG',
+    expectMode: 'regex',
+  };
+  t.deepEqual(write(transport), { transport });
+  t.deepEqual(write({ payload: '00fF', payloadEncoding: 'hex' }), {
+    transport: { payload: '00fF', payloadEncoding: 'hex' },
+  });
+  t.deepEqual(write({}), { transport: {} });
+});
+
+test('an empty expect expects nothing and is not kept', (t) => {
+  t.deepEqual(write({ expect: '', expectMode: 'regex' }), { transport: { expectMode: 'regex' } });
+});
+
+test('only a pattern has to be one', (t) => {
+  t.deepEqual(write({ expect: '(?=a)' }), { transport: { expect: '(?=a)' } });
+  t.deepEqual(write({ expect: '(?=a)', expectMode: 'regex' }), [
+    'check_spec.transport.expect must be a regular expression in RE2 syntax, got "(?=a)"',
+  ]);
+});
+
+test('a payload is held against the encoding that it comes with', (t) => {
+  t.deepEqual(write({ payload: 'zz' }), { transport: { payload: 'zz' } });
+  t.deepEqual(write({ payload: 'zz', payloadEncoding: 'hex' }), [
+    'check_spec.transport.payload must be pairs of hexadecimal digits, got something else',
+  ]);
+  t.deepEqual(write({ payload: String.raw`hush\d` }), [
+    'check_spec.transport.payload must have only the escapes ' +
+      String.raw`\r, \n, \t, \\ and \xHH with two hexadecimal digits, got another at character 5`,
+  ]);
+});
+
+test('a payload that one datagram cannot hold is refused, also by its bytes', (t) => {
+  t.deepEqual(write({ payload: 'x'.repeat(65_508) }), [
+    'check_spec.transport.payload must be at most 65507 bytes, which is what one datagram holds, got 65508',
+  ]);
+  t.deepEqual(write({ payload: 'é'.repeat(40_000) }), [
+    'check_spec.transport.payload must be at most 65507 bytes, which is what one datagram holds, got 80000',
+  ]);
+});
+
+test('beside a payload in hex what is expected is hex, or a pattern', (t) => {
+  t.deepEqual(write({ payload: '00', payloadEncoding: 'hex', expect: 'fF00' }), {
+    transport: { payload: '00', payloadEncoding: 'hex', expect: 'fF00' },
+  });
+  t.deepEqual(write({ payloadEncoding: 'hex', expect: '^ok', expectMode: 'regex' }), {
+    transport: { payloadEncoding: 'hex', expect: '^ok', expectMode: 'regex' },
+  });
+  t.deepEqual(write({ payload: '00', payloadEncoding: 'hex', expect: 'ok' }), [
+    'check_spec.transport.expect must be pairs of hexadecimal digits beside payloadEncoding hex, or a regular ' +
+      'expression with expectMode regex, got something else',
+  ]);
+});
+
+test('a secret payload is sealed, checked like any other, and never part of a message', (t) => {
+  t.deepEqual(write({ payload: 'hush', payloadSecret: true }), { transport: { payloadSecret: true }, payload: 'hush' });
+  for (const payload of ['hush\\q', 'hush']) {
+    const problems = write({ payload, payloadSecret: true, payloadEncoding: payload === 'hush' ? 'hex' : 'utf8' });
+    t.true(Array.isArray(problems));
+    t.false(JSON.stringify(problems).includes('hush'));
+  }
+});
+
+test('a kept payload must fit the encoding that comes with it', (t) => {
+  const keep = { payloadSecret: true, preservePayload: true };
+  t.deepEqual(write({ ...keep, payloadEncoding: 'hex' }, { payload: '00ff' }), {
+    transport: { payloadSecret: true, payloadEncoding: 'hex' },
+    payload: '00ff',
+  });
+  t.deepEqual(write({ ...keep, payloadEncoding: 'hex' }, { payload: 'hush' }), [
+    'check_spec.transport.payloadEncoding must be the encoding of the stored payload, which is kept, got hex',
+  ]);
+  t.deepEqual(write(keep, { payload: 'hush' }), { transport: { payloadSecret: true }, payload: 'hush' });
+});
+
+test('nothing is kept where nothing is stored', (t) => {
+  t.deepEqual(write({ payloadSecret: true, preservePayload: true }), [
+    'check_spec.transport.preservePayload has nothing to keep: no secret value is stored',
+  ]);
+  t.deepEqual(write({ payloadSecret: true }), [
+    'check_spec.transport.payload is required with payloadSecret true, unless preservePayload is true',
+  ]);
+});

@@ -1,0 +1,114 @@
+import test from 'ava';
+import type { Vote } from '../../../core/checks/verdict.ts';
+import { stepSource, type SourceState } from '../../../core/incidents/source-state.ts';
+import { findSourceStatus, describeNotCounted, type SourceStatus } from '../../../core/monitors/source-status.ts';
+
+/** A source after these results, which is down after two bad ones. */
+function after(...verdicts: Vote[]): SourceState | null {
+  return verdicts.reduce<SourceState | null>(
+    (state, verdict, index) =>
+      stepSource(
+        state,
+        {
+          dueAtMs: index + 1,
+          checksVersion: 1,
+          verdict,
+          cause: null,
+          reason: null,
+          httpStatus: null,
+          latencyMs: null,
+          phases: null,
+          answer: null,
+        },
+        { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds: 60 },
+      ),
+    null,
+  );
+}
+
+const CASES: readonly {
+  name: string;
+  online: boolean;
+  isRecent: boolean;
+  state: SourceState | null;
+  status: SourceStatus;
+}[] = [
+  {
+    name: 'a source with a vote and a recent result votes',
+    online: true,
+    isRecent: true,
+    state: after('up'),
+    status: 'votes',
+  },
+  {
+    name: 'a source that says down votes as well',
+    online: true,
+    isRecent: true,
+    state: after('down', 'down'),
+    status: 'votes',
+  },
+  {
+    name: 'one whose agent is offline is offline, however recent its result',
+    online: false,
+    isRecent: true,
+    state: after('up'),
+    status: 'offline',
+  },
+  {
+    name: 'one that has said nothing lately is silent, whatever it said last',
+    online: true,
+    isRecent: false,
+    state: after('down', 'down'),
+    status: 'silent',
+  },
+  { name: 'one that never said anything is silent', online: true, isRecent: false, state: null, status: 'silent' },
+  {
+    name: 'one bad result of two that it takes is undecided',
+    online: true,
+    isRecent: true,
+    state: after('down'),
+    status: 'undecided',
+  },
+  {
+    name: 'two no votes in a row leave the vote',
+    online: true,
+    isRecent: true,
+    state: after('up', 'none', 'none'),
+    status: 'votes',
+  },
+  {
+    name: 'three no votes in a row are unable',
+    online: true,
+    isRecent: true,
+    state: after('up', 'none', 'none', 'none'),
+    status: 'unable',
+  },
+];
+
+for (const { name, online, isRecent, state, status } of CASES) {
+  test(name, (t) => {
+    t.is(findSourceStatus({ online, state }, isRecent), status);
+  });
+}
+
+test('who does not vote is reported by what keeps it from voting, in order', (t) => {
+  const sources = [
+    { name: 'oslo', status: 'silent' },
+    { name: 'lima', status: 'silent' },
+    { name: 'hanoi', status: 'offline' },
+    { name: 'tokyo', status: 'votes' },
+    { name: 'paris', status: 'unable' },
+    { name: 'quito', status: 'undecided' },
+  ] as const;
+  t.is(
+    describeNotCounted(sources),
+    'hanoi is offline, lima and oslo are silent, quito has not decided yet, paris cannot tell',
+  );
+  t.is(describeNotCounted([{ name: 'tokyo', status: 'votes' }]), '');
+});
+
+test('of many sources five are named and the rest counted, and long names are cut', (t) => {
+  const sources = Array.from({ length: 8 }, (_, index) => ({ name: `source-${index}`, status: 'silent' as const }));
+  t.is(describeNotCounted(sources), 'source-0, source-1, source-2, source-3, source-4 and 3 more are silent');
+  t.is(describeNotCounted([{ name: 'x'.repeat(255), status: 'offline' }]), `${'x'.repeat(60)} is offline`);
+});

@@ -1,0 +1,206 @@
+import test from 'ava';
+import { bucketOf } from '../../../../core/statistics/latency-histogram.ts';
+import { buildReport, reportMonitor, type MonitorFacts } from '../../../../core/statistics/reports/build.ts';
+import type { ReportIncident } from '../../../../core/statistics/reports/content.ts';
+import { periodAround } from '../../../../core/statistics/reports/periods.ts';
+
+const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
+const START = WEEK.startSeconds;
+const END = WEEK.endSeconds;
+const DAY = 86_400;
+const MONITOR: MonitorFacts['monitor'] = { id: 'mon_1', name: 'Shop', type: 'http', slaTarget: 99.9, createdAtMs: 0 };
+const UP: MonitorFacts['transitions'] = [{ atMs: 1000, to: 'up' }];
+
+function incident(startedAt: number, resolvedAt: number | null, given: Partial<ReportIncident> = {}): ReportIncident {
+  const isOver = resolvedAt !== null;
+  return {
+    id: `inc_${startedAt}`,
+    monitor_id: 'mon_1',
+    monitor_name: 'Shop',
+    state: 'down',
+    reason: 'HTTP 503',
+    started_at: startedAt,
+    resolved_at: resolvedAt,
+    duration_seconds: isOver ? resolvedAt - startedAt : null,
+    resolution: isOver ? 'recovered' : null,
+    ...given,
+  };
+}
+
+function report(facts: Partial<MonitorFacts>) {
+  return reportMonitor(WEEK, [], { monitor: MONITOR, transitions: UP, days: [], incidents: [], ...facts });
+}
+
+test('an outage counts by the second, against the target and in its day', (t) => {
+  const transitions = [
+    ...UP,
+    { atMs: (START + DAY + 100) * 1000 + 999, to: 'down' as const },
+    { atMs: (START + DAY + 420) * 1000, to: 'up' as const },
+  ];
+  const { line, days } = report({ transitions, incidents: [incident(START + DAY + 100, START + DAY + 420)] });
+  t.like(line, {
+    uptime_percent: 99.947,
+    sla_met: true,
+    error_budget_seconds: 604 - 320,
+    down_seconds: 320,
+    degraded_seconds: 0,
+    unknown_seconds: 0,
+    paused_seconds: 0,
+    incidents: 1,
+    longest_incident_seconds: 320,
+    mttr_seconds: 320,
+    checks: 0,
+    response_ms: { p50: null, p95: null, p99: null },
+  });
+  t.deepEqual(
+    days.map(({ date, uptime_percent: uptime, worst_state: state }) => [date, uptime, state]),
+    [
+      ['2026-03-02', 100, 'up'],
+      ['2026-03-03', 99.629, 'down'],
+      ['2026-03-04', 100, 'up'],
+      ['2026-03-05', 100, 'up'],
+      ['2026-03-06', 100, 'up'],
+      ['2026-03-07', 100, 'up'],
+      ['2026-03-08', 100, 'up'],
+    ],
+  );
+});
+
+test('a monitor of which nothing is known has nulls, and no days before it was there', (t) => {
+  const { line, days } = report({ monitor: { ...MONITOR, createdAtMs: (START + 2.5 * DAY) * 1000 }, transitions: [] });
+  t.like(line, {
+    uptime_percent: null,
+    sla_met: null,
+    error_budget_seconds: null,
+    mttr_seconds: null,
+    incidents: 0,
+    longest_incident_seconds: 0,
+  });
+  t.deepEqual(
+    days.map((day) => day.worst_state),
+    [null, null, 'pending', 'pending', 'pending', 'pending', 'pending'],
+  );
+});
+
+const OVERLAPPING: readonly (readonly [
+  string,
+  ReportIncident,
+  { incidents: number; longest: number; mttr: number | null },
+])[] = [
+  [
+    'that ended with the second before the period',
+    incident(START - 100, START),
+    { incidents: 0, longest: 0, mttr: null },
+  ],
+  ['that ended with its first second', incident(START - 100, START + 1), { incidents: 1, longest: 1, mttr: 101 }],
+  ['of no length at its beginning', incident(START, START), { incidents: 1, longest: 0, mttr: 0 }],
+  ['of no length at its end', incident(END, END), { incidents: 0, longest: 0, mttr: null }],
+  ['that ended with it', incident(END - 60, END), { incidents: 1, longest: 60, mttr: 60 }],
+  ['that went on beyond it', incident(END - 60, END + 1), { incidents: 1, longest: 60, mttr: null }],
+  ['that is still open', incident(END - 60, null), { incidents: 1, longest: 60, mttr: null }],
+  ['that spans it', incident(START - DAY, END + DAY), { incidents: 1, longest: 7 * DAY, mttr: null }],
+  ['that began with the next one', incident(END, END + 5), { incidents: 0, longest: 0, mttr: null }],
+];
+for (const [what, one, expected] of OVERLAPPING) {
+  test(`an incident ${what} counts as ${JSON.stringify(expected)}`, (t) => {
+    const { line, incidents } = report({ incidents: [one] });
+    t.deepEqual(
+      { incidents: line.incidents, longest: line.longest_incident_seconds, mttr: line.mttr_seconds },
+      expected,
+    );
+    t.is(incidents.length, expected.incidents);
+  });
+}
+
+test('what ended after the period is not in it, so that a report says the same whenever it is made', (t) => {
+  const early = report({ incidents: [incident(END - 60, null)] });
+  const late = report({ incidents: [incident(END - 60, END + 3600)] });
+  t.deepEqual(late, early);
+});
+
+test('the mean time to recovery is rounded to seconds', (t) => {
+  t.is(report({ incidents: [incident(START, START + 10), incident(START + 20, START + 31)] }).line.mttr_seconds, 11);
+});
+
+test('percentiles of the period are those of all its days together', (t) => {
+  const of = (...latencies: number[]) => ({
+    checks: latencies.length,
+    latency: { buckets: latencies.map(bucketOf), counts: latencies.map(() => 1) },
+  });
+  const { line, days } = report({ days: [of(10), of(20), of(), of(30, 4000)] });
+  t.is(line.checks, 4);
+  t.is(line.response_ms.p50, 20);
+  t.true(Math.abs((line.response_ms.p99 ?? 0) / 4000 - 1) <= 0.02);
+  t.deepEqual(
+    days.slice(0, 3).map(({ response_ms: { p50 } }) => p50),
+    [10, 20, null],
+  );
+});
+
+test('the summary adds seconds up over all monitors and names the worst five of those that were not well', (t) => {
+  const downFor = (no: number, seconds: number) =>
+    reportMonitor(WEEK, [], {
+      monitor: { ...MONITOR, id: `mon_${no}`, name: `Shop ${no}`, slaTarget: no === 0 ? null : 99.9 },
+      transitions: [
+        ...UP,
+        ...(seconds === 0
+          ? []
+          : [
+              { atMs: START * 1000, to: 'down' as const },
+              { atMs: (START + seconds) * 1000, to: 'up' as const },
+            ]),
+      ],
+      days: [],
+      incidents: seconds === 0 ? [] : [incident(START, START + seconds, { id: `inc_${no}`, monitor_id: `mon_${no}` })],
+    });
+  const monitors = [0, 700, 1, 300, 900, 500, 605].map((seconds, no) => downFor(no, seconds));
+  const { content } = buildReport(WEEK, monitors, []);
+  const down = 700 + 1 + 300 + 900 + 500 + 605;
+  t.like(content.summary, {
+    monitors: 7,
+    incidents: 6,
+    down_seconds: down,
+    sla_met: 3,
+    sla_missed: 3,
+    uptime_percent: Math.floor(((7 * 7 * DAY - down) * 100_000) / (7 * 7 * DAY)) / 1000,
+  });
+  t.deepEqual(
+    content.summary.worst_monitors.map(({ name }) => name),
+    ['Shop 4', 'Shop 1', 'Shop 6', 'Shop 5', 'Shop 3'],
+  );
+  t.deepEqual(
+    content.monitors.map(({ id }) => id),
+    monitors.map(({ line }) => line.id),
+  );
+});
+
+test('gaps are reported as far as they lie in the period, and count as unknown', (t) => {
+  const gaps = [
+    { kind: 'checks' as const, startMs: (START - 50) * 1000, endMs: (START + 50) * 1000 + 500 },
+    { kind: 'clock' as const, startMs: (START + 10) * 1000, endMs: (START + 60) * 1000 },
+    { kind: 'evaluation' as const, startMs: (END - 5) * 1000, endMs: (END + 5) * 1000 },
+    { kind: 'clock' as const, startMs: START * 1000 + 100, endMs: START * 1000 + 900 },
+  ];
+  const monitor = reportMonitor(WEEK, gaps, { monitor: MONITOR, transitions: UP, days: [], incidents: [] });
+  t.is(monitor.line.unknown_seconds, 65);
+  t.is(monitor.days[0]?.worst_state, 'unknown');
+  t.deepEqual(buildReport(WEEK, [monitor], gaps).details.service_gaps, [
+    { kind: 'checks', from: START, to: START + 50 },
+    { kind: 'clock', from: START + 10, to: START + 60 },
+    { kind: 'evaluation', from: END - 5, to: END },
+  ]);
+});
+
+test('of more than a thousand incidents the longest are listed and all are counted', (t) => {
+  const incidents = Array.from({ length: 1200 }, (_, index) =>
+    incident(START + index * 100, START + index * 100 + (index % 3 === 0 ? 1 : 50), { id: `inc_${index}` }),
+  );
+  const { content, details } = buildReport(WEEK, [report({ incidents })], []);
+  t.is(content.summary.incidents, 1200);
+  t.is(details.incidents.length, 1000);
+  t.is(details.incidents.filter(({ duration_seconds: seconds }) => seconds === 50).length, 800);
+  t.deepEqual(
+    details.incidents,
+    details.incidents.toSorted((a, b) => a.started_at - b.started_at),
+  );
+});

@@ -1,0 +1,69 @@
+import test from 'ava';
+import type { ReportMonitor } from '../../../../core/statistics/reports/content.ts';
+import { renderReportCsv } from '../../../../core/statistics/reports/csv.ts';
+
+const MONITOR: ReportMonitor = {
+  id: 'mon_1',
+  name: 'Shop',
+  type: 'http',
+  uptime_percent: 99.947,
+  sla_target: 99.99,
+  sla_met: false,
+  error_budget_seconds: -260,
+  down_seconds: 320,
+  degraded_seconds: 0,
+  unknown_seconds: 5,
+  paused_seconds: 0,
+  incidents: 1,
+  longest_incident_seconds: 320,
+  mttr_seconds: null,
+  checks: 30_240,
+  response_ms: { p50: 84.5, p95: 210, p99: null },
+};
+const HEADER =
+  'id,name,type,uptime_percent,sla_target,sla_met,error_budget_seconds,down_seconds,' +
+  'degraded_seconds,unknown_seconds,paused_seconds,incidents,longest_incident_seconds,mttr_seconds,checks,' +
+  'response_ms_p50,response_ms_p95,response_ms_p99';
+
+test(
+  'a report is a header and a line for each monitor, each ended by CRLF; null is empty and a negative number stays ' +
+    'one',
+  (t) => {
+    const lineOf = (id: string) => `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,`;
+    t.is(
+      renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]),
+      `${HEADER}\r\n${lineOf('mon_1')}\r\n${lineOf('mon_2')}\r\n`,
+    );
+    t.is(renderReportCsv([]), `${HEADER}\r\n`);
+  },
+);
+
+const NAMES: readonly (readonly [string, string])[] = [
+  ['a,b', '"a,b"'],
+  ['a;=1+1', `"a;'=1+1"`],
+  ['a;-1;@b;c', `"a;'-1;'@b;c"`],
+  ['a\n=1+1', `"a\n'=1+1"`],
+  ['a\t\uFF1D1', "a\t'\uFF1D1"],
+  [';', '";"'],
+  ['say "hi"', '"say ""hi"""'],
+  ['two\r\nlines', '"two\r\nlines"'],
+  ['=1+1', "'=1+1"],
+  ['+49 30', "'+49 30"],
+  ['-5', "'-5"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  ['\tx', "'\tx"],
+  ['\rx', '"\'\rx"'],
+  ['\n=1', '"\'\n\'=1"'],
+  ['\uFF1D1+1', "'\uFF1D1+1"],
+  ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
+  ['a=b', 'a=b'],
+  ['Café ☕', 'Café ☕'],
+];
+for (const [name, cell] of NAMES) {
+  test(`the name ${JSON.stringify(name)} becomes the cell ${JSON.stringify(cell)}`, (t) => {
+    t.is(
+      renderReportCsv([{ ...MONITOR, name }]).slice(HEADER.length + 2),
+      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,\r\n`,
+    );
+  });
+}

@@ -1,0 +1,76 @@
+import test from 'ava';
+import {
+  dateOf,
+  dayEdges,
+  endedPeriods,
+  periodAround,
+  formatPeriod,
+  type ReportWindow,
+} from '../../../../core/statistics/reports/periods.ts';
+
+const shown = ({ startSeconds, endSeconds }: ReportWindow) =>
+  `${new Date(startSeconds * 1000).toISOString()} ${new Date(endSeconds * 1000).toISOString()}`;
+
+const WEEKS: readonly (readonly [string, string])[] = [
+  ['1970-01-01T00:00:00Z', '1969-12-29 1970-01-05'],
+  ['2025-12-31T12:00:00Z', '2025-12-29 2026-01-05'],
+  ['2026-03-02T00:00:00Z', '2026-03-02 2026-03-09'],
+  ['2026-03-08T23:59:59Z', '2026-03-02 2026-03-09'],
+  ['2026-03-29T01:30:00Z', '2026-03-23 2026-03-30'],
+];
+for (const [at, expected] of WEEKS) {
+  test(`the week of ${at} begins on a Monday at 00:00 UTC, whatever clocks do elsewhere`, (t) => {
+    const week = periodAround('week', Date.parse(at) / 1000);
+    t.is(`${dateOf(week.startSeconds)} ${dateOf(week.endSeconds)}`, expected);
+    t.is(new Date(week.startSeconds * 1000).getUTCDay(), 1);
+  });
+}
+
+test('a month is a calendar month, February of a leap year and December included', (t) => {
+  t.is(
+    shown(periodAround('month', Date.UTC(2028, 1, 29, 23, 59, 59) / 1000)),
+    '2028-02-01T00:00:00.000Z 2028-03-01T00:00:00.000Z',
+  );
+  t.is(shown(periodAround('month', Date.UTC(2026, 11, 1) / 1000)), '2026-12-01T00:00:00.000Z 2027-01-01T00:00:00.000Z');
+  t.is(dayEdges(periodAround('month', Date.UTC(2028, 1, 5) / 1000)).length, 30);
+});
+
+test('53 weeks and 13 months have ended, the oldest first; one that ends this second has', (t) => {
+  const ended = endedPeriods(Date.UTC(2026, 5, 1));
+  t.is(ended.filter(({ period }) => period === 'week').length, 53);
+  t.is(ended.filter(({ period }) => period === 'month').length, 13);
+  t.deepEqual(
+    ended,
+    ended.toSorted((a, b) => a.endSeconds - b.endSeconds),
+  );
+  // The first of June 2026 is a Monday.
+  t.deepEqual(
+    ended.slice(-2).map(({ period, endSeconds }) => [period, dateOf(endSeconds)]),
+    [
+      ['week', '2026-06-01'],
+      ['month', '2026-06-01'],
+    ],
+  );
+  const justBefore = endedPeriods(Date.UTC(2026, 5, 1) - 1);
+  t.deepEqual(
+    justBefore.slice(-1).map(({ period, endSeconds }) => [period, dateOf(endSeconds)]),
+    [['week', '2026-05-25']],
+  );
+  t.is(dateOf(ended.find(({ period }) => period === 'month')?.startSeconds ?? 0), '2025-05-01');
+});
+
+test('periods follow each other without a hole', (t) => {
+  for (const period of ['week', 'month'] as const) {
+    const ended = endedPeriods(Date.UTC(2026, 10, 21)).filter((window) => window.period === period);
+    for (const [index, { endSeconds }] of ended.slice(0, -1).entries())
+      t.is(ended[index + 1]?.startSeconds, endSeconds);
+  }
+});
+
+test('a period is reported as people say it', (t) => {
+  const week = (at: number) => formatPeriod(periodAround('week', at / 1000));
+  t.is(week(Date.UTC(2026, 2, 4)), '2 to 8 March 2026');
+  t.is(week(Date.UTC(2026, 2, 31)), '30 March to 5 April 2026');
+  t.is(week(Date.UTC(2026, 0, 1)), '29 December 2025 to 4 January 2026');
+  t.is(formatPeriod(periodAround('month', Date.UTC(2026, 2, 4) / 1000)), 'March 2026');
+});

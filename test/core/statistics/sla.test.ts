@@ -1,0 +1,395 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import type { MonitorState } from '../../../core/incidents/state.ts';
+import {
+  burnRate,
+  judgeSla,
+  listPeriods,
+  measureSteps,
+  measureStates,
+  type StateChange,
+  type StateHistory,
+  type StateSeconds,
+  type Stretch,
+} from '../../../core/statistics/sla.ts';
+
+const NONE: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
+
+/** Built of seconds, for readable tables. */
+function measure({
+  changes,
+  createdAt = 0,
+  gaps = [],
+  from,
+  to,
+}: {
+  changes: [number, MonitorState][];
+  createdAt?: number;
+  gaps?: [number, number][];
+  from: number;
+  to: number;
+}): StateSeconds {
+  return measureStates({
+    transitions: changes.map(([at, state]) => ({ atMs: at * 1000, to: state })),
+    createdAtMs: createdAt * 1000,
+    gaps: gaps.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000 })),
+    fromMs: from * 1000,
+    toMs: to * 1000,
+  });
+}
+
+const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Partial<StateSeconds> }[] = [
+  {
+    name: 'a window without any change has the state of the last change before it',
+    input: { changes: [[10, 'up']], from: 100, to: 160 },
+    expected: { up: 60 },
+  },
+  {
+    name: 'an incident that is open at the end of the window counts up to there',
+    input: {
+      changes: [
+        [10, 'up'],
+        [150, 'down'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 50, down: 10 },
+  },
+  {
+    name: 'nothing is counted in a window before the creation',
+    input: { changes: [[210, 'up']], createdAt: 200, from: 100, to: 160 },
+    expected: {},
+  },
+  {
+    name: 'a window that begins before the creation is pending from the creation on',
+    input: { changes: [[130, 'up']], createdAt: 120, from: 100, to: 160 },
+    expected: { pending: 10, up: 30 },
+  },
+  {
+    name: 'a pause inside an outage is no outage, and neither is the time until it is decided again',
+    input: {
+      changes: [
+        [0, 'up'],
+        [110, 'down'],
+        [120, 'paused'],
+        [140, 'pending'],
+        [145, 'down'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 10, down: 25, paused: 20, pending: 5 },
+  },
+  {
+    name: 'of two changes in one second the later one has the second',
+    input: {
+      changes: [
+        [0, 'up'],
+        [110.2, 'down'],
+        [110.9, 'up'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 60 },
+  },
+  {
+    name: 'a change belongs to the second in which it was, from its beginning',
+    input: {
+      changes: [
+        [0, 'up'],
+        [110.999, 'down'],
+        [112.001, 'up'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 58, down: 2 },
+  },
+  {
+    name: 'a change in the very first second of the window has that second',
+    input: {
+      changes: [
+        [0, 'up'],
+        [100.5, 'down'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { down: 60 },
+  },
+  {
+    name: 'a change in the second after the window is none of its',
+    input: {
+      changes: [
+        [0, 'up'],
+        [160, 'down'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 60 },
+  },
+  {
+    name: 'a change whose moment lies before that of an earlier one takes its time',
+    input: {
+      changes: [
+        [0, 'up'],
+        [130, 'down'],
+        [120, 'paused'],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 20, paused: 40 },
+  },
+  {
+    name: 'a stretch in which we stood still is unknown, whatever changed in it',
+    input: {
+      changes: [
+        [0, 'up'],
+        [120, 'down'],
+      ],
+      gaps: [[110, 130]],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 10, unknown: 20, down: 30 },
+  },
+  {
+    name: 'stretches that overlap count once',
+    input: {
+      changes: [[0, 'up']],
+      gaps: [
+        [120, 140],
+        [110, 130],
+        [112, 115],
+        [140, 145],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 25, unknown: 35 },
+  },
+  {
+    name: 'a stretch takes nothing from a pause, and makes pending unknown',
+    input: {
+      changes: [
+        [0, 'up'],
+        [110, 'paused'],
+        [120, 'pending'],
+        [140, 'up'],
+      ],
+      gaps: [[105, 130]],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 25, unknown: 15, paused: 10, pending: 10 },
+  },
+  {
+    name: 'a stretch before the creation is not counted',
+    input: { changes: [[130, 'up']], createdAt: 120, gaps: [[90, 125]], from: 100, to: 160 },
+    expected: { unknown: 5, pending: 5, up: 30 },
+  },
+  {
+    name: 'a stretch within one second is none',
+    input: { changes: [[0, 'up']], gaps: [[110.1, 110.9]], from: 100, to: 160 },
+    expected: { up: 60 },
+  },
+  {
+    name: 'a reversed or empty window has no seconds',
+    input: { changes: [[0, 'up']], gaps: [[0, 500]], from: 160, to: 100 },
+    expected: {},
+  },
+];
+
+for (const { name, input, expected } of CASES) {
+  test(name, (t) => t.deepEqual(measure(input), { ...NONE, ...expected }));
+}
+
+test('an outage over the end of a month is split at midnight UTC, also where a leap day is between', (t) => {
+  const at = (text: string) => Date.parse(text);
+  const history: StateHistory = {
+    transitions: [
+      { atMs: at('2028-02-01T00:00:00Z'), to: 'up' },
+      { atMs: at('2028-02-28T23:59:50Z'), to: 'down' },
+      { atMs: at('2028-03-01T00:00:07Z'), to: 'up' },
+    ],
+    createdAtMs: at('2028-01-15T12:00:00Z'),
+    gaps: [],
+  };
+  const [february, march] = measureSteps(history, [
+    at('2028-02-01T00:00:00Z'),
+    at('2028-03-01T00:00:00Z'),
+    at('2028-04-01T00:00:00Z'),
+  ]);
+  t.deepEqual(february, { ...NONE, up: 29 * 86_400 - 86_410, down: 86_410 });
+  t.deepEqual(march, { ...NONE, up: 31 * 86_400 - 7, down: 7 });
+});
+
+test('a window in the future has the state of now, which is why its caller ends it at now', (t) => {
+  t.deepEqual(measure({ changes: [[0, 'down']], from: 10_000, to: 10_060 }), { ...NONE, down: 60 });
+});
+
+const state = fc.constantFrom<MonitorState>('up', 'degraded', 'down', 'unknown', 'paused', 'pending');
+const moment = fc.integer({ min: 0, max: 400_000 });
+const change = fc.record({ atMs: moment, to: state });
+const gap = fc
+  .tuple(moment, fc.integer({ min: 0, max: 60_000 }))
+  .map(([startMs, lengthMs]): Stretch => ({ startMs, endMs: startMs + lengthMs }));
+/** Mostly in the order of their moments, as they are written, and sometimes not. */
+const changes = fc
+  .tuple(fc.array(change, { maxLength: 25 }), fc.boolean())
+  .map(([drawn, ordered]) => (ordered ? drawn.toSorted((a, b) => a.atMs - b.atMs) : drawn));
+const history: fc.Arbitrary<StateHistory> = fc.record({
+  transitions: changes,
+  createdAtMs: moment,
+  gaps: fc.array(gap, { maxLength: 6 }),
+});
+const window = fc.tuple(moment, moment).map(([a, b]) => ({ fromMs: Math.min(a, b), toMs: Math.max(a, b) }));
+
+/** The rule of D-61 word for word, one second after the other. */
+function countSeconds({
+  transitions,
+  createdAtMs,
+  gaps,
+  fromMs,
+  toMs,
+}: StateHistory & { fromMs: number; toMs: number }): StateSeconds {
+  const seconds = { ...NONE };
+  for (let second = Math.floor(fromMs / 1000); second < Math.floor(toMs / 1000); second += 1) {
+    if (second < Math.floor(createdAtMs / 1000)) continue;
+    const last = transitions.findLast(({ atMs }) => Math.floor(atMs / 1000) <= second)?.to ?? 'pending';
+    const stoodStill = gaps.some(
+      ({ startMs, endMs }) => Math.floor(startMs / 1000) <= second && second < Math.floor(endMs / 1000),
+    );
+    seconds[stoodStill && last !== 'paused' ? 'unknown' : last] += 1;
+  }
+  return seconds;
+}
+
+test('any window of any history has the very seconds that counting one by one finds', (t) => {
+  fc.assert(
+    fc.property(history, window, (drawn, { fromMs, toMs }) => {
+      t.deepEqual(measureStates({ ...drawn, fromMs, toMs }), countSeconds({ ...drawn, fromMs, toMs }));
+    }),
+    { numRuns: 500 },
+  );
+  t.pass();
+});
+
+test('what a window needs of a history is the last change before it and those in it', (t) => {
+  fc.assert(
+    fc.property(history, window, (drawn, { fromMs, toMs }) => {
+      const transitions = drawn.transitions.toSorted((a, b) => a.atMs - b.atMs);
+      const needed: StateChange[] = [
+        ...transitions.filter(({ atMs }) => atMs < fromMs).slice(-1),
+        ...transitions.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
+      ];
+      t.deepEqual(
+        measureStates({ ...drawn, transitions: needed, fromMs, toMs }),
+        measureStates({ ...drawn, transitions, fromMs, toMs }),
+      );
+    }),
+  );
+  t.pass();
+});
+
+test('steps of a window have what each of them has alone, and add up to the whole', (t) => {
+  fc.assert(
+    fc.property(history, fc.array(moment, { minLength: 2, maxLength: 12 }), (drawn, moments) => {
+      const edges = moments.toSorted((a, b) => a - b);
+      const steps = measureSteps(drawn, edges);
+      t.deepEqual(
+        steps,
+        edges.slice(1).map((toMs, index) => measureStates({ ...drawn, fromMs: edges[index] ?? 0, toMs })),
+      );
+      const whole = measureStates({ ...drawn, fromMs: edges[0] ?? 0, toMs: edges.at(-1) ?? 0 });
+      for (const name of Object.keys(NONE) as MonitorState[])
+        t.is(
+          steps.reduce((sum, seconds) => sum + seconds[name], 0),
+          whole[name],
+        );
+    }),
+  );
+  t.pass();
+});
+
+test('periods follow each other without holes, and no two neighbours have the same state', (t) => {
+  fc.assert(
+    fc.property(history, window, (drawn, input) => {
+      const periods = listPeriods({ ...drawn, ...input });
+      for (const [index, period] of periods.entries()) {
+        t.true(period.fromSecond < period.toSecond);
+        const next = periods[index + 1];
+        if (next !== undefined) {
+          t.is(next.fromSecond, period.toSecond);
+          t.not(next.state, period.state);
+        }
+      }
+    }),
+  );
+  t.pass();
+});
+
+test('uptime is floored: one second of a year is never rounded up to 100', (t) => {
+  const year = 31_536_000;
+  t.is(judgeSla({ ...NONE, up: year - 1, down: 1 }, null).uptimePercent, 99.999);
+  t.is(judgeSla({ ...NONE, up: year }, null).uptimePercent, 100);
+  t.is(judgeSla({ ...NONE, up: 99_949, down: 51 }, 99.95).uptimePercent, 99.949);
+  t.is(judgeSla({ ...NONE, up: 2, degraded: 0, down: 1 }, null).uptimePercent, 66.666);
+  t.is(judgeSla({ ...NONE, degraded: 5 }, 100).uptimePercent, 100);
+});
+
+test('a target just reached is met, and one second more misses it, although both show the same percentage', (t) => {
+  // 0.05 % of 2,592,000 s are 1,296 s.
+  const month = 2_592_000;
+  t.deepEqual(judgeSla({ ...NONE, up: month - 1296, down: 1296 }, 99.95), {
+    uptimePercent: 99.95,
+    slaMet: true,
+    budget: { totalSeconds: 1296, usedSeconds: 1296, leftSeconds: 0 },
+  });
+  t.deepEqual(judgeSla({ ...NONE, up: month - 1297, down: 1297 }, 99.95), {
+    uptimePercent: 99.949,
+    slaMet: false,
+    budget: { totalSeconds: 1296, usedSeconds: 1297, leftSeconds: -1 },
+  });
+  t.deepEqual(judgeSla({ ...NONE, up: 999, down: 1 }, 99.9), {
+    uptimePercent: 99.9,
+    slaMet: true,
+    budget: { totalSeconds: 1, usedSeconds: 1, leftSeconds: 0 },
+  });
+  // 33.3333 is missed by what 33.333 is met by.
+  t.is(judgeSla({ ...NONE, up: 333_331, down: 666_669 }, 33.3333).slaMet, false);
+  t.is(judgeSla({ ...NONE, up: 333_331, down: 666_669 }, 33.333).slaMet, true);
+});
+
+test('of time that is not counted nothing is said', (t) => {
+  const seconds = { ...NONE, paused: 10, pending: 20, unknown: 30 };
+  t.deepEqual(judgeSla(seconds, 99.9), { uptimePercent: null, slaMet: null, budget: null });
+  t.is(burnRate(seconds, 99.9), null);
+  t.deepEqual(judgeSla({ ...NONE, up: 10 }, null), { uptimePercent: 100, slaMet: null, budget: null });
+});
+
+test('the burn rate is 1 where the budget is used up exactly as fast as allowed; a target of 100 has none', (t) => {
+  t.is(burnRate({ ...NONE, up: 999, down: 1 }, 99.9), 1);
+  t.is(burnRate({ ...NONE, down: 3600 }, 99.9), 1000);
+  t.is(burnRate({ ...NONE, up: 3600 }, 99.9), 0);
+  t.is(burnRate({ ...NONE, up: 3600 }, 100), null);
+  t.is(burnRate({ ...NONE, up: 3600 }, null), null);
+});
+
+test('a target is met exactly where its budget is not overdrawn', (t) => {
+  fc.assert(
+    fc.property(fc.nat(5_000_000), fc.nat(500_000), fc.integer({ min: 1, max: 100_000 }), (up, down, thousandths) => {
+      const { slaMet, budget, uptimePercent } = judgeSla({ ...NONE, up, down }, thousandths / 1000);
+      if (up + down === 0) return;
+      const met = BigInt(up) * 100_000n >= BigInt(thousandths) * BigInt(up + down);
+      t.is(slaMet, met);
+      t.is((budget?.leftSeconds ?? -1) >= 0, met);
+      t.true((uptimePercent ?? 0) * (up + down) <= 100 * up + 1e-3);
+    }),
+  );
+  t.pass();
+});

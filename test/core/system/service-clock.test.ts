@@ -1,0 +1,79 @@
+import test from 'ava';
+import {
+  BELIEVED_AFTER_MS,
+  correctionAfterStep,
+  judgeReading,
+  type TimeReading,
+} from '../../../core/system/service-clock.ts';
+
+const NOW = Date.UTC(2026, 10, 24, 8);
+
+/** A reading of a PostgreSQL whose clock is right and whose time was agreed on a second ago. */
+const readingAt = (given: Partial<TimeReading> = {}): TimeReading => ({
+  databaseMs: NOW,
+  correctionMs: 0,
+  correctedAtMs: NOW - 3_600_000,
+  agreedAtMs: NOW - 1000,
+  ...given,
+});
+const held = { serviceMs: NOW, correctionMs: 0, uncertainMs: 1 };
+
+test('drift, and what a slow answer leaves open, is no step', (t) => {
+  t.deepEqual(judgeReading(readingAt(), held), { verdict: 'agrees', offMs: 0 });
+  t.deepEqual(judgeReading(readingAt({ databaseMs: NOW - 900 }), held), { verdict: 'agrees', offMs: -900 });
+  t.is(judgeReading(readingAt({ databaseMs: NOW + 1900 }), { ...held, uncertainMs: 1000 }).verdict, 'agrees');
+});
+
+for (const stepMs of [-86_400_000, -300_000, -7000, 7000, 300_000, 31_536_000_000]) {
+  test(`PostgreSQL's clock is set by ${stepMs / 1000} s: no process agreed on its new time`, (t) => {
+    const reading = readingAt({ databaseMs: NOW + stepMs });
+    t.deepEqual(judgeReading(reading, held), { verdict: 'database stepped', offMs: stepMs });
+    const correctionMs = correctionAfterStep(0, stepMs);
+    const after = readingAt({
+      databaseMs: NOW + stepMs + 2000,
+      correctionMs,
+      correctedAtMs: NOW + stepMs,
+      agreedAtMs: NOW + stepMs,
+    });
+    t.is(
+      judgeReading(after, { ...held, serviceMs: NOW + 2000, correctionMs }).verdict,
+      'agrees',
+      'the service goes on as it did',
+    );
+    t.is(
+      judgeReading(after, { ...held, serviceMs: NOW + 2000 }).verdict,
+      'agrees',
+      'for those who had not read it yet too',
+    );
+    t.is(correctionAfterStep(correctionMs, -stepMs + 3), 0, 'set right again it needs none');
+  });
+}
+
+test(
+  'what others have set is followed, and so is PostgreSQL where others agree with it: our own measure of time ' +
+    'stood still',
+  (t) => {
+    t.deepEqual(judgeReading(readingAt({ correctionMs: 300_000 }), held), { verdict: 'follow', offMs: 300_000 });
+    t.deepEqual(judgeReading(readingAt({ databaseMs: NOW + 600_000, agreedAtMs: NOW + 599_000 }), held), {
+      verdict: 'follow',
+      offMs: 600_000,
+    });
+  },
+);
+
+test('a time that no process agreed on yet, or one after PostgreSQL was long away, is no witness against us', (t) => {
+  t.is(judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: 0 }), held).verdict, 'database stepped');
+  t.is(
+    judgeReading(readingAt({ databaseMs: NOW - 300_000, agreedAtMs: NOW - 900_000 }), held).verdict,
+    'database stepped',
+  );
+});
+
+test('a step is settled once it has stood for a minute, whichever way it went', (t) => {
+  for (const correctionMs of [300_000, -300_000]) {
+    const own = { serviceMs: NOW + correctionMs, correctionMs, uncertainMs: 1 };
+    const stoodFor = (ms: number) => judgeReading(readingAt({ correctionMs, correctedAtMs: NOW - ms }), own).verdict;
+    t.is(stoodFor(BELIEVED_AFTER_MS - 1), 'agrees');
+    t.is(stoodFor(BELIEVED_AFTER_MS), 'settle');
+  }
+});

@@ -1,0 +1,201 @@
+import test, { type ExecutionContext } from 'ava';
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  findSecondFactor,
+  removeSecondFactor,
+  takeRecoveryCode,
+  takeTotpStep,
+} from '../../../models/accounts/second-factor.ts';
+import {
+  createSession,
+  findSessionHolder,
+  generateSessionSecret,
+  listSessions,
+} from '../../../models/accounts/sessions.ts';
+import type { User } from '../../../models/accounts/user-row.ts';
+import { changePassword, createUser, findUserByEmail, updateUser } from '../../../models/accounts/users.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+
+const START_MS = 1_763_720_000_000;
+
+async function open(t: ExecutionContext): Promise<{
+  runtime: TestRuntime;
+  user: User;
+  signIn: (user: User, nowMs?: number) => Promise<{ id: string; secret: string; isCreated: boolean }>;
+}> {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const user = await createUser(database, {
+    id: newId('usr'),
+    tenantId,
+    email: 'Ada@Example.org',
+    role: 'owner',
+    passwordHash: 'old',
+    isOperator: false,
+    nowMs: START_MS,
+  });
+  if (user === null) throw new Error('The user was not made');
+  const signIn = async (as: User, nowMs = START_MS) => {
+    const [id, secret] = [newId('ses'), generateSessionSecret()];
+    return {
+      id,
+      secret,
+      isCreated: await createSession(database, { id, secret, user: as, address: '192.0.2.1', userAgent: null, nowMs }),
+    };
+  };
+  return { runtime, user, signIn };
+}
+
+test('a user is found by their address in any case, and an address is taken in any case', async (t) => {
+  const {
+    runtime: { database, tenantId, newId },
+    user,
+  } = await open(t);
+  t.is(user.email, 'ada@example.org');
+  for (const email of ['ada@example.org', 'ADA@EXAMPLE.ORG'])
+    t.is((await findUserByEmail(database, email))?.id, user.id);
+  t.is(await findUserByEmail(database, 'ada@example.org\0'), null);
+  t.is(
+    await createUser(database, {
+      id: newId('usr'),
+      tenantId,
+      email: 'ADA@example.ORG',
+      role: 'viewer',
+      passwordHash: 'x',
+      isOperator: false,
+      nowMs: START_MS,
+    }),
+    null,
+  );
+  // As it could be stored before addresses were brought to one case.
+  await database.pool.query(`UPDATE users SET email = 'Ada@Example.org'`);
+  t.is((await findUserByEmail(database, 'Ada@Example.org'))?.id, user.id);
+});
+
+test('what is not given of a user stays', async (t) => {
+  const {
+    runtime: { database },
+    user,
+  } = await open(t);
+  t.like(await updateUser(database, user.id, { name: 'Ada' }), { name: 'Ada', theme: 'system' });
+  t.like(await updateUser(database, user.id, { theme: 'dark' }), { name: 'Ada', theme: 'dark' });
+  t.is(await updateUser(database, 'usr_none', { name: 'x' }), null);
+});
+
+test('a sign-in that was under way while the password or the second factor was changed makes no session', async (t) => {
+  const {
+    runtime: { database },
+    user,
+    signIn,
+  } = await open(t);
+  const { id } = await signIn(user);
+  t.is(
+    await changePassword(database, {
+      userId: user.id,
+      oldHash: 'old',
+      newHash: 'new',
+      keepSessionId: id,
+      nowMs: START_MS,
+    }),
+    0,
+  );
+  t.false((await signIn(user)).isCreated);
+  const changed = { ...user, passwordHash: 'new' };
+  t.true((await signIn(changed)).isCreated);
+  await beginSecondFactor(database, user.id, 'SECRET');
+  t.true((await signIn(changed)).isCreated, 'one that waits for its first code asks for none');
+  const { sealed = '' } = (await findSecondFactor(database, user.id)) ?? {};
+  t.true(
+    await confirmSecondFactor(
+      database,
+      { userId: user.id, keepSessionId: id },
+      { sealed, step: 5, codes: ['a'], nowMs: START_MS },
+    ),
+  );
+  t.false((await signIn(changed)).isCreated);
+  t.deepEqual(
+    (await listSessions(database, user.id, START_MS)).map((session) => session.id),
+    [id],
+  );
+  t.is(
+    await changePassword(database, {
+      userId: user.id,
+      oldHash: 'old',
+      newHash: 'third',
+      keepSessionId: id,
+      nowMs: START_MS,
+    }),
+    null,
+  );
+  await database.pool.query('DELETE FROM users');
+  t.false((await signIn(changed)).isCreated);
+});
+
+test('of over fifty sessions of a person the oldest end, and past ones go with the next sign-in', async (t) => {
+  const {
+    runtime: { database },
+    user,
+    signIn,
+  } = await open(t);
+  const first = await signIn(user);
+  for (let count = 1; count <= 50; count += 1) await signIn(user, START_MS + count * 1000);
+  const nowMs = START_MS + 60_000;
+  t.is((await listSessions(database, user.id, nowMs)).length, 50);
+  t.is(await findSessionHolder(database, first.secret, nowMs), null);
+  await signIn(user, nowMs + 15 * 86_400_000);
+  const { rows } = await database.pool.query<{ count: number }>('SELECT count(*) FROM sessions');
+  t.is(rows[0]?.count, 1);
+});
+
+test('a second factor is begun anew until it is in use, and its steps only go forward', async (t) => {
+  const {
+    runtime: { database },
+    user,
+  } = await open(t);
+  t.false(await takeTotpStep(database, user.id, 1), 'there is none');
+  t.false(
+    await confirmSecondFactor(
+      database,
+      { userId: user.id, keepSessionId: '-' },
+      { sealed: '', step: 1, codes: [], nowMs: START_MS },
+    ),
+  );
+  t.true(await beginSecondFactor(database, user.id, 'FIRST'));
+  const first = await findSecondFactor(database, user.id);
+  t.true(await beginSecondFactor(database, user.id, 'SECOND'));
+  t.false(await takeTotpStep(database, user.id, 1), 'none is in use');
+  const second = await findSecondFactor(database, user.id);
+  t.like(second, { secret: 'SECOND', confirmedAt: null });
+  t.false(
+    await confirmSecondFactor(
+      database,
+      { userId: user.id, keepSessionId: '-' },
+      { sealed: first?.sealed ?? '', step: 5, codes: [], nowMs: START_MS },
+    ),
+    'its code was none of the second',
+  );
+  t.true(
+    await confirmSecondFactor(
+      database,
+      { userId: user.id, keepSessionId: '-' },
+      { sealed: second?.sealed ?? '', step: 5, codes: ['a', 'b'], nowMs: START_MS },
+    ),
+  );
+  t.false(await beginSecondFactor(database, user.id, 'THIRD'));
+  const steps: boolean[] = [];
+  for (const step of [4, 5, 6, 6, 5, 8]) steps.push(await takeTotpStep(database, user.id, step));
+  t.deepEqual(steps, [false, false, true, false, false, true]);
+  t.deepEqual(
+    [
+      await takeRecoveryCode(database, user.id, 'a'),
+      await takeRecoveryCode(database, user.id, 'a'),
+      await takeRecoveryCode(database, user.id, 'c'),
+    ],
+    [true, false, false],
+  );
+  t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-' }), 0);
+  t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-' }), null);
+  t.false(await takeRecoveryCode(database, user.id, 'b'), 'its codes went with it');
+  t.is(await findSecondFactor(database, user.id), null);
+});

@@ -1,0 +1,240 @@
+import test from 'ava';
+import { listAuditLog } from '../../../models/accounts/audit-log.ts';
+import { listAgents, registerSharedAgent, type Agent } from '../../../models/agents/agents.ts';
+import { planRetirement, restoreRegion, retireRegion } from '../../../models/agents/retired-regions.ts';
+import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
+import { reconcile } from '../../../workers/system/reconcile.ts';
+import { listQueueBackends } from '../../helpers/queue-backend.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+
+const LIMIT = Number.POSITIVE_INFINITY;
+
+/** Three regions, and monitors of each kind that giving up `tokyo` treats differently. */
+async function stage(runtime: TestRuntime) {
+  const [tokyo, paris, oslo] = [
+    await runtime.addAgent('tokyo'),
+    await runtime.addAgent('paris'),
+    await runtime.addAgent('oslo'),
+  ];
+  const monitors = {
+    alone: await runtime.addMonitor([tokyo], { name: 'alone' }),
+    pair: await runtime.addMonitor([tokyo, paris], { name: 'pair', downMinSources: 2 }),
+    three: await runtime.addMonitor([tokyo, paris, oslo], { name: 'three', downMinSources: 2 }),
+    draft: await runtime.addMonitor([tokyo], { name: 'draft', target: '' }),
+    elsewhere: await runtime.addMonitor([paris], { name: 'elsewhere' }),
+  };
+  const regionsOf = async (): Promise<Record<string, unknown>> => {
+    const { rows } = await runtime.database.pool.query<{ name: string; sources: string }>(
+      `SELECT m.name, m.down_min_sources || ' of ' || string_agg(a.region, ' ' ORDER BY a.region) AS sources
+       FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no JOIN agents a ON a.no = s.agent_no
+         GROUP BY m.no, m.name, m.down_min_sources ORDER BY m.no`,
+    );
+    return Object.fromEntries(rows.map(({ name, sources }) => [name, sources]));
+  };
+  const audit = async () =>
+    (await listAuditLog(runtime.database, { tenantId: runtime.tenantId, filter: {}, limit: 50 })).map(
+      ({ actor, action, object, changes }) => ({ by: actor.kind, action, name: object.name, changes }),
+    );
+  return {
+    agents: { tokyo, paris, oslo },
+    monitors,
+    regionsOf,
+    audit,
+    now: { nowMs: runtime.now(), newId: runtime.newId, limit: LIMIT },
+  };
+}
+
+const BEFORE = {
+  alone: '1 of tokyo',
+  pair: '2 of paris tokyo',
+  three: '2 of oslo paris tokyo',
+  draft: '1 of tokyo',
+  elsewhere: '1 of paris',
+};
+
+test('a plan tells what giving a region up would do, and does nothing', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { regionsOf, now } = await stage(runtime);
+  t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: null, ...now }), {
+    region: 'tokyo',
+    moveTo: null,
+    isGivenUp: false,
+    monitors: 4,
+    onlySource: 2,
+    moved: 2,
+    quorumLowered: 1,
+  });
+  t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), {
+    region: 'tokyo',
+    moveTo: 'oslo',
+    isGivenUp: false,
+    monitors: 4,
+    onlySource: 2,
+    moved: 3,
+    quorumLowered: 0,
+  });
+  t.deepEqual(await regionsOf(), BEFORE);
+  t.deepEqual((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 3);
+});
+
+test(
+  'a region that is given up frees its monitors, gives another to those that had no other, and cannot be chosen ' +
+    'again',
+  async (t) => {
+    const runtime = await openTestRuntime(t);
+    const {
+      agents: { tokyo },
+      monitors,
+      regionsOf,
+      audit,
+      now,
+    } = await stage(runtime);
+    // Monitors go to what is alive only.
+    await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'oslo'`);
+    t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { left: 0 });
+    t.deepEqual(await regionsOf(), {
+      alone: '1 of paris',
+      pair: '1 of paris',
+      three: '2 of oslo paris',
+      draft: '1 of paris',
+      elsewhere: '1 of paris',
+    });
+    t.false((await listOccupiedSlots(runtime.database)).some(({ agentNo }) => agentNo === tokyo.no));
+    t.deepEqual(
+      (await listAgents(runtime.database, { tenantId: runtime.tenantId })).map(({ region }) => region),
+      ['paris', 'oslo'],
+    );
+    const entries = await audit();
+    t.deepEqual(
+      entries.map(({ by, action, name }) => `${by} ${action} ${name}`).toSorted(),
+      ['alone', 'draft', 'pair', 'three'].map((name) => `operator monitor.changed ${name}`),
+    );
+    t.deepEqual(entries.find(({ name }) => name === 'pair')?.changes['down_min_sources'], [2, 1]);
+
+    const late = await registerSharedAgent(runtime.database, {
+      newId: runtime.newId('agt'),
+      region: 'tokyo',
+      version: '0.1.0',
+      arch: 'x64',
+      nowMs: runtime.now(),
+    });
+    t.is(late.id, tokyo.id);
+    t.is(typeof late.retiredAt, 'number', 'a process that starts makes nothing of it undone');
+    t.is((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 2);
+    t.true(await restoreRegion(runtime.database, 'tokyo'));
+    t.false(await restoreRegion(runtime.database, 'tokyo'));
+    t.is((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 3);
+    t.is(monitors.alone.downMinSources, 1);
+  },
+);
+
+test(
+  'monitors that are moved to a region stay as many-eyed as they were, and what was begun goes on when it is asked ' +
+    'for again',
+  async (t) => {
+    const runtime = await openTestRuntime(t);
+    const {
+      regionsOf,
+      now,
+      agents: { tokyo },
+    } = await stage(runtime);
+    for (let number = 0; number < 120; number += 1) await runtime.addMonitor([tokyo], { name: `many ${number}` });
+    t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now, limit: 1 }), { left: 24 });
+    t.like(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { monitors: 24 });
+    t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { left: 0 });
+    const { many: _many, ...sources } = Object.fromEntries(
+      Object.entries(await regionsOf()).map(([name, value]) => [name.startsWith('many') ? 'many' : name, value]),
+    );
+    t.deepEqual(sources, {
+      alone: '1 of oslo',
+      pair: '2 of oslo paris',
+      three: '2 of oslo paris',
+      draft: '1 of oslo',
+      elsewhere: '1 of paris',
+    });
+  },
+);
+
+test('what cannot be done is said, and nothing is changed', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { regionsOf, now } = await stage(runtime);
+  for (const act of [planRetirement, retireRegion]) {
+    t.is(await act(runtime.database, { region: 'rome', moveTo: null, ...now }), 'no such region');
+    for (const moveTo of ['tokyo', 'rome'])
+      t.is(await act(runtime.database, { region: 'tokyo', moveTo, ...now }), 'no such target');
+  }
+  t.deepEqual(await regionsOf(), BEFORE);
+  for (const region of ['paris', 'oslo'])
+    t.like(await retireRegion(runtime.database, { region, moveTo: 'tokyo', ...now }), { left: 0 });
+  t.is(await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now }), 'nowhere to go');
+  t.is(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), 'no such target');
+  t.deepEqual(
+    (await listAgents(runtime.database, { tenantId: runtime.tenantId })).map(({ region }) => region),
+    ['tokyo'],
+  );
+});
+
+test('no monitor moves to a region that nobody runs, named or chosen, while the one to give up is alive', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { regionsOf, now } = await stage(runtime);
+  await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region <> 'tokyo'`);
+  for (const act of [planRetirement, retireRegion]) {
+    t.is(await act(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), 'target is away');
+    t.is(await act(runtime.database, { region: 'tokyo', moveTo: null, ...now }), 'nowhere to go');
+  }
+  t.deepEqual(await regionsOf(), BEFORE);
+  // No region is alive: the one that was seen last is chosen.
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at - 3600');
+  await runtime.database.pool.query(
+    `UPDATE agents SET last_seen_at = (SELECT max(last_seen_at) FROM agents) WHERE region = 'paris'`,
+  );
+  t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), { left: 0 });
+  t.like(await planRetirement(runtime.database, { region: 'tokyo', moveTo: null, ...now }), {
+    isGivenUp: true,
+    monitors: 0,
+  });
+});
+
+for (const backend of listQueueBackends()) {
+  test(
+    'the queue forgets a region that is given up, and monitors that waited for sources get none of it ' +
+      `(${backend.name})`,
+    async (t) => {
+      const runtime = await openTestRuntime(t, backend);
+      const orphan = await runtime.addMonitor([], { name: 'orphan' });
+      const { now } = await stage(runtime);
+      await runtime.database.pool.query('UPDATE monitors SET awaits_sources = true WHERE no = $1', [orphan.no]);
+      await runtime.queues.applyScheduleChange(
+        { occupied: await listOccupiedSlots(runtime.database), emptied: [], rechecks: [] },
+        await runtime.listRegions(),
+      );
+      const schedulers = async () => (await runtime.queues.checkQueue('tokyo').getJobSchedulers()).length;
+      t.true((await schedulers()) > 0);
+      await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now });
+      await reconcile(runtime);
+      t.is(await schedulers(), 0);
+      const { rows } = await runtime.database.pool.query<{ region: string }>(
+        'SELECT a.region FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1 ORDER ' +
+          'BY a.region',
+        [orphan.no],
+      );
+      t.deepEqual(
+        rows.map(({ region }) => region),
+        ['oslo', 'paris'],
+      );
+    },
+  );
+}
+
+test('monitors that wait for sources get those that are alive', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents: Agent[] = [await runtime.addAgent('tokyo'), await runtime.addAgent('paris')];
+  await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region = 'tokyo'`);
+  const orphan = await runtime.addMonitor([], { name: 'orphan' });
+  await runtime.database.pool.query('UPDATE monitors SET awaits_sources = true WHERE no = $1', [orphan.no]);
+  await reconcile(runtime);
+  const { rows } = await runtime.database.pool.query('SELECT agent_no FROM monitor_sources WHERE monitor_no = $1', [
+    orphan.no,
+  ]);
+  t.deepEqual(rows, [{ agent_no: agents[1]?.no }]);
+});

@@ -1,0 +1,377 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import type { ChannelType } from '../../../core/alerts/channel.ts';
+import { createTenant } from '../../../models/accounts/tenants.ts';
+import { createChannel, findChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import {
+  applyChatUpdate,
+  disconnectChannel,
+  findConnection,
+  takeConnectCode,
+} from '../../../models/alerts/chat-connections.ts';
+import { findNextUpdate, passUpdate } from '../../../models/alerts/telegram-polls.ts';
+import { deleteOldUpdates, takeUpdate } from '../../../models/alerts/telegram-updates.ts';
+import { closeDatabase, type Database } from '../../../models/database.ts';
+import { createIdSource } from '../../../models/secrets/ids.ts';
+import { inPoolTransaction, runOn } from '../../../models/sql.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const HOUR = 3600;
+const TOOLS = { newId: createIdSource(), publicUrl: 'https://spotcheck.example', nowMs: NOW_MS };
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+test.before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openTestDatabase(testDatabase.databaseUrl);
+  for (const id of ['ten_1', 'ten_2']) await createTenant(database, { id, name: id, plan: 'pro', nowMs: NOW_MS });
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a code is taken once: who comes later learns that it was used, and by which channel', async (t) => {
+  const fingerprint = await addChannel('nch_once');
+  t.like(await take(fingerprint), {
+    outcome: 'taken',
+    channel: { id: 'nch_once', tenantId: 'ten_1', name: 'Phone', connection: null },
+  });
+  t.like(await take(fingerprint), { outcome: 'used', channel: { id: 'nch_once' } });
+});
+
+test('a code counts up to the second of its expiry, and for its own type of channel only', async (t) => {
+  const fingerprint = await addChannel('nch_edge');
+  t.deepEqual(await take(fingerprint, { nowMs: NOW_MS + HOUR * 1000 }), { outcome: 'expired' });
+  t.deepEqual(await take(fingerprint, { type: 'slack' }), { outcome: 'unknown' });
+  t.like(await take(fingerprint, { nowMs: NOW_MS + HOUR * 1000 - 1 }), { outcome: 'taken' });
+});
+
+test('a code that a broken transaction took is not used up', async (t) => {
+  const fingerprint = await addChannel('nch_broken');
+  await t.throwsAsync(
+    inPoolTransaction(database, async (run) => {
+      await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs: NOW_MS });
+      throw new Error('the process fails here');
+    }),
+  );
+  t.like(await take(fingerprint), { outcome: 'taken' });
+});
+
+test('a lost chat leaves its channel pending with the reason, unless that was connected anew since', async (t) => {
+  const fingerprint = await addChannel('nch_lost');
+  await start('100', fingerprint);
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), '100');
+  t.is(await findConnection(database, { tenantId: 'ten_2', id: 'nch_lost' }), null);
+  t.is(
+    await disconnectChannel(database, { channelId: 'nch_lost', connection: '99', problem: 'Too late' }, TOOLS),
+    null,
+  );
+  t.truthy(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Blocked' }, TOOLS));
+  t.is(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Again' }, TOOLS), null);
+  t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), {
+    status: 'pending',
+    enabled: true,
+    lastError: { text: 'Blocked', at: NOW_MS / 1000 },
+  });
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), null);
+  t.like(await apply({ kind: 'start', chatId: '100', fingerprint: null }), {
+    outcome: 'no_code',
+    channels: [{ name: 'Phone', enabled: true }],
+  });
+  t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), { status: 'connected', lastError: null });
+});
+
+test('/stop and a removal reach the channels of that chat in every account, and of no other chat', async (t) => {
+  await start('200', await addChannel('nch_a'));
+  await start('200', await addChannel('nch_b', 'ten_2'));
+  await start('201', await addChannel('nch_c'));
+  t.like(await apply({ kind: 'stop', chatId: '200' }), {
+    outcome: 'stopped',
+    channels: [{ name: 'Phone' }, { name: 'Phone' }],
+  });
+  t.like(await apply({ kind: 'stop', chatId: '200' }), { outcome: 'stopped', channels: [] });
+  const enabled = async (tenantId: string, id: string) => (await findChannel(database, { tenantId, id }))?.enabled;
+  t.deepEqual(
+    [await enabled('ten_1', 'nch_a'), await enabled('ten_2', 'nch_b'), await enabled('ten_1', 'nch_c')],
+    [false, false, true],
+  );
+  t.deepEqual(await apply({ kind: 'removed', chatId: '201' }), { outcome: 'silent' });
+  t.is(await enabled('ten_1', 'nch_c'), false);
+});
+
+test(
+  'why a chat gets nothing stays to be read when its owner disables and enables the channel, and goes when it is ' +
+    'connected anew',
+  async (t) => {
+    const key = { tenantId: 'ten_1', id: 'nch_why' };
+    await start('250', await addChannel(key.id));
+    const reasonAfterToggling = async () => {
+      for (const enabled of [false, true]) await updateChannel(database, key, { enabled });
+      return (await findChannel(database, key))?.lastError?.text;
+    };
+    await apply({ kind: 'stop', chatId: '250' });
+    t.is(await reasonAfterToggling(), 'A member wrote /stop in the chat');
+    await apply({ kind: 'removed', chatId: '250' });
+    t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
+    await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked' }, TOOLS);
+    t.is(await reasonAfterToggling(), 'Blocked');
+    t.like(await findChannel(database, key), { status: 'pending', enabled: true });
+    await apply({ kind: 'start', chatId: '250', fingerprint: null });
+    t.like(await findChannel(database, key), { status: 'connected', enabled: true, lastError: null });
+  },
+);
+
+test(
+  "the owner's other chats are notified once that a chat is lost, and neither that chat, a webhook, nor a " +
+    'channel that ' +
+    'takes nothing',
+  async (t) => {
+    const { first, others } = await addChats('ten_lost', '400');
+    const lost = { channelId: first, connection: '400', problem: 'Telegram answered 403' };
+    const results = await Promise.all(Array.from({ length: 4 }, () => disconnectChannel(database, lost, TOOLS)));
+    t.is(results.filter((result) => result !== null).length, 1);
+    const deliveries = await listDeliveriesAbout(first);
+    t.deepEqual(deliveries.map(({ channel_id: id }) => id).toSorted(), others);
+    t.like(deliveries[0], {
+      state: 'lost',
+      reason:
+        'Alerts do not reach the channel first any more: its chat is lost. It gets nothing until it is connected again',
+    });
+    t.deepEqual(
+      results
+        .find((result) => result !== null)
+        ?.map(({ channelId }) => channelId)
+        .toSorted(),
+      others,
+    );
+    // It was lost already: that its chat then blocks the bot, too, changes nothing of it.
+    await apply({ kind: 'removed', chatId: '400' });
+    t.is((await listDeliveriesAbout(first)).length, 2);
+    await apply({ kind: 'start', chatId: '400', fingerprint: null });
+    await updateChannel(database, { tenantId: 'ten_lost', id: first }, { enabled: true });
+    await disconnectChannel(database, lost, TOOLS);
+    t.is((await listDeliveriesAbout(first)).length, 4);
+  },
+);
+
+test(
+  'that somebody wrote /stop or put the bot out is notified of each channel of the chat, in words that say so, ' +
+    'and an ' +
+    'attempt that fails afterwards says nothing more',
+  async (t) => {
+    for (const [kind, state, words] of [
+      ['stop', 'stopped', /^A member wrote \/stop in the chat of the channel (first|twin)\. It is disabled/],
+      ['removed', 'removed', /^The bot was blocked in the chat of the channel (first|twin), or removed/],
+    ] as const) {
+      const { first, twin, others } = await addChats(`ten_${kind}`, kind === 'stop' ? '500' : '600');
+      const chatId = kind === 'stop' ? '500' : '600';
+      await apply({ kind, chatId });
+      await apply({ kind, chatId });
+      for (const id of [first, twin]) {
+        const deliveries = await listDeliveriesAbout(id);
+        t.deepEqual(deliveries.map((one) => one.channel_id).toSorted(), others);
+        t.true(
+          deliveries.every((one) => one.state === state && words.test(one.reason)),
+          JSON.stringify(deliveries),
+        );
+      }
+      t.deepEqual(
+        await disconnectChannel(database, { channelId: first, connection: chatId, problem: 'Blocked' }, TOOLS),
+        [],
+      );
+      t.is((await listDeliveriesAbout(first)).length, 2);
+    }
+  },
+);
+
+test('a loss whose deliveries cannot be written is none, and is found again', async (t) => {
+  const { first } = await addChats('ten_broken', '700');
+  const lost = { channelId: first, connection: '700', problem: 'Blocked' };
+  await t.throwsAsync(
+    disconnectChannel(database, lost, {
+      ...TOOLS,
+      newId: () => {
+        throw new Error('the process fails here');
+      },
+    }),
+  );
+  t.like(await findChannel(database, { tenantId: 'ten_broken', id: first }), { status: 'connected', lastError: null });
+  t.is((await disconnectChannel(database, lost, TOOLS))?.length, 2);
+});
+
+test("two chats of one owner that are lost at once do not stand in each other's way", async (t) => {
+  const { first, others } = await addChats('ten_both', '800');
+  await Promise.all(
+    [
+      [first, '800'],
+      [others[0], '8001'],
+    ].map(([channelId = '', connection = '']) =>
+      disconnectChannel(database, { channelId, connection, problem: 'Blocked' }, TOOLS),
+    ),
+  );
+  for (const id of [first, others[0] ?? ''])
+    t.like(await findChannel(database, { tenantId: 'ten_both', id }), { status: 'pending' });
+});
+
+test('a chat that moves takes all of its channels with it', async (t) => {
+  await start('-300', await addChannel('nch_move'));
+  await apply({ kind: 'moved', chatId: '-300', to: '-100300' });
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_move' }), '-100300');
+});
+
+test('the mark of polling goes forward only', async (t) => {
+  const run = runOn(database.pool);
+  const at = (updateId: number, nowMs = NOW_MS) => ({ bot: 'bot_1', updateId, nowMs });
+  t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), null);
+  t.deepEqual(
+    [
+      await passUpdate(run, at(7)),
+      await passUpdate(run, at(7)),
+      await passUpdate(run, at(6)),
+      await passUpdate(run, at(9)),
+    ],
+    [true, false, false, true],
+  );
+  t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), 10);
+  t.is(await findNextUpdate(run, { bot: 'bot_2', nowMs: NOW_MS }), null);
+});
+
+test('after a day the mark counts no more: Telegram may number from anywhere', async (t) => {
+  const run = runOn(database.pool);
+  const dayLaterMs = NOW_MS + 24 * HOUR * 1000;
+  t.true(await passUpdate(run, { bot: 'bot_3', updateId: 900, nowMs: NOW_MS }));
+  t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs - 1 }), 901);
+  t.false(await passUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs - 1 }));
+  t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), null);
+  t.true(await passUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs }));
+  t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), 6);
+});
+
+test('an update is taken once, in whatever order updates come, and of every bot by itself', async (t) => {
+  const run = runOn(database.pool);
+  const taken: boolean[] = [];
+  for (const [bot, updateId] of [
+    ['bot_4', 7],
+    ['bot_4', 9],
+    ['bot_4', 8],
+    ['bot_4', 7],
+    ['bot_4', 8],
+    ['bot_5', 8],
+  ] as const)
+    taken.push(await takeUpdate(run, { bot, updateId, nowMs: NOW_MS }));
+  t.deepEqual(taken, [true, true, true, false, false, true]);
+});
+
+test('of many that bring one update at once one takes it, and another does where that one fails', async (t) => {
+  const update = { bot: 'bot_6', updateId: 1, nowMs: NOW_MS };
+  const failed = inPoolTransaction(database, async (run) => {
+    t.true(await takeUpdate(run, update));
+    const others = Array.from({ length: 3 }, () => inPoolTransaction(database, (other) => takeUpdate(other, update)));
+    throw Object.assign(new Error('the process fails here'), { others });
+  });
+  const { others } = await t.throwsAsync<Error & { others: Promise<boolean>[] }>(failed);
+  t.deepEqual((await Promise.all(others)).filter(Boolean), [true]);
+});
+
+test('a mark counts for two days and is forgotten then, long before Telegram numbers from anywhere', async (t) => {
+  const run = runOn(database.pool);
+  // Long ago, so that the marks of other tests stay.
+  const thenMs = NOW_MS - 1000 * HOUR * 1000;
+  const twoDaysLaterMs = thenMs + 48 * HOUR * 1000;
+  t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 1, nowMs: thenMs }));
+  t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 2, nowMs: thenMs + 1 }));
+  t.false(await takeUpdate(run, { bot: 'bot_7', updateId: 1, nowMs: twoDaysLaterMs - 1 }));
+  t.true((await deleteOldUpdates(database, twoDaysLaterMs)) >= 1);
+  t.deepEqual(await run('SELECT update_id AS id FROM telegram_updates WHERE bot = $1', ['bot_7']), [{ id: 2 }]);
+  t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 2, nowMs: twoDaysLaterMs + 1 }));
+});
+
+async function addChannel(id: string, tenantId = 'ten_1'): Promise<Buffer> {
+  const fingerprint = randomBytes(32);
+  const connectCode = { fingerprint, expiresAtSeconds: NOW_MS / 1000 + HOUR };
+  await createChannel(database, {
+    id,
+    tenantId,
+    type: 'telegram',
+    name: 'Phone',
+    status: 'pending',
+    allMonitors: true,
+    monitorIds: [],
+    connectCode,
+    nowMs: NOW_MS,
+  });
+  return fingerprint;
+}
+
+async function take(
+  fingerprint: Buffer,
+  { type = 'telegram', nowMs = NOW_MS }: { type?: 'telegram' | 'slack'; nowMs?: number } = {},
+) {
+  return await inPoolTransaction(database, (run) => takeConnectCode(run, { fingerprint, type, nowMs }));
+}
+
+async function start(chatId: string, fingerprint: Buffer): Promise<void> {
+  const { outcome } = await apply({ kind: 'start', chatId, fingerprint });
+  if (outcome !== 'connected') throw new Error(outcome);
+}
+
+async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
+  return (await inPoolTransaction(database, (run) => applyChatUpdate(run, update, TOOLS))).outcome;
+}
+
+/**
+ * A tenant with chats, the first Telegram's and the second in the same chat, and one channel each that must not be
+ * notified of them.
+ */
+async function addChats(tenantId: string, chatId: string) {
+  await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: NOW_MS });
+  const add = async (
+    name: string,
+    {
+      type = 'telegram',
+      chat = null,
+      change = {},
+    }: { type?: ChannelType; chat?: string | null; change?: { enabled?: boolean; status?: string } },
+  ) => {
+    const id = `nch_${tenantId}_${name}`;
+    await createChannel(database, {
+      id,
+      tenantId,
+      type,
+      name,
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      nowMs: NOW_MS,
+    });
+    await database.pool.query('UPDATE channels SET chat_id = $2, enabled = $3, status = $4 WHERE id = $1', [
+      id,
+      chat,
+      change.enabled ?? true,
+      change.status ?? 'connected',
+    ]);
+    return id;
+  };
+  const [first, twin] = [await add('first', { chat: chatId }), await add('twin', { chat: chatId })];
+  const others = [await add('phone', { chat: `${chatId}1` }), await add('team', { type: 'slack' })];
+  await add('hook', { type: 'webhook' });
+  await add('disabled', { chat: `${chatId}2`, change: { enabled: false } });
+  await add('pending', { type: 'slack', change: { status: 'pending' } });
+  return { first, twin, others: others.toSorted() };
+}
+
+/** Which channels were notified of a channel, and how its loss is put. */
+async function listDeliveriesAbout(
+  channelId: string,
+): Promise<{ channel_id: string; state: string; reason: string }[]> {
+  const { rows } = await database.pool.query(
+    `SELECT channel_id, message ->> 'state' AS state, message ->> 'reason' AS reason FROM deliveries
+     WHERE event = 'channel.disconnected' AND message -> 'channel' ->> 'id' = $1 ORDER BY no`,
+    [channelId],
+  );
+  return rows;
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import {
+  findWebhook,
+  openWebhook,
+  PREVIOUS_SECRET_MS,
+  rotateSigningSecret,
+} from '../../../models/alerts/webhook-secrets.ts';
+import { closeDatabase, type Database } from '../../../models/database.ts';
+import { createSecretBox } from '../../../models/secrets/secret-box.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+
+const NOW_MS = 1_700_000_000_000;
+const URL_WITH_SECRET = 'https://hooks.example/in/s3cret-path';
+const OLD_KEY = { id: 'k1', key: randomBytes(32) };
+
+let testDatabase: TestDatabase;
+let database: Database;
+let made = 0;
+
+test.before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openTestDatabase(testDatabase.databaseUrl, { secrets: createSecretBox([OLD_KEY]) });
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a new secret signs at once, and the one before beside it for exactly a day', async (t) => {
+  const key = await addChannel();
+  t.deepEqual(await openAt(key, NOW_MS), { url: URL_WITH_SECRET, signingSecret: 'whsec_first', previousSecret: null });
+  t.true(await rotateSigningSecret(database, key, { signingSecret: 'whsec_second', nowMs: NOW_MS }));
+  const both = { url: URL_WITH_SECRET, signingSecret: 'whsec_second', previousSecret: 'whsec_first' };
+  t.deepEqual(await openAt(key, NOW_MS), both);
+  t.deepEqual(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS - 1), both);
+  t.deepEqual(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS), { ...both, previousSecret: null });
+});
+
+test('a second change within the day keeps the newest previous secret, for a day of its own', async (t) => {
+  const key = await addChannel();
+  await rotateSigningSecret(database, key, { signingSecret: 'whsec_second', nowMs: NOW_MS });
+  await rotateSigningSecret(database, key, { signingSecret: 'whsec_third', nowMs: NOW_MS + 1000 });
+  t.like(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS + 999), {
+    signingSecret: 'whsec_third',
+    previousSecret: 'whsec_second',
+  });
+});
+
+test('of two changes at once the later one keeps the other as the secret before', async (t) => {
+  const key = await addChannel();
+  await Promise.all(
+    ['whsec_a', 'whsec_b'].map((signingSecret) => rotateSigningSecret(database, key, { signingSecret, nowMs: NOW_MS })),
+  );
+  const opened = await openAt(key, NOW_MS);
+  t.deepEqual([opened?.signingSecret, opened?.previousSecret].toSorted(), ['whsec_a', 'whsec_b']);
+});
+
+test('a previous secret whose key has left the ring is none, and no obstacle', async (t) => {
+  const key = await addChannel();
+  const newKey = { id: 'k2', key: randomBytes(32) };
+  const both: Database = { ...database, secrets: createSecretBox([newKey, OLD_KEY]) };
+  await rotateSigningSecret(both, key, { signingSecret: 'whsec_second', nowMs: NOW_MS });
+  const sealed = await findWebhook(database, key, NOW_MS);
+  if (sealed === null) return t.fail('no webhook');
+  // The address is sealed with the old key as well; only the previous secret may be lost.
+  const onlyNew = { ...sealed, url: both.secrets.seal(URL_WITH_SECRET, `channel:${key.id}:url`) };
+  t.deepEqual(openWebhook({ ...database, secrets: createSecretBox([newKey]) }, onlyNew), {
+    url: URL_WITH_SECRET,
+    signingSecret: 'whsec_second',
+    previousSecret: null,
+  });
+});
+
+test("neither a stranger's webhook nor a chat has a secret to change or to find", async (t) => {
+  const [key, chat] = [await addChannel(), await addChannel('telegram')];
+  for (const wrong of [{ ...key, tenantId: chat.tenantId }, chat]) {
+    t.false(await rotateSigningSecret(database, wrong, { signingSecret: 'whsec_other', nowMs: NOW_MS }));
+    t.is(await findWebhook(database, wrong, NOW_MS), null);
+  }
+  t.like(await openAt(key, NOW_MS), { signingSecret: 'whsec_first', previousSecret: null });
+});
+
+async function openAt(key: { tenantId: string; id: string }, nowMs: number) {
+  const sealed = await findWebhook(database, key, nowMs);
+  return sealed === null ? null : openWebhook(database, sealed);
+}
+
+async function addChannel(type: 'webhook' | 'telegram' = 'webhook') {
+  made += 1;
+  const [tenantId, id] = [`ten_${made}`, `nch_${made}`];
+  await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  const webhook = { url: URL_WITH_SECRET, signingSecret: 'whsec_first' };
+  await createChannel(database, {
+    id,
+    tenantId,
+    type,
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    ...(type === 'webhook' && { webhook }),
+    nowMs: NOW_MS,
+  });
+  return { tenantId, id };
+}

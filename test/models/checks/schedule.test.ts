@@ -1,0 +1,134 @@
+import test from 'ava';
+import { noScheduleChange } from '../../../core/checks/schedule.ts';
+import { chooseDefaultSources } from '../../../core/monitors/default-sources.ts';
+import { assignMissingSources, deleteAgent } from '../../../models/agents/agents.ts';
+import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { findMonitor } from '../../../models/monitors/monitors.ts';
+import { openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
+
+/** The counts as they must be: what a fresh count of the sources says. */
+async function countsAgree(runtime: TestRuntime): Promise<boolean> {
+  const { rows } = await runtime.database.pool.query(`
+    SELECT 1 FROM (SELECT agent_no, interval_seconds, phase, monitors FROM schedule_phases WHERE monitors > 0) c
+    FULL JOIN (SELECT agent_no, interval_seconds, phase, count(*)::int AS monitors FROM monitor_sources
+      WHERE phase IS NOT NULL GROUP BY 1, 2, 3) s
+    USING (agent_no, interval_seconds, phase) WHERE c.monitors IS DISTINCT FROM s.monitors`);
+  return rows.length === 0;
+}
+
+test('the first monitor of a slot occupies it, the last one to leave empties it', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const key = { tenantId: runtime.tenantId, nowMs: Date.now() };
+  const monitor = await runtime.addMonitor([agent]);
+  t.is(runtime.scheduleChanges[0]?.occupied.length, 1);
+  const change = await deleteMonitor(runtime.database, { ...key, id: monitor.id });
+  t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied, rechecks: [] });
+  t.deepEqual(await listOccupiedSlots(runtime.database), []);
+});
+
+test('monitors beyond the number of slots share jobs: the queue is not notified of them', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  for (let index = 0; index < 6; index += 1) await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
+  t.deepEqual(
+    runtime.scheduleChanges.map(({ occupied }) => occupied.length),
+    [1, 1, 1, 1, 0, 0],
+  );
+  t.true(await countsAgree(runtime));
+});
+
+test('pausing empties, resuming occupies, patching the interval moves, and the counts always agree', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
+  const monitor = await runtime.addMonitor(agents);
+  const key = { tenantId: runtime.tenantId, id: monitor.id, nowMs: Date.now() };
+  t.is((await pauseMonitor(runtime.database, key))?.schedule.emptied.length, 2);
+  t.is((await pauseMonitor(runtime.database, key))?.schedule.emptied.length, 0);
+  t.true(await countsAgree(runtime));
+  t.is((await resumeMonitor(runtime.database, key))?.schedule.occupied.length, 2);
+  const moved = await updateMonitor(runtime.database, key, ({ monitor: current, secrets, agentIds }) => ({
+    settings: { ...current, intervalSeconds: 30 },
+    secrets,
+    agentIds: agentIds.slice(0, 1),
+  }));
+  t.deepEqual([moved?.schedule.occupied.length, moved?.schedule.emptied.length], [1, 2]);
+  t.true(await countsAgree(runtime));
+  t.deepEqual((await findMonitor(runtime.database, key))?.agentIds.length, 1);
+});
+
+test('a draft is not scheduled until a patch gives it a target', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const draft = await runtime.addMonitor([agent], { target: '' });
+  t.deepEqual(runtime.scheduleChanges, [noScheduleChange()]);
+  const key = { tenantId: runtime.tenantId, id: draft.id, nowMs: Date.now() };
+  const patched = await updateMonitor(runtime.database, key, ({ monitor, secrets, agentIds }) => ({
+    settings: { ...monitor, target: SETTINGS.target },
+    secrets,
+    agentIds,
+  }));
+  t.is(patched?.schedule.occupied.length, 1);
+});
+
+test('many monitors made and deleted at once leave the counts exact', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
+  const monitors = await Promise.all(
+    Array.from({ length: 30 }, () => runtime.addMonitor(agents, { intervalSeconds: 2, timeoutMs: 500 })),
+  );
+  t.true(await countsAgree(runtime));
+  await Promise.all(
+    monitors
+      .slice(0, 20)
+      .map((monitor) =>
+        deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs: Date.now() }),
+      ),
+  );
+  t.true(await countsAgree(runtime));
+});
+
+test("deleting a customer's agent takes it off monitors and lowers their quorum to the rest, at least 1", async (t) => {
+  const runtime = await openTestRuntime(t);
+  const shared = await runtime.addAgent('local');
+  const { rows } = await runtime.database.pool.query<{ no: number; id: string }>(
+    `INSERT INTO agents (id, tenant_id, kind, name, created_at) VALUES ('agt_own', $1, 'tenant', 'own', 0)
+     RETURNING no, id`,
+    [runtime.tenantId],
+  );
+  const [row] = rows;
+  const own = { ...shared, ...row };
+  const both = await runtime.addMonitor([shared, own], { downMinSources: 2 });
+  const alone = await runtime.addMonitor([own], { downMinSources: 1 });
+
+  const change = await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: 'agt_own' });
+
+  t.is(change?.emptied.length, 2);
+  const read = async (id: string) => await findMonitor(runtime.database, { tenantId: runtime.tenantId, id });
+  t.like(await read(both.id), { agentIds: [shared.id], monitor: { downMinSources: 1 } });
+  t.like(await read(alone.id), { agentIds: [], monitor: { downMinSources: 1 } });
+  t.deepEqual(
+    await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() }),
+    noScheduleChange(),
+    'nobody else may check it',
+  );
+  t.true(await countsAgree(runtime));
+});
+
+test('monitors that were made before the first shared agent get their sources when it comes', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const monitor = await runtime.addMonitor([]);
+  await runtime.addMonitor([], { type: 'dns', target: 'example.com' });
+  t.deepEqual(
+    await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() }),
+    noScheduleChange(),
+  );
+  const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
+  const change = await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() });
+  t.is(change.occupied.length, 2);
+  t.like(await findMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id }), {
+    agentIds: agents.map(({ id }) => id).toSorted(),
+    monitor: { downMinSources: 2 },
+  });
+});

@@ -1,0 +1,110 @@
+import test, { type ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
+import { runOn } from '../../../models/sql.ts';
+import { readStatistics } from '../../../models/statistics/monitor-statistics.ts';
+import { beginRollups, rollNextHour } from '../../../models/statistics/rollups.ts';
+import { meanTimings, noTally, sumTallies } from '../../../models/statistics/statistics.ts';
+import { createPartitions, dropOldPartitions } from '../../../models/system/partitions.ts';
+import {
+  roundedTally,
+  arbitraryCheck,
+  storeChecks,
+  tallyOfChecks,
+  withoutRepeats,
+  type ArbitraryCheck,
+} from '../../helpers/arbitrary-checks.ts';
+import { openTestRuntime } from '../../helpers/runtime.ts';
+
+const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
+const DAYS = 3;
+const END = MIDNIGHT + DAYS * DAY_MS;
+
+/** Checks all over three days, more of them at their edges and those of hours. */
+const moment = fc
+  .tuple(
+    fc.oneof(fc.constantFrom(0, 23, 24, 25, 47, 48, 71), fc.integer({ min: 0, max: 71 })),
+    fc.oneof(fc.constantFrom(0, HOUR_MS - 1), fc.integer({ min: 0, max: HOUR_MS - 1 })),
+  )
+  .map(([hour, ms]) => MIDNIGHT + hour * HOUR_MS + ms);
+const edge = fc.oneof(
+  fc.integer({ min: -2, max: 74 }).map((hour) => MIDNIGHT + hour * HOUR_MS),
+  fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),
+);
+
+async function prepare(t: ExecutionContext, checks: readonly ArbitraryCheck[]) {
+  const { database } = await openTestRuntime(t);
+  for (let day = 0; day < DAYS; day += 1) await createPartitions(database, MIDNIGHT + day * DAY_MS);
+  await beginRollups(runOn(database.pool), MIDNIGHT);
+  await storeChecks(database, checks, MIDNIGHT);
+  return database;
+}
+
+function within({ fromMs, toMs }: { fromMs: number; toMs: number }) {
+  return ({ atMs }: ArbitraryCheck) => atMs >= fromMs && atMs < toMs;
+}
+
+test('any window says what counting its checks one by one says, however far they are rolled up', async (t) => {
+  const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 1500, seed: 61 }));
+  const database = await prepare(t, checks);
+  for (let rolled = 0; rolled <= DAYS * 24; rolled += 1) {
+    if (rolled > 0) t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
+    if (![0, 1, 23, 24, 30, 47, 49, 72].includes(rolled)) continue;
+    await fc.assert(
+      fc.asyncProperty(edge, edge, async (fromMs, toMs) => {
+        const inside = checks.filter(within({ fromMs, toMs }));
+        const sums = await sumTallies(database, { monitorNos: [1, 2, 9], fromMs, toMs, nowMs: END + DAY_MS });
+        const expected = [1, 2].map(
+          (no) => [no, roundedTally(tallyOfChecks(inside.filter(({ monitorNo }) => monitorNo === no)))] as const,
+        );
+        t.deepEqual(
+          [...sums].map(([no, tally]) => [no, roundedTally(tally)]),
+          [...expected, [9, noTally()]],
+        );
+      }),
+      { numRuns: 8 },
+    );
+  }
+});
+
+test('whole hours and days outlive the results that they were made of', async (t) => {
+  const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 200, seed: 62 }));
+  const database = await prepare(t, checks);
+  for (let hour = 0; hour < 2 * 24; hour += 1) await rollNextHour(database, END + DAY_MS);
+  const kept = { check_results: 0, heartbeat_pings: 0, hourly_rollups: 3650, daily_rollups: 3650 };
+  const dropped = await dropOldPartitions(database, END + 2 * DAY_MS, kept);
+  // What is not rolled up stays, whatever its age.
+  t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|heartbeat_pings)_/.test(name)));
+  const sums = await sumTallies(database, { monitorNos: [1], fromMs: MIDNIGHT, toMs: END, nowMs: END });
+  t.deepEqual([...sums.values()].map(roundedTally), [
+    roundedTally(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1))),
+  ]);
+  const { points } = await readStatistics(database, {
+    monitorNo: 1,
+    fromMs: MIDNIGHT,
+    toMs: MIDNIGHT + DAY_MS,
+    stepMs: 60_000,
+    rolledMs: MIDNIGHT + 2 * DAY_MS,
+    nowMs: END,
+  });
+  t.deepEqual(points, []);
+});
+
+test('of no monitors, and of an empty window, there is nothing', async (t) => {
+  const database = await prepare(t, []);
+  t.is((await sumTallies(database, { monitorNos: [], fromMs: MIDNIGHT, toMs: END, nowMs: END })).size, 0);
+  t.deepEqual(
+    [...(await sumTallies(database, { monitorNos: [4], fromMs: END, toMs: MIDNIGHT, nowMs: END })).values()],
+    [noTally()],
+  );
+});
+
+test('the mean of a timing over several tallies counts each check with that timing once, and no other', (t) => {
+  const tallies = [
+    { ...noTally(), timings: { dnsMs: 10, tlsMs: 7 }, timingChecks: { dnsMs: 3, tlsMs: 1 } },
+    { ...noTally(), timings: { dnsMs: 30 }, timingChecks: { dnsMs: 1 } },
+    noTally(),
+  ];
+  t.deepEqual(meanTimings(tallies), { dnsMs: 15, tlsMs: 7 });
+  t.deepEqual(meanTimings([]), {});
+});

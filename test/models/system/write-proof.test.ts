@@ -1,0 +1,66 @@
+import test, { type ExecutionContext } from 'ava';
+import { withClient } from '../../../cli/embedded-postgres/connection.ts';
+import { closeDatabase } from '../../../models/database.ts';
+import { createWriteProof } from '../../../models/system/write-proof.ts';
+import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
+import { until } from '../../helpers/until.ts';
+
+/**
+ * A database of the test's own, a way to set one of its settings for all who come, and how many statements went to it.
+ */
+async function stage(t: ExecutionContext) {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const statements = { sent: 0 };
+  const open = () => {
+    const database = openTestDatabase(databaseUrl, { acquireTimeoutMs: 500 });
+    t.teardown(() => closeDatabase(database));
+    const query = database.pool.query.bind(database.pool);
+    database.pool.query = ((...given: Parameters<typeof query>) => {
+      statements.sent += 1;
+      return query(...given);
+    }) as typeof query;
+    return createWriteProof(database);
+  };
+  return {
+    open,
+    statements,
+    set: (setting: string) =>
+      withClient(databaseUrl, (client) => client.query(`ALTER DATABASE ${name} SET ${setting}`)),
+  };
+}
+
+test('what PostgreSQL stores is proven by one statement a second, however often that is asked', async (t) => {
+  const { open, statements } = await stage(t);
+  const isStoring = open();
+  const startedAt = performance.now();
+  let calls = 0;
+  await until(async () => {
+    t.deepEqual(new Set(await Promise.all(Array.from({ length: 50 }, () => isStoring()))), new Set([true]));
+    calls += 50;
+    return performance.now() - startedAt > 1500;
+  });
+  t.true(
+    statements.sent <= 1 + (performance.now() - startedAt) / 1000,
+    `${statements.sent} statements for ${calls} questions`,
+  );
+});
+
+test(
+  'a server that answers and takes no writes, or has no room for them, stores nothing; and no process asks more ' +
+    'often ' +
+    'for that',
+  async (t) => {
+    for (const refusal of ['default_transaction_read_only = on', 'temp_file_limit = 0']) {
+      const { open, statements, set } = await stage(t);
+      await set(refusal);
+      const isStoring = open();
+      const startedAt = performance.now();
+      for (let round = 0; round < 3; round += 1)
+        t.deepEqual(await Promise.all([isStoring(), isStoring()]), [false, false], refusal);
+      t.is(statements.sent, 3);
+      t.true(performance.now() - startedAt > 1900);
+    }
+  },
+);

@@ -1,0 +1,308 @@
+import test, { type ExecutionContext } from 'ava';
+import type { AdvisoryMessage } from '../../../core/checks/domain/advisory-message.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { storeCertificates } from '../../../models/checks/certificates.ts';
+import { storeDomain } from '../../../models/checks/domains.ts';
+import { pauseMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { openKnownDomains } from '../../../probes/domain/known-domains.ts';
+import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';
+import { domainStoreOf } from '../../../workers/checks/domain-store.ts';
+import { startDeliver } from '../../../workers/processes/deliver.ts';
+import { startMaintain } from '../../../workers/processes/maintain.ts';
+import { startWhoisServer, type WhoisTestServer } from '../../helpers/registry.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { trustedReceiver } from '../../helpers/trusted-receiver.ts';
+import { until } from '../../helpers/until.ts';
+
+const DAY_MS = 86_400_000;
+/** Noon, so that expiries of whole days fall between the rounds of a day. */
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const WARNED = { checkSpec: { domain: { warnDays: 30 } } };
+const DOMAIN = { type: 'domain', target: 'shop.example', ...WARNED } as const;
+const HTTPS = { type: 'http', target: 'https://www.shop.example/health', ...WARNED } as const;
+
+type Office = {
+  runtime: TestRuntime;
+  whois: WhoisTestServer;
+  round: (nowMs: number) => Promise<number>;
+  said: () => Promise<AdvisoryMessage[]>;
+};
+
+/** A tenant with one channel, and a root that knows of shop.example what the test lets it say. */
+async function openOffice(t: ExecutionContext, whoisAnswer = (): string => 'nothing of use\n'): Promise<Office> {
+  const runtime = await openTestRuntime(t);
+  const whois = await startWhoisServer(t, whoisAnswer);
+  await addChannel(runtime);
+  const round = async (nowMs: number) => {
+    const now = () => nowMs + Math.floor(performance.now() - startedAt);
+    const startedAt = performance.now();
+    const { know: knowDomain } = openKnownDomains({
+      allowPrivateNetwork: true,
+      whoisServer: whois,
+      domains: domainStoreOf(runtime.database),
+      now,
+    });
+    return (await adviseOfExpiries({ ...runtime, now }, knowDomain)).advisories;
+  };
+  const said = async () => {
+    const { rows } = await runtime.database.pool.query<{ message: AdvisoryMessage }>(
+      `SELECT message FROM deliveries WHERE event = 'advisory.domain_expiry' ORDER BY id`,
+    );
+    return rows.map(({ message }) => message);
+  };
+  return { runtime, whois, round, said };
+}
+
+async function addChannel(
+  runtime: TestRuntime,
+  given: { allMonitors?: boolean; monitorIds?: string[]; url?: string } = {},
+): Promise<string> {
+  const { url = 'https://receiver.example/hook', allMonitors = true, monitorIds = [] } = given;
+  const id = runtime.newId('nch');
+  const webhook = { url, signingSecret: `whsec_${'A'.repeat(44)}` };
+  await createChannel(runtime.database, {
+    id,
+    tenantId: runtime.tenantId,
+    type: 'webhook',
+    name: 'Pager',
+    status: 'connected',
+    allMonitors,
+    monitorIds,
+    webhook,
+    nowMs: NOW_MS,
+  });
+  return id;
+}
+
+/** Lets the registry have said just before `nowMs` when the domain expires. */
+async function know(
+  runtime: TestRuntime,
+  { expiresAtMs, nowMs, name = 'shop.example' }: { expiresAtMs: number; nowMs: number; name?: string },
+): Promise<void> {
+  const registration = { expiresAt: Math.floor(expiresAtMs / 1000), registrar: null };
+  await storeDomain(runtime.database, {
+    name,
+    registration,
+    notFoundSinceMs: null,
+    answeredAtMs: nowMs - 1000,
+    failures: 0,
+    failure: null,
+    nextLookupAtMs: nowMs + DAY_MS,
+  });
+}
+
+test('a domain is warned of once at each threshold, however often the chore runs', async (t) => {
+  const { runtime, round, said } = await openOffice(t);
+  const monitor = await runtime.addMonitor([], DOMAIN);
+  const expiresAtMs = NOW_MS + 32 * DAY_MS;
+  for (let day = 0; day <= 33; day += 1) {
+    const nowMs = NOW_MS + day * DAY_MS + 60_000;
+    await know(runtime, { expiresAtMs, nowMs });
+    await round(nowMs);
+    t.is(await round(nowMs + 3_600_000), 0);
+  }
+  const messages = await said();
+  t.deepEqual(
+    messages.map(({ detail }) => detail.days_remaining),
+    [30, 14, 7, 3, 1],
+  );
+  t.like(messages[0], {
+    event: 'advisory.domain_expiry',
+    state: 'expiring',
+    reason: 'The domain shop.example expires in 30 days, on 2026-12-23',
+    monitor: { id: monitor.id, type: 'domain' },
+  });
+  t.like(messages[0]?.detail, {
+    subject: 'domain',
+    name: 'shop.example',
+    expires_at: expiresAtMs / 1000,
+    sources_down: [],
+    incident_id: null,
+  });
+});
+
+test('of several thresholds passed at once only the lowest is said', async (t) => {
+  const { runtime, round, said } = await openOffice(t);
+  await runtime.addMonitor([], DOMAIN);
+  await know(runtime, { expiresAtMs: NOW_MS + 5 * DAY_MS, nowMs: NOW_MS });
+  t.is(await round(NOW_MS), 1);
+  t.deepEqual(
+    (await said()).map(({ detail }) => detail.days_remaining),
+    [5],
+  );
+});
+
+test('a renewed expiry starts anew, one that only moves by hours does not', async (t) => {
+  const { runtime, round } = await openOffice(t);
+  await runtime.addMonitor([], DOMAIN);
+  await know(runtime, { expiresAtMs: NOW_MS + 5 * DAY_MS, nowMs: NOW_MS });
+  t.is(await round(NOW_MS), 1);
+  await know(runtime, { expiresAtMs: NOW_MS + 5 * DAY_MS + 43_200_000, nowMs: NOW_MS });
+  t.is(await round(NOW_MS + 60_000), 0);
+  await know(runtime, { expiresAtMs: NOW_MS + 25 * DAY_MS, nowMs: NOW_MS });
+  t.is(await round(NOW_MS + 120_000), 1);
+});
+
+test('a wider warning says what it had not said, and a narrower one nothing again', async (t) => {
+  const { runtime, round } = await openOffice(t);
+  const { id, tenantId } = await runtime.addMonitor([], { ...DOMAIN, checkSpec: { domain: { warnDays: 10 } } });
+  const warnFrom = (warnDays: number) =>
+    updateMonitor(runtime.database, { tenantId, id, nowMs: NOW_MS }, ({ monitor, secrets, agentIds }) => ({
+      settings: { ...monitor, checkSpec: { domain: { warnDays } } },
+      secrets,
+      agentIds,
+    }));
+  await know(runtime, { expiresAtMs: NOW_MS + 12 * DAY_MS, nowMs: NOW_MS });
+  t.is(await round(NOW_MS), 0);
+  await warnFrom(30);
+  t.is(await round(NOW_MS), 1);
+  await warnFrom(20);
+  t.is(await round(NOW_MS), 0);
+});
+
+test('an https monitor with warn_days is warned of domain and certificate, without a change of state', async (t) => {
+  const { runtime, round, said } = await openOffice(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], HTTPS);
+  await know(runtime, { expiresAtMs: NOW_MS + 20 * DAY_MS, nowMs: NOW_MS });
+  await storeCertificates(runtime.database, [
+    {
+      monitorNo: monitor.no,
+      agentNo: agent.no,
+      target: monitor.target,
+      name: 'www.shop.example',
+      expiresAt: NOW_MS / 1000 + 2 * 86_400,
+    },
+  ]);
+  t.is(await round(NOW_MS), 2);
+  t.deepEqual((await said()).map(({ detail }) => [detail.subject, detail.name, detail.days_remaining]).toSorted(), [
+    ['certificate', 'www.shop.example', 2],
+    ['domain', 'shop.example', 20],
+  ]);
+  const { rows } = await runtime.database.pool.query(
+    'SELECT (SELECT count(*) FROM transitions) AS transitions, (SELECT state FROM monitors) AS state',
+  );
+  t.deepEqual(rows, [{ transitions: 0, state: 'pending' }]);
+});
+
+test('no warning where none is wanted, is due or belongs', async (t) => {
+  const { runtime, round } = await openOffice(t);
+  const agent = await runtime.addAgent('local');
+  const expiresAt = NOW_MS / 1000 + 2 * 86_400;
+  const addWithCertificate = async (settings: Parameters<TestRuntime['addMonitor']>[1], target?: string) => {
+    const monitor = await runtime.addMonitor([agent], settings);
+    await storeCertificates(runtime.database, [
+      { monitorNo: monitor.no, agentNo: agent.no, target: target ?? monitor.target, name: 'a.example', expiresAt },
+    ]);
+    return monitor;
+  };
+  await know(runtime, { expiresAtMs: NOW_MS + 2 * DAY_MS, nowMs: NOW_MS });
+  await addWithCertificate({ ...HTTPS, checkSpec: {} });
+  await addWithCertificate({ ...HTTPS, target: 'http://127.0.0.1/' });
+  await addWithCertificate({ ...HTTPS, target: 'https://127.0.0.1/' }, 'https://127.0.0.1/before');
+  await addWithCertificate({ ...HTTPS, target: 'https://127.0.0.1/', checkSpec: { domain: { warnDays: 1 } } });
+  await runtime.addMonitor([], { ...DOMAIN, target: '' });
+  const paused = await addWithCertificate(HTTPS);
+  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused.id, nowMs: NOW_MS });
+  t.is(await round(NOW_MS), 0);
+});
+
+test('what is long ago, or was said before the expiry, warns of none that may have been put off', async (t) => {
+  const { runtime, round } = await openOffice(t);
+  await runtime.addMonitor([], DOMAIN);
+  await know(runtime, { expiresAtMs: NOW_MS + DAY_MS / 2, nowMs: NOW_MS });
+  t.is(await round(NOW_MS + 8 * DAY_MS), 0);
+  await know(runtime, { expiresAtMs: NOW_MS + DAY_MS / 2, nowMs: NOW_MS });
+  t.is(await round(NOW_MS + DAY_MS * 0.75), 0);
+});
+
+test('every channel that is notified of the monitor gets the advisory, and no other', async (t) => {
+  const { runtime, round } = await openOffice(t);
+  const monitor = await runtime.addMonitor([], DOMAIN);
+  const other = await runtime.addMonitor([], { ...DOMAIN, target: 'other.example' });
+  const own = await addChannel(runtime, { allMonitors: false, monitorIds: [monitor.id] });
+  const strange = await addChannel(runtime, { allMonitors: false, monitorIds: [other.id] });
+  await know(runtime, { expiresAtMs: NOW_MS + 2 * DAY_MS, nowMs: NOW_MS });
+  await know(runtime, { expiresAtMs: NOW_MS + 200 * DAY_MS, nowMs: NOW_MS, name: 'other.example' });
+  t.is(await round(NOW_MS), 1);
+  const { rows } = await runtime.database.pool.query<{ channel_id: string }>('SELECT channel_id FROM deliveries');
+  const channels = rows.map((row) => row.channel_id);
+  t.is(channels.length, 2);
+  t.true(channels.includes(own) && !channels.includes(strange));
+});
+
+test('the chore looks up what is due and says what it learns in the same round', async (t) => {
+  const { runtime, whois, round, said } = await openOffice(
+    t,
+    () => 'domain: shop.example\nexpires: 2026-11-26 12:00:00\n',
+  );
+  await runtime.addMonitor([], { ...HTTPS, target: 'https://www.shop.example/a' });
+  await runtime.addMonitor([], { ...HTTPS, target: 'https://shop.example/b' });
+  t.is(await round(NOW_MS), 2);
+  t.deepEqual(whois.queries, ['shop.example']);
+  t.deepEqual(
+    (await said()).map(({ detail }) => detail.days_remaining),
+    [5, 5],
+  );
+  t.is(await round(NOW_MS + 3_600_000), 0);
+  t.is(whois.queries.length, 1);
+});
+
+test('two chores at once say everything once', async (t) => {
+  const { runtime, round, said } = await openOffice(t);
+  for (let index = 0; index < 20; index += 1) await runtime.addMonitor([], DOMAIN);
+  await know(runtime, { expiresAtMs: NOW_MS + 2 * DAY_MS, nowMs: NOW_MS });
+  await Promise.all([round(NOW_MS), round(NOW_MS), round(NOW_MS)]);
+  t.is((await said()).length, 20);
+});
+
+test('an advisory reaches a real receiver once, signed, with the deadline still days away', async (t) => {
+  const receiver = await trustedReceiver(t);
+  const expiry = new Date(Date.now() + 6.5 * DAY_MS).toISOString();
+  const { runtime, whois } = await openOffice(t, () => `domain: shop.example\nexpires: ${expiry}\n`);
+  await runtime.database.pool.query('DELETE FROM channels');
+  await addChannel(runtime, { url: receiver.url });
+  await runtime.addMonitor([], { ...DOMAIN, name: 'Our domain' });
+  const deliver = startDeliver(runtime, {
+    allowPrivateNetwork: true,
+    deadlineMs: 5000,
+    retrySeconds: [5],
+    telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
+    slackApiUrl: 'https://slack.com/api',
+  });
+  const maintain = startMaintain(runtime, {
+    allowPrivateNetwork: true,
+    whoisServer: whois,
+    rdapBootstrapUrl: 'http://127.0.0.1:9/dns.json',
+  });
+  t.teardown(async () => {
+    await maintain.stop();
+    await deliver.stop();
+  });
+  const rounds = () =>
+    runtime.logLines.filter(({ msg, chore }) => msg === 'chore.completed' && chore === 'advisories').length;
+  // A chore that is not yet cleared away is not added again.
+  await until(
+    async () => {
+      await runtime.queues.enqueueChore('advisories');
+      return rounds() >= 3;
+    },
+    { intervalMs: 100 },
+  );
+  const message = await until(() => receiver.received[0]);
+  t.is(receiver.received.length, 1);
+  t.like(message, { event: 'advisory.domain_expiry' });
+  t.like(message.json, {
+    event: 'advisory.domain_expiry',
+    state: 'expiring',
+    monitor: { name: 'Our domain', type: 'domain', target: 'shop.example' },
+  });
+  t.like(message.json['detail'], {
+    subject: 'domain',
+    name: 'shop.example',
+    expires_at: Math.floor(Date.parse(expiry) / 1000),
+    days_remaining: 7,
+    sources_down: [],
+    incident_id: null,
+  });
+});

@@ -1,0 +1,308 @@
+import test from 'ava';
+import type { ChannelType } from '../../../core/alerts/channel.ts';
+import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import { createChannel, deleteChannel, findChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { closeDatabase, type Database } from '../../../models/database.ts';
+import { createIdSource } from '../../../models/secrets/ids.ts';
+import { runOn } from '../../../models/sql.ts';
+import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { createFailureRecorder } from '../../../workers/alerts/channel-health.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
+
+const START_MS = 1_763_720_000_000;
+const DAY_MS = 86_400_000;
+const ERROR = 'The endpoint answered 500';
+const newId = createIdSource();
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+test.before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openTestDatabase(testDatabase.databaseUrl, { poolSize: 10 });
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a failed delivery shows at its channel, one that arrives clears it, and nothing is switched off', async (t) => {
+  const { channelId, tenantId, reportFailure, fail } = await prepare();
+  await reportFailure({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
+  await fail(1, START_MS + 5000);
+  t.deepEqual(await healthOf(channelId), {
+    failures: 2,
+    failing_since: START_MS,
+    failing_told_at: null,
+    last_error: ERROR,
+    last_error_at: START_MS + 5000,
+  });
+  t.like(await findChannel(database, { tenantId, id: channelId }), {
+    enabled: true,
+    status: 'connected',
+    lastError: { text: ERROR, at: (START_MS + 5000) / 1000 },
+  });
+  await arrive({ tenantId, channelId });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 0,
+    failing_since: null,
+    failing_told_at: null,
+    last_error: null,
+    last_error_at: null,
+  });
+});
+
+test('who disables and re-enables a failing webhook still reads what was wrong, until something arrives', async (t) => {
+  const { channelId, tenantId, fail } = await prepare();
+  await fail(2, START_MS);
+  for (const enabled of [false, true]) await updateChannel(database, { tenantId, id: channelId }, { enabled });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 2,
+    failing_since: START_MS,
+    failing_told_at: null,
+    last_error: ERROR,
+    last_error_at: START_MS,
+  });
+  await arrive({ tenantId, channelId });
+  t.deepEqual(await healthOf(channelId), {
+    failures: 0,
+    failing_since: null,
+    failing_told_at: null,
+    last_error: null,
+    last_error_at: null,
+  });
+});
+
+test('a webhook that took one while it was being disabled is well', async (t) => {
+  const { channelId, tenantId, fail } = await prepare();
+  await fail(1);
+  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  await arrive({ tenantId, channelId });
+  t.like(await healthOf(channelId), { failures: 0, last_error: null });
+});
+
+for (const [what, lost] of [
+  ['was lost', { status: 'pending', enabled: true }],
+  ['was ended from inside', { status: 'connected', enabled: false }],
+] as const) {
+  test(
+    `what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner ` +
+      'reads',
+    async (t) => {
+      const { tenantId, reportFailure, add } = await prepare();
+      const channelId = await add('telegram');
+      await database.pool.query(
+        `UPDATE channels SET status = $2, enabled = $3, last_error = 'The reason', last_error_at = $4 WHERE id = $1`,
+        [channelId, lost.status, lost.enabled, START_MS],
+      );
+      const before = await healthOf(channelId);
+      await reportFailure({ channelId, error: ERROR, atMs: START_MS + 1 });
+      await arrive({ tenantId, channelId });
+      t.deepEqual(await healthOf(channelId), before);
+      t.is(before.last_error, 'The reason');
+      await updateChannel(database, { tenantId, id: channelId }, { enabled: true });
+      t.like(await healthOf(channelId), { last_error: 'The reason' });
+      await database.pool.query(`UPDATE channels SET status = 'connected' WHERE id = $1`, [channelId]);
+      await arrive({ tenantId, channelId });
+      t.like(await healthOf(channelId), { last_error: null, last_error_at: null });
+    },
+  );
+}
+
+test('a retry that is to come and a failure change nothing of what a delivery heals', async (t) => {
+  const { channelId, tenantId, fail } = await prepare();
+  await fail(3, START_MS);
+  for (const outcome of ['retry', 'failed'] as const) await arrive({ tenantId, channelId }, outcome);
+  t.like(await healthOf(channelId), { failures: 3, last_error: ERROR });
+});
+
+test("the hundredth failure in a row is reported to the owner's other connected chats, and to no others", async (t) => {
+  const { channelId, tenantId, fail, add, enqueued } = await prepare();
+  const chats = [await add('telegram'), await add('slack')];
+  await add('webhook');
+  const disabled = await add('telegram');
+  await updateChannel(database, { tenantId, id: disabled }, { enabled: false });
+  await add('slack', 'pending');
+  await (await prepare()).add('telegram');
+  await fail(99);
+  t.deepEqual(await listDeliveriesAbout(channelId), []);
+  await fail(1);
+  const deliveries = await listDeliveriesAbout(channelId);
+  t.deepEqual(
+    deliveries.map((delivery) => delivery.channel_id),
+    chats.toSorted(),
+  );
+  t.like(deliveries[0]?.message, {
+    event: 'channel.failing',
+    channel: { id: channelId, name: 'Pager', type: 'webhook' },
+    detail: { failures: 100, last_error: ERROR },
+  });
+  t.deepEqual(enqueued.map((due) => due.channelId).toSorted(), chats.toSorted());
+  await fail(120);
+  t.is((await listDeliveriesAbout(channelId)).length, 2);
+});
+
+test('three days without a success are reported by the next failure, not before', async (t) => {
+  const { channelId, fail, add } = await prepare();
+  await add('telegram');
+  await fail(1, START_MS);
+  await fail(1, START_MS + 3 * DAY_MS - 1);
+  t.is((await listDeliveriesAbout(channelId)).length, 0);
+  await fail(1, START_MS + 3 * DAY_MS);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
+});
+
+test('it is reported again only after a delivery has arrived in between', async (t) => {
+  const { channelId, tenantId, fail, add } = await prepare();
+  await add('telegram');
+  await fail(150);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
+  await arrive({ tenantId, channelId });
+  await fail(99);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
+  await fail(1);
+  t.is((await listDeliveriesAbout(channelId)).length, 2);
+});
+
+test('without a chat to notify it stays unreported, and a chat that is connected later is notified', async (t) => {
+  const { channelId, fail, add } = await prepare();
+  await add('webhook');
+  await fail(101);
+  t.like(await healthOf(channelId), { failures: 101, failing_told_at: null });
+  await add('slack');
+  await fail(1);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
+});
+
+test('failures that several processes record at once are all counted and reported once', async (t) => {
+  const { channelId, reportFailure, add } = await prepare();
+  await add('telegram');
+  await Promise.all(Array.from({ length: 130 }, () => reportFailure({ channelId, error: ERROR, atMs: START_MS })));
+  t.like(await healthOf(channelId), { failures: 130 });
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
+});
+
+test("two chats that fail at once notify each other without standing in each other's way", async (t) => {
+  const { tenantId, reportFailure, add } = await prepare();
+  const chats = [await add('telegram'), await add('slack')];
+  await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [
+    tenantId,
+    START_MS,
+  ]);
+  await Promise.all(chats.map((channelId) => reportFailure({ channelId, error: ERROR, atMs: START_MS })));
+  for (const channelId of chats)
+    t.deepEqual(
+      (await listDeliveriesAbout(channelId)).map((delivery) => delivery.channel_id),
+      chats.filter((id) => id !== channelId),
+    );
+});
+
+test('a channel that is gone by then is reported to nobody', async (t) => {
+  const { channelId, tenantId, reportFailure, add } = await prepare();
+  await add('telegram');
+  await deleteChannel(database, { tenantId, id: channelId });
+  await reportFailure({ channelId, error: ERROR, atMs: START_MS });
+  t.deepEqual(await listDeliveriesAbout(channelId), []);
+});
+
+test('a failing channel can be deleted while a delivery heals it', async (t) => {
+  for (let round = 0; round < 10; round += 1) {
+    const { channelId, tenantId, fail } = await prepare();
+    await fail(1);
+    const [deleted] = await Promise.all([
+      deleteChannel(database, { tenantId, id: channelId }),
+      arrive({ tenantId, channelId }).catch(() => null),
+    ]);
+    t.true(deleted);
+  }
+});
+
+test('a queue that is away costs the notification time, not its row', async (t) => {
+  const { channelId, add, fail, lines } = await prepare(() => Promise.reject(new Error('queue away')));
+  await add('telegram');
+  await fail(100);
+  t.is((await listDeliveriesAbout(channelId)).length, 1);
+  t.deepEqual(lines, ['channel.failing', 'delivery.not_queued']);
+});
+
+/** A webhook channel of a tenant of its own, and what notes failures there at a time of the test's choosing. */
+async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Promise<void>) {
+  const tenantId = newId('ten');
+  await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  const add = async (type: ChannelType, status: 'connected' | 'pending' = 'connected') => {
+    const id = newId('nch');
+    await createChannel(database, {
+      id,
+      tenantId,
+      type,
+      name: 'Pager',
+      status,
+      allMonitors: false,
+      monitorIds: [],
+      nowMs: 0,
+    });
+    return id;
+  };
+  const channelId = await add('webhook');
+  const clock = { nowMs: START_MS };
+  const enqueued: DueAttempt[] = [];
+  const lines: string[] = [];
+  const line = (_fields: object, text: string) => void lines.push(text);
+  const reportFailure = createFailureRecorder({
+    database,
+    queues: { enqueueAttempts: enqueueAttempts ?? (async (attempts) => void enqueued.push(...attempts)) },
+    newId,
+    now: () => clock.nowMs,
+    publicUrl: 'https://spotcheck.example',
+    log: { warn: line },
+  });
+  const fail = async (times: number, atMs = START_MS) => {
+    clock.nowMs = atMs;
+    for (let count = 0; count < times; count += 1) await reportFailure({ channelId, error: ERROR, atMs });
+  };
+  return { tenantId, channelId, add, reportFailure, fail, enqueued, lines };
+}
+
+/** Makes one delivery there and records what came of its attempt. */
+async function arrive(
+  { tenantId, channelId }: { tenantId: string; channelId: string },
+  outcome: 'delivered' | 'retry' | 'failed' = 'delivered',
+): Promise<void> {
+  const id = newId('dlv');
+  const message = buildTestMessage({ nowMs: START_MS, publicUrl: 'https://spotcheck.example' });
+  await insertDeliveries(runOn(database.pool), [
+    { id, tenantId, channelId, monitorId: null, message, createdAtMs: START_MS },
+  ]);
+  await claimNextDelivery(database, channelId, { nowMs: START_MS, claimMs: 1000 });
+  await recordAttempt(database, {
+    deliveryId: id,
+    attempt: 1,
+    outcome,
+    statusCode: null,
+    durationMs: 1,
+    error: null,
+    response: null,
+    finishedAtMs: START_MS,
+    nextAttemptAtMs: outcome === 'retry' ? START_MS + 5000 : null,
+  });
+}
+
+async function healthOf(channelId: string) {
+  const { rows } = await database.pool.query(
+    'SELECT failures, failing_since, failing_told_at, last_error, last_error_at FROM channels WHERE id = $1',
+    [channelId],
+  );
+  return rows[0];
+}
+
+async function listDeliveriesAbout(channelId: string) {
+  const { rows } = await database.pool.query(
+    `SELECT channel_id, message FROM deliveries WHERE event = 'channel.failing' AND message -> 'channel' ->> 'id' = $1
+     ORDER BY channel_id`,
+    [channelId],
+  );
+  return rows;
+}

@@ -1,0 +1,474 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { json, text as readText } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
+import { buildChannelMessage } from '../../../core/alerts/channel-message.ts';
+import type { ChannelType } from '../../../core/alerts/channel.ts';
+import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
+import { rotateSigningSecret } from '../../../models/alerts/webhook-secrets.ts';
+import { closeDatabase, type Database } from '../../../models/database.ts';
+import { createIdSource } from '../../../models/secrets/ids.ts';
+import { runOn } from '../../../models/sql.ts';
+import { createHttpClient } from '../../../net/http-client.ts';
+import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
+import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { createFailureRecorder, createLossRecorder } from '../../../workers/alerts/channel-health.ts';
+import { createDeliverer, type DeliverOptions } from '../../../workers/alerts/deliver.ts';
+import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { claimNextDelivery } from '../../helpers/deliveries.ts';
+import { startHttpServer } from '../../helpers/http-server.ts';
+import { until } from '../../helpers/until.ts';
+
+const DEADLINE_MS = 8000;
+const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+
+let testDatabase: TestDatabase;
+let database: Database;
+let keys: KeyPair;
+let made = 0;
+
+test.before(async () => {
+  const authority = await TestAuthority.create();
+  authority.trust();
+  keys = await authority.issue({ hosts: ['127.0.0.1'] });
+  testDatabase = await createTestDatabase();
+  database = openTestDatabase(testDatabase.databaseUrl);
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a delivery that is answered 2xx is finished, recorded, counted and logged', async (t) => {
+  const { deliver, receiver, log, outcomes } = await prepare(t, (_request, response) => void response.end('ok'));
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1, claimed_until: null });
+  t.like((await attemptsOf(id))[0], {
+    attempt: 1,
+    outcome: 'delivered',
+    status_code: 200,
+    error: null,
+    response: 'ok',
+  });
+  t.deepEqual(outcomes, ['delivered']);
+  const [line] = log;
+  t.like(line, {
+    text: 'delivery.attempted',
+    delivery_id: id,
+    channel_id: channelId,
+    monitor_id: `mon_of_${id}`,
+    attempt: 1,
+    outcome: 'delivered',
+  });
+  t.is(typeof line?.['duration_ms'], 'number');
+});
+
+test('neither the log nor the rows of an attempt show the URL or the secret', async (t) => {
+  const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const { id, channelId, signingSecret } = await addDelivery(`${receiver.url}hidden-path`);
+  await deliver(channelId);
+  const shown = JSON.stringify([log, await attemptsOf(id), await deliveryOf(id)]);
+  t.false(shown.includes('hidden-path'));
+  t.false(shown.includes(signingSecret));
+});
+
+test('one job delivers all that its channel has due, longest due first, and nothing of another channel', async (t) => {
+  const ids: unknown[] = [];
+  const { deliver, receiver } = await prepare(t, async (request, response) => {
+    ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
+    response.end();
+  });
+  const [first, other] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
+  const all = [first.id];
+  for (let count = 0; count < 11; count += 1) all.push(await addDeliveryTo(first));
+  t.deepEqual(await deliver(first.channelId), { delivered: 12 });
+  t.deepEqual(ids.toSorted(), all.toSorted());
+  t.is(ids[0], first.id);
+  t.is((await deliveryOf(other.id)).outcome, 'pending');
+});
+
+test('a 500 is retried after about five seconds, with the same id, and then delivered', async (t) => {
+  const ids: unknown[] = [];
+  const { deliver, receiver, clock, retries } = await prepare(t, async (request, response) => {
+    ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
+    response.writeHead(ids.length === 1 ? 500 : 200).end();
+  });
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  const [retry] = retries;
+  const retryInMs = (retry?.dueAtMs ?? 0) - clock.now();
+  t.true(retryInMs > 3000 && retryInMs <= 6000, `${retryInMs} ms`);
+  t.like(retry, { deliveryId: id, channelId, attempt: 2 });
+  t.like((await attemptsOf(id))[0], { outcome: 'retry', status_code: 500, error: 'The endpoint answered 500' });
+  clock.offsetMs += retryInMs;
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+  t.deepEqual(ids, [id, id]);
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 2 });
+});
+
+test('a job that comes before the retry is due tries nothing', async (t) => {
+  const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(503).end());
+  const { channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  clock.offsetMs += 1000;
+  t.deepEqual(await deliver(channelId), {});
+  t.is(receiver.requests(), 1);
+});
+
+test('after three retries a delivery has failed, and no further job is added', async (t) => {
+  const { deliver, receiver, clock, retries } = await prepare(
+    t,
+    (_request, response) => void response.writeHead(500).end(),
+  );
+  const { id, channelId } = await addDelivery(receiver.url);
+  const results: Record<string, number>[] = [];
+  for (let run = 1; run <= 4; run += 1) {
+    results.push(await deliver(channelId));
+    clock.offsetMs += 200_000;
+  }
+  t.deepEqual(results, [{ retry: 1 }, { retry: 1 }, { retry: 1 }, { failed: 1 }]);
+  t.deepEqual(
+    retries.map((retry) => retry.attempt),
+    [2, 3, 4],
+  );
+  t.deepEqual(await deliver(channelId), {});
+  t.is(receiver.requests(), 4);
+  t.like(await deliveryOf(id), { outcome: 'failed', attempts: 4 });
+  t.is((await attemptsOf(id)).at(-1)?.outcome, 'failed');
+});
+
+test('a 404 is final after one attempt', async (t) => {
+  const { deliver, receiver, retries } = await prepare(t, (_request, response) => void response.writeHead(404).end());
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { failed: 1 });
+  t.deepEqual(retries, []);
+  t.is((await deliveryOf(id)).outcome, 'failed');
+});
+
+test('of the same job run many times at once, in two processes, one reaches the receiver', async (t) => {
+  const [one, another] = [
+    await prepare(t, (_request, response) => void response.end()),
+    await prepare(t, (_request, response) => void response.end()),
+  ];
+  const { id, channelId } = await addDelivery(one.receiver.url);
+  const results = await Promise.all([one, another, one, another].map(({ deliver }) => deliver(channelId)));
+  t.is(results.filter((result) => result['delivered'] === 1).length, 1);
+  t.is(one.receiver.requests(), 1);
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1 });
+});
+
+test('an attempt that its worker did not survive is made again when its claim expires, and counts', async (t) => {
+  const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
+  const { id, channelId } = await addDelivery(receiver.url);
+  await claimNextDelivery(database, channelId, { nowMs: clock.now(), claimMs: 10_000 });
+  t.deepEqual(await deliver(channelId), {});
+  clock.offsetMs += 10_000;
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
+  t.deepEqual(
+    (await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })),
+    [
+      { attempt: 1, outcome: null },
+      { attempt: 2, outcome: 'delivered' },
+    ],
+  );
+  t.is(receiver.requests(), 1);
+});
+
+test('an answer that comes after the claim was outlived leaves the delivery to its present holder', async (t) => {
+  const held: (() => void)[] = [];
+  const { deliver, receiver, clock, retries } = await prepare(
+    t,
+    (_request, response) => void held.push(() => response.writeHead(500).end()),
+  );
+  const { id, channelId } = await addDelivery(receiver.url);
+  const run = deliver(channelId);
+  await until(() => held.length === 1);
+  await claimNextDelivery(database, channelId, { nowMs: clock.now() + DEADLINE_MS + 7000, claimMs: 10_000 });
+  held[0]?.();
+  t.deepEqual(await run, { skipped: 1 });
+  t.deepEqual(retries, []);
+  t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2 });
+});
+
+test('a delivery gets four attempts at the most, those that the end of a worker cut short among them', async (t) => {
+  const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const dieInside = async (channelId: string, times: number): Promise<void> => {
+    for (let attempt = 1; attempt <= times; attempt += 1) {
+      await claimNextDelivery(database, channelId, { nowMs: clock.now(), claimMs: 1000 });
+      clock.offsetMs += 1000;
+    }
+  };
+  const [thrice, often] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
+  await dieInside(thrice.channelId, 3);
+  t.deepEqual(await deliver(thrice.channelId), { failed: 1 }, 'the fourth is the last, and its answer final');
+  t.is(receiver.requests(), 1);
+  await dieInside(often.channelId, 4);
+  t.deepEqual(await deliver(often.channelId), { failed: 1 });
+  t.is(receiver.requests(), 1, 'nothing is sent a fifth time');
+  t.is((await attemptsOf(often.id)).at(-1)?.error, 'Given up: the attempts before were cut short');
+});
+
+test('a channel that was disabled in the meantime ends its deliveries with that reason', async (t) => {
+  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
+  const { id, tenantId, channelId } = await addDelivery(receiver.url);
+  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  t.deepEqual(await deliver(channelId), { failed: 1 });
+  t.is((await attemptsOf(id))[0]?.error, 'The channel is disabled');
+  t.is(receiver.requests(), 0);
+});
+
+test('a delivery to Telegram waits for the bot while the installation has none, and does not pretend', async (t) => {
+  const { deliver } = await prepare(t, (_request, response) => void response.end());
+  const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  t.is((await attemptsOf(id))[0]?.error, 'This installation has no Telegram bot at the moment');
+});
+
+test('a channel that is gone has nothing to deliver', async (t) => {
+  const { deliver } = await prepare(t, (_request, response) => void response.end());
+  t.deepEqual(await deliver('nch_none'), {});
+});
+
+test('a queue that is away loses no retry: it is stored before its job is added', async (t) => {
+  const enqueueAttempt = (): Promise<void> => Promise.reject(new Error('queue away'));
+  const { deliver, receiver, clock, log } = await prepare(
+    t,
+    (_request, response) => void response.writeHead(500).end(),
+    { enqueueAttempt },
+  );
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  const { next_attempt_at: dueAtMs } = await deliveryOf(id);
+  t.true(dueAtMs > clock.now() + 2000, `${dueAtMs - clock.now()} ms`);
+  t.is(log.at(-1)?.text, 'delivery.retry_not_queued');
+});
+
+test('an attempt that breaks inside the service is recorded, logged and retried', async (t) => {
+  const sendWebhook = (): Promise<never> => Promise.reject(new Error('too many open files'));
+  const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.end(), { sendWebhook });
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  t.like((await attemptsOf(id))[0], { outcome: 'retry', error: 'The attempt broke off inside the service' });
+  t.is(log[0]?.text, 'delivery.broke_off');
+});
+
+test("a receiver that hangs holds four deliveries and delays no other receiver's", async (t) => {
+  const held: (() => void)[] = [];
+  const { deliver, receiver } = await prepare(t, (request, response) => {
+    if (request.url !== '/hang') return void response.end();
+    held.push(() => response.end());
+  });
+  const hung = await addDelivery(`${receiver.url}hang`);
+  for (let count = 0; count < 9; count += 1) await addDeliveryTo(hung, `mon_other_${count}`);
+  const first = deliver(hung.channelId);
+  await until(() => held.length === 4);
+  t.deepEqual(await deliver((await addDelivery(receiver.url)).channelId), { delivered: 1 });
+  t.deepEqual(await deliver(hung.channelId), {});
+  t.is(held.length, 4);
+  for (let answered = 0; answered < 10; answered += 1) (await until(() => held[answered]))();
+  t.deepEqual(await first, { delivered: 10 });
+});
+
+test('a stop ends what is under way and leaves the rest of a backlog for later', async (t) => {
+  const held: (() => void)[] = [];
+  const { lanes, receiver } = await prepare(t, (_request, response) => void held.push(() => response.end()));
+  const first = await addDelivery(receiver.url);
+  for (let count = 0; count < 9; count += 1) await addDeliveryTo(first, `mon_other_${count}`);
+  const run = lanes.run(first.channelId);
+  await until(() => held.length === 4);
+  lanes.stop();
+  for (const answer of held) answer();
+  t.deepEqual(await run, { outcomes: { delivered: 4 }, isCutShort: true });
+  const { rows } = await database.pool.query(
+    `SELECT count(*) AS pending FROM deliveries
+     WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`,
+    [first.channelId],
+  );
+  t.is(rows[0].pending, 6);
+});
+
+test("a delivery that is asked for again has its id, the next attempt's number and a whole timetable", async (t) => {
+  const ids: unknown[] = [];
+  const { deliver, receiver, clock, retries } = await prepare(t, async (request, response) => {
+    ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
+    response.writeHead(ids.length < 6 ? 500 : 200).end();
+  });
+  const { id, tenantId, channelId } = await addDelivery(receiver.url);
+  const workOff = async (runs: number) => {
+    const results: Record<string, number>[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      results.push(await deliver(channelId));
+      clock.offsetMs += 200_000;
+    }
+    return results;
+  };
+  t.deepEqual(await workOff(4), [{ retry: 1 }, { retry: 1 }, { retry: 1 }, { failed: 1 }]);
+  await reopenDelivery(database, { tenantId, id }, clock.now());
+  const beforeMs = clock.now();
+  t.deepEqual(await workOff(2), [{ retry: 1 }, { delivered: 1 }]);
+  const waitMs = (retries.at(-1)?.dueAtMs ?? 0) - beforeMs;
+  t.true(waitMs > 3000 && waitMs < 7000, `${waitMs} ms until the first retry of the new round`);
+  t.deepEqual(
+    retries.map(({ attempt }) => attempt),
+    [2, 3, 4, 6],
+  );
+  t.deepEqual(
+    ids,
+    Array.from({ length: 6 }, () => id),
+  );
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 6 });
+});
+
+test('after a change of the secret both sign what is delivered, for a day', async (t) => {
+  const received: { headers: Record<string, string>; body: string }[] = [];
+  const { deliver, receiver, clock } = await prepare(t, async (request, response) => {
+    received.push({ headers: request.headers as Record<string, string>, body: await readText(request) });
+    response.end();
+  });
+  const first = await addDelivery(receiver.url);
+  const newSecret = generateSigningSecret(randomBytes);
+  await rotateSigningSecret(
+    database,
+    { tenantId: first.tenantId, id: first.channelId },
+    { signingSecret: newSecret, nowMs: clock.now() },
+  );
+  await deliver(first.channelId);
+  for (const secret of [newSecret, first.signingSecret])
+    t.notThrows(() => new Webhook(secret).verify(received[0]?.body ?? '', received[0]?.headers ?? {}));
+  t.true('x-service-signature-previous' in (received[0]?.headers ?? {}));
+  clock.offsetMs += 86_400_000;
+  await addDeliveryTo(first);
+  await deliver(first.channelId);
+  t.false('x-service-signature-previous' in (received[1]?.headers ?? {}));
+  t.regex(received[1]?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
+});
+
+test('what is sent to chats only never reaches a webhook', async (t) => {
+  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
+  const { id, tenantId, channelId } = await addDelivery(receiver.url);
+  const message = buildChannelMessage({
+    channel: { id: 'nch_other', name: 'Other', type: 'webhook' },
+    failures: 100,
+    failingSinceMs: 0,
+    lastError: 'gone',
+    nowMs: Date.now(),
+    publicUrl: 'https://spotcheck.example',
+  });
+  await insertDeliveries(runOn(database.pool), [
+    { id: `${id}_chat`, tenantId, channelId, monitorId: null, message, createdAtMs: Date.now() },
+  ]);
+  t.deepEqual(await deliver(channelId), { delivered: 1, failed: 1 });
+  t.is(receiver.requests(), 1);
+  t.is((await attemptsOf(`${id}_chat`))[0]?.error, 'channel.failing is sent to chats only');
+});
+
+type Line = Record<string, unknown> & { text: string };
+
+/** A deliverer with everything real but the clock, which can be put forward, and a receiver for it. */
+async function prepare(t: ExecutionContext, listener: RequestListener, overrides: Partial<DeliverOptions> = {}) {
+  let requests = 0;
+  const counted: RequestListener = (request, response) => {
+    requests += 1;
+    listener(request, response);
+  };
+  const { port } = await startHttpServer(t, counted, keys);
+  const agent = createWebhookAgent();
+  t.teardown(() => agent.destroy());
+  const http = createHttpClient({ allowPrivateNetwork: true });
+  const clock = { offsetMs: 0, now: () => Date.now() + clock.offsetMs };
+  const log: Line[] = [];
+  const writeLine = (fields: object, text: string): void => void log.push({ ...fields, text });
+  const retries: DueAttempt[] = [];
+  const outcomes: string[] = [];
+  const recording = {
+    database,
+    queues: { enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)) },
+    newId: createIdSource(),
+    now: clock.now,
+    publicUrl: 'https://spotcheck.example',
+    log: { warn: writeLine },
+  };
+  const lanes = createDeliverer({
+    database,
+    sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
+    sendTelegram: null,
+    sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
+    deadlineMs: DEADLINE_MS,
+    retrySeconds: [5, 25, 125],
+    enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
+    now: clock.now,
+    random: Math.random,
+    recordFailure: createFailureRecorder(recording),
+    recordLoss: createLossRecorder(recording),
+    log: { info: writeLine, warn: writeLine },
+    onAttempt: (outcome) => void outcomes.push(outcome),
+    ...overrides,
+  });
+  const deliver = async (channelId: string) => (await lanes.run(channelId)).outcomes;
+  return {
+    deliver,
+    lanes,
+    receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests },
+    clock,
+    log,
+    retries,
+    outcomes,
+  };
+}
+
+async function addDelivery(url: string, type: ChannelType = 'webhook') {
+  made += 1;
+  const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
+  const signingSecret = generateSigningSecret(randomBytes);
+  await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  await createChannel(database, {
+    id: channelId,
+    tenantId,
+    type,
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook: { url, signingSecret },
+    nowMs: 0,
+  });
+  return { id: await addDeliveryTo({ tenantId, channelId }), tenantId, channelId, signingSecret };
+}
+
+async function addDeliveryTo(
+  { tenantId, channelId }: { tenantId: string; channelId: string },
+  monitorId?: string,
+): Promise<string> {
+  made += 1;
+  const id = `dlv_${made}`;
+  await insertDeliveries(runOn(database.pool), [
+    { id, tenantId, channelId, monitorId: monitorId ?? `mon_of_${id}`, message: MESSAGE, createdAtMs: Date.now() },
+  ]);
+  return id;
+}
+
+async function deliveryOf(id: string) {
+  const { rows } = await database.pool.query(
+    'SELECT outcome, attempts, claimed_until, next_attempt_at FROM deliveries WHERE id = $1',
+    [id],
+  );
+  return rows[0];
+}
+
+async function attemptsOf(id: string) {
+  const { rows } = await database.pool.query(
+    'SELECT attempt, outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER ' +
+      'BY attempt',
+    [id],
+  );
+  return rows;
+}

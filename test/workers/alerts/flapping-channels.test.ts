@@ -1,0 +1,128 @@
+import test from 'ava';
+import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
+import { claimDeliveries, recordAttempts } from '../../../models/alerts/deliveries.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { retainHistory } from '../../../workers/system/retention.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
+
+const CHANNELS = 120;
+
+/**
+ * At the beginning of a step in which waiting deliveries are due: how many wait at a moment then follows from the rates
+ * alone.
+ */
+const START_MS = Math.floor(Date.now() / 5000) * 5000 - 60_000;
+
+type Row = {
+  id: string;
+  channel_id: string;
+  next_attempt_at: number;
+  outcome: string;
+  message: MonitorMessage;
+  changes: number | null;
+};
+
+async function addWebhooks({ database, tenantId }: TestRuntime): Promise<void> {
+  await database.pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at)
+     SELECT 'nch_' || n, $1, 'webhook', 'x', 'connected', true, 0 FROM generate_series(1, $2::int) n`,
+    [tenantId, CHANNELS],
+  );
+}
+
+async function deliveries({ database }: TestRuntime): Promise<Row[]> {
+  return (
+    await database.pool.query<Row>(
+      'SELECT d.*, m.changes FROM deliveries d LEFT JOIN merged_deliveries m ON m.delivery_id = d.id ORDER BY d.no',
+    )
+  ).rows;
+}
+
+/** Has one monitor change `times` times, one second apart, and returns when that ended and what was to be queued. */
+async function flap(runtime: TestRuntime, startMs: number, times: number) {
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], {
+    intervalSeconds: 1,
+    timeoutMs: 500,
+    downAfterFailures: 1,
+    downMinSources: 1,
+  });
+  const queued: string[] = [];
+  for (let turn = 0; turn < times; turn += 1) {
+    const atMs = startMs + turn * 1000;
+    const evaluate = createEvaluator({ ...runtime, now: () => atMs + 100 });
+    const { deliveries: due, transitions } = await evaluate([
+      resultOf(monitor, agent, { dueAtMs: atMs, verdict: turn % 2 === 0 ? 'down' : 'up' }),
+    ]);
+    if (transitions.length !== 1) throw new Error(`The monitor did not change in turn ${turn}`);
+    queued.push(...due.map(({ deliveryId }) => deliveryId));
+  }
+  return { endMs: startMs + times * 1000, queued };
+}
+
+test(
+  'one monitor that flaps on 120 channels: four changes go out at once, of the rest the newest waits for each ' +
+    'channel, and all are accounted for',
+  async (t) => {
+    const runtime = await openTestRuntime(t);
+    await addWebhooks(runtime);
+    const startMs = START_MS;
+    const { endMs, queued } = await flap(runtime, startMs, 20);
+    const rows = await deliveries(runtime);
+    const waiting = rows.filter((row) => row.next_attempt_at > endMs);
+    t.true(rows.length - waiting.length <= 480 + 20, `${rows.length - waiting.length} are due`);
+    // The first of those that waited have had their turn by then.
+    t.true(waiting.length <= CHANNELS && waiting.length >= CHANNELS - 20, `${waiting.length} wait`);
+    t.is(new Set(waiting.map((row) => row.channel_id)).size, waiting.length);
+    t.true(waiting.every(({ message }) => message.detail.sequence === 20));
+    t.deepEqual(queued.toSorted(), rows.map(({ id }) => id).toSorted());
+    // Nothing is dropped silently: what is not there by itself is counted in what took its place.
+    t.is(rows.length + rows.reduce((sum, { changes }) => sum + (changes ?? 0), 0), 20 * CHANNELS);
+    // However long it goes on flapping, what waits keeps its turn: each channel is notified within a few minutes.
+    t.true(Math.max(...waiting.map((row) => row.next_attempt_at)) <= endMs + 3 * 60_000);
+  },
+);
+
+test('what waited is sent in its turn, with the newest change, and what follows is reported by itself', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  await addWebhooks(runtime);
+  const startMs = START_MS;
+  const { endMs } = await flap(runtime, startMs, 10);
+  const drain = async (nowMs: number): Promise<number[]> => {
+    const sequences: number[] = [];
+    for (;;) {
+      const [claim] = await claimDeliveries(database, ['nch_7'], { nowMs, claimMs: 15_000 });
+      const claimed = claim?.claimed ?? null;
+      if (claimed === null) return sequences;
+      sequences.push((claimed.message as MonitorMessage).detail.sequence);
+      await recordAttempts(database, [
+        {
+          ...claimed,
+          outcome: 'delivered',
+          statusCode: 200,
+          durationMs: 1,
+          error: null,
+          response: null,
+          finishedAtMs: nowMs,
+          nextAttemptAtMs: null,
+        },
+      ]);
+    }
+  };
+  t.deepEqual(await drain(endMs), [1, 2, 3, 4]);
+  t.deepEqual(await drain(endMs + 4 * 60_000), [10]);
+  t.like(await retainHistory({ ...runtime, now: () => endMs + 3 * 3_600_000 }), { rates: 2 });
+});
+
+test("the rate of one account takes nothing of another's", async (t) => {
+  const runtime = await openTestRuntime(t);
+  await addWebhooks(runtime);
+  const startMs = START_MS;
+  await runtime.database.pool.query('INSERT INTO delivery_rates (key, used_up) VALUES ($1, $2)', [
+    'ten_other',
+    startMs + 3_600_000,
+  ]);
+  await flap(runtime, startMs, 1);
+  t.true((await deliveries(runtime)).every((row) => row.next_attempt_at <= startMs + 1000));
+});

@@ -1,0 +1,106 @@
+import test from 'ava';
+import { createConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
+
+test(
+  'as many run as the limiter allows, the others follow in the order in which they came, whatever became of ' +
+    'those before',
+  async (t) => {
+    const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
+    const entered: number[] = [];
+    const works = Array.from({ length: 6 }, () => Promise.withResolvers<number>());
+    const all = works.map(({ promise }, number) =>
+      limiter.pass('one', () => {
+        entered.push(number);
+        return promise;
+      }),
+    );
+    const leave = async (number: number) => {
+      if (number === 1) works[number]?.reject(new Error('It failed'));
+      else works[number]?.resolve(number);
+      await all[number]?.catch(() => undefined);
+    };
+    t.deepEqual(entered, [0, 1]);
+    await leave(1);
+    t.deepEqual(entered, [0, 1, 2]);
+    await leave(2);
+    await leave(0);
+    t.deepEqual(entered, [0, 1, 2, 3, 4]);
+    for (const number of [3, 4, 5]) await leave(number);
+    t.deepEqual(entered, [0, 1, 2, 3, 4, 5]);
+    await t.throwsAsync(async () => await all[1], { message: 'It failed' });
+    t.is(await limiter.pass('one', () => Promise.resolve('after all of them')), 'after all of them');
+  },
+);
+
+test('at most `perTurn` begin in one turn of the event loop, the others in the turns after it', async (t) => {
+  const limiter = createConcurrencyLimiter({ concurrency: 10, perTurn: 2 });
+  let turn = 0;
+  const begunIn: number[] = [];
+  const all = Array.from({ length: 5 }, () => limiter.pass('one', () => Promise.resolve(begunIn.push(turn))));
+  const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  for (turn = 1; turn <= 4; turn += 1) await nextTurn();
+  await Promise.all(all);
+  t.deepEqual(
+    begunIn.map((began) => begunIn.filter((other) => other === began).length),
+    [2, 2, 2, 2, 1],
+  );
+});
+
+test('the queue is full when as many accounts wait as can run, and its room is announced', async (t) => {
+  const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
+  const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  const all = works.map(({ promise }, number) => limiter.pass(`account ${number}`, () => promise));
+  t.true(limiter.isFull());
+  let hasRoom = false;
+  const waitForRoom = limiter.waitForRoom().then(() => (hasRoom = true));
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  t.false(hasRoom);
+  works[0]?.resolve();
+  await waitForRoom;
+  t.false(limiter.isFull());
+  await limiter.waitForRoom();
+  for (const { resolve } of works) resolve();
+  await Promise.all(all);
+});
+
+test('the account with the fewest inside is next, and one account alone does not fill the hall', async (t) => {
+  const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 100 });
+  const entered: string[] = [];
+  const begin = (account: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const done = limiter.pass(account, () => {
+      entered.push(account);
+      return promise;
+    });
+    return async () => {
+      resolve();
+      await done;
+    };
+  };
+  const slow = Array.from({ length: 40 }, () => begin('slow'));
+  t.false(limiter.isFull());
+  const quick = [begin('quick'), begin('quick')];
+  t.deepEqual(entered, ['slow', 'slow']);
+  await slow[0]?.();
+  t.deepEqual(entered.slice(2), ['quick']);
+  await quick[0]?.();
+  t.deepEqual(entered.slice(2), ['quick', 'quick'], 'a source that a quick one leaves is not lost to a slow one');
+  await quick[1]?.();
+  t.deepEqual(entered.slice(4), ['slow']);
+  for (const end of slow) await end();
+  t.is(entered.filter((account) => account === 'slow').length, 40);
+});
+
+test('one account alone puts reading off with some thousand works that wait', async (t) => {
+  const limiter = createConcurrencyLimiter({ concurrency: 1, perTurn: 1 });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wide = createConcurrencyLimiter({ concurrency: 32, perTurn: 10_000 });
+  const all = Array.from({ length: 32 + 4000 }, () => wide.pass('one', () => promise));
+  t.true(wide.isFull());
+  const first = limiter.pass('one', () => promise);
+  const second = limiter.pass('one', () => promise);
+  t.true(limiter.isFull(), 'where one has the whole width, one that waits is enough');
+  resolve();
+  await Promise.all([...all, first, second]);
+  t.false(wide.isFull());
+});

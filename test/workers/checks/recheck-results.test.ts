@@ -1,0 +1,127 @@
+import test, { type ExecutionContext } from 'ava';
+import { noScheduleChange } from '../../../core/checks/schedule.ts';
+import { requestCheck } from '../../../models/checks/check-request.ts';
+import { claimRechecks } from '../../../models/checks/checks.ts';
+import { listOverdueRechecks } from '../../../models/checks/schedule.ts';
+import { pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { findMonitor } from '../../../models/monitors/monitors.ts';
+import { startCheck } from '../../../workers/processes/check.ts';
+import { startEvaluate } from '../../../workers/processes/evaluate.ts';
+import { reconcile } from '../../../workers/system/reconcile.ts';
+import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
+import { openTestRuntime } from '../../helpers/runtime.ts';
+import { startTarget } from '../../helpers/target.ts';
+import { until } from '../../helpers/until.ts';
+
+/** An hour: a test that waits for a tick would time out. */
+const RARELY = { intervalSeconds: 3600 };
+
+async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
+  const runtime = await openTestRuntime(t, backend);
+  const agent = await runtime.addAgent('local');
+  const regions = await runtime.listRegions();
+  const taken = (nowMs = runtime.now()) => claimRechecks(runtime.database, { agentNo: agent.no, nowMs, limit: 10 });
+  return {
+    runtime,
+    agent,
+    regions,
+    taken,
+    key: (id: string) => ({ tenantId: runtime.tenantId, id, nowMs: runtime.now() }),
+  };
+}
+
+for (const backend of listQueueBackends()) {
+  test(
+    `${backend.name}: a monitor that is checked once an hour is checked as soon as it is made, resumed or ` +
+      'pointed elsewhere, or a check is requested',
+    async (t) => {
+      const { runtime, agent, regions, key } = await openWatched(t, backend);
+      const target = await startTarget(t);
+      const processes = [
+        await startEvaluate(runtime),
+        await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true }),
+      ];
+      t.teardown(() => Promise.all(processes.map((process) => process.stop())));
+      const { id } = await runtime.addMonitor([agent], {
+        ...RARELY,
+        target: target.url('/first'),
+        downAfterFailures: 1,
+      });
+      const applyChange = async () =>
+        runtime.queues.applyScheduleChange(runtime.scheduleChanges.at(-1) ?? t.fail(), regions);
+      const isIn = (state: string) =>
+        until(async () => (await findMonitor(runtime.database, key(id)))?.monitor.state === state);
+
+      await applyChange();
+      await isIn('up');
+      t.is(target.hits('/first'), 1);
+      runtime.scheduleChanges.push(
+        (await pauseMonitor(runtime.database, key(id)))!.schedule,
+        (await resumeMonitor(runtime.database, key(id)))!.schedule,
+      );
+      await applyChange();
+      await isIn('up');
+      t.is(target.hits('/first'), 2);
+      target.health.status = 500;
+      const patched = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
+        settings: { ...monitor, target: target.url('/second') },
+        secrets,
+        agentIds,
+      }));
+      runtime.scheduleChanges.push(patched!.schedule);
+      await applyChange();
+      await isIn('down');
+      t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
+      target.health.status = 200;
+      const requested = await requestCheck(runtime.database, key(id));
+      await runtime.queues.applyScheduleChange(
+        { ...noScheduleChange(), rechecks: requested!.sources.map(({ agentNo }) => agentNo) },
+        regions,
+      );
+      await isIn('up');
+      t.is(target.hits('/second'), 2);
+    },
+  );
+}
+
+test('a recheck is claimed once, by one of two that ask at once, and not before its moment', async (t) => {
+  const { runtime, agent, taken } = await openWatched(t);
+  const [one, two] = [await runtime.addMonitor([agent], RARELY), await runtime.addMonitor([agent], RARELY)];
+  t.deepEqual(await taken(0), []);
+  const both = (await Promise.all([taken(), taken()])).flat();
+  t.deepEqual(both.map(({ monitorId }) => monitorId).toSorted(), [one.id, two.id].toSorted());
+  t.deepEqual(await taken(), []);
+});
+
+test('a monitor whose next tick is near waits for it, and so do those of which nothing is new', async (t) => {
+  const { runtime, agent, taken, key } = await openWatched(t);
+  await runtime.addMonitor([agent], { intervalSeconds: 1 });
+  t.deepEqual(runtime.scheduleChanges.at(-1)?.rechecks, []);
+  const { id } = await runtime.addMonitor([agent], RARELY);
+  t.is((await taken()).length, 1);
+  const renamed = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
+    settings: { ...monitor, name: 'Renamed' },
+    secrets,
+    agentIds,
+  }));
+  t.deepEqual(renamed?.schedule.rechecks, []);
+});
+
+test('a paused monitor is checked no more', async (t) => {
+  const { runtime, agent, taken, key } = await openWatched(t);
+  const { id } = await runtime.addMonitor([agent], RARELY);
+  await pauseMonitor(runtime.database, key(id));
+  t.deepEqual(await taken(), []);
+});
+
+test('rechecks that were never enqueued are enqueued by reconcile', async (t) => {
+  const { runtime, agent } = await openWatched(t);
+  await runtime.addMonitor([agent], RARELY);
+  t.deepEqual(await listOverdueRechecks(runtime.database, runtime.now() - 5000), [agent.no]);
+  await reconcile(runtime);
+  const jobs = await runtime.queues.checkQueue('local').getJobs(['delayed', 'waiting']);
+  t.deepEqual(
+    jobs.flatMap(({ data }) => ('looks' in data ? [data] : [])),
+    [{ agentNo: agent.no, looks: true }],
+  );
+});

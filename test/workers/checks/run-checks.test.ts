@@ -1,0 +1,362 @@
+import test from 'ava';
+import type { Observation } from '../../../core/checks/observation.ts';
+import type { DueCheck } from '../../../models/checks/checks.ts';
+import { bodyScope } from '../../../net/body-budget.ts';
+import { Checker, type CheckerParts } from '../../../probes/checker.ts';
+import { openJudge } from '../../../probes/judging/judge.ts';
+import type { ResultPayload } from '../../../queues/payloads.ts';
+import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
+import { createResultBatcher } from '../../../workers/checks/result-batcher.ts';
+import { createTickRunner, type CompletedCheck, type TickDependencies } from '../../../workers/checks/run-checks.ts';
+import { httpTarget } from '../../helpers/check-target.ts';
+
+const ENTRY = { agentNo: 2, intervalSeconds: 60, slot: 0 };
+const SLOT_START_MS = 1_700_000_040_000;
+
+function answered(status: number): Observation {
+  return {
+    type: 'http',
+    outcome: 'answered',
+    startedAt: SLOT_START_MS,
+    latencyMs: 12.4,
+    timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null },
+    certificate: null,
+    status,
+    headers: {},
+    body: null,
+    bodyTruncated: false,
+    bodyStart: null,
+    hadSecrets: false,
+  };
+}
+
+const TIMED_OUT: Observation = {
+  type: 'http',
+  outcome: 'failed',
+  startedAt: SLOT_START_MS,
+  latencyMs: 5000,
+  timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
+  certificate: null,
+  cause: 'timeout',
+  reason: 'Timed out while waiting for the answer',
+};
+
+function dueCheck(monitorNo: number): DueCheck {
+  return {
+    monitorNo,
+    monitorId: `mon_${monitorNo}`,
+    tenantId: 'ten_1',
+    name: `Monitor ${monitorNo}`,
+    checksVersion: 3,
+    target: httpTarget({ target: 'http://127.0.0.1:9/' }),
+    isUp: true,
+    badVote: null,
+    hasItsSecrets: true,
+  };
+}
+
+type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'watchStalls'> &
+  Pick<TickDependencies, 'listDueChecks' | 'onBehind' | 'onCheck' | 'batcher'> & { limiter: ConcurrencyLimiter };
+
+/** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
+function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
+  let nowMs = startMs;
+  const submitted: ResultPayload[][] = [];
+  const completed: CompletedCheck[] = [];
+  const crashed: unknown[] = [];
+  const now = () => nowMs;
+  const parts = {
+    probe: () => Promise.resolve(answered(200)),
+    judge: openJudge().judge,
+    watchStalls: async <T>(work: () => Promise<T>) => ({
+      result: await work(),
+      ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 },
+    }),
+    selfCheck: null,
+    limiter: createConcurrencyLimiter({ concurrency: 10, perTurn: 10 }),
+    ...overrides,
+  };
+  const check = createTickRunner({
+    listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
+    checker: new Checker({ ...parts, now, aheadMs: () => 0, onCrash: (error) => void crashed.push(error) }),
+    batcher: createResultBatcher({
+      submit: (results) => Promise.resolve(void submitted.push([...results])),
+      maxDelayMs: 5,
+      urgentDelayMs: 5,
+      urgentGapMs: 0,
+      maxResults: 100,
+      pause: () => Promise.resolve(),
+    }),
+    now,
+    waitUntil(atMs) {
+      nowMs = Math.max(nowMs, atMs);
+      return Promise.resolve();
+    },
+    onCheck: (done) => void completed.push(done),
+    ...parts,
+  });
+  return { check, submitted, completed, crashed };
+}
+
+test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
+  const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
+  const outcome = await check(ENTRY, SLOT_START_MS);
+  t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
+  t.is(submitted.length, 1);
+  const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - SLOT_START_MS) ?? [];
+  t.is(new Set(dues).size, 3);
+  t.true(dues.every((due) => due >= 0 && due < 250));
+  t.true(completed.every(({ latenessMs }) => latenessMs >= 0));
+  t.like(submitted[0]?.[0], {
+    agentNo: 2,
+    checksVersion: 3,
+    verdict: 'up',
+    cause: null,
+    httpStatus: 200,
+    latencyMs: 12,
+  });
+});
+
+test("the bodies that a check reads count as its account's", async (t) => {
+  const accounts: unknown[] = [];
+  const probe = () => {
+    accounts.push(bodyScope()?.account);
+    return Promise.resolve(answered(200));
+  };
+  await checkerAt(SLOT_START_MS - 300, { probe }).check(ENTRY, SLOT_START_MS);
+  t.deepEqual(accounts, ['ten_1', 'ten_1', 'ten_1']);
+});
+
+test('a probe that crashes is no vote, is reported, and costs the others nothing', async (t) => {
+  let calls = 0;
+  const probe = () => {
+    calls += 1;
+    return calls === 2 ? Promise.reject(new Error('EMFILE')) : Promise.resolve(answered(503));
+  };
+  const { check, submitted, crashed } = checkerAt(SLOT_START_MS - 300, { probe });
+  t.like(await check(ENTRY, SLOT_START_MS), { checks: 3, down: 2, none: 1 });
+  t.is(crashed.length, 1);
+  const lost = submitted[0]?.find(({ verdict }) => verdict === 'none');
+  t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
+});
+
+test('failures keep their timings, good results those of their first tick in ten minutes', async (t) => {
+  const phases = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null };
+  const storedPhasesAt = async (slotBeginsAtMs: number, status: number) => {
+    const { check, submitted } = checkerAt(slotBeginsAtMs - 300, { probe: () => Promise.resolve(answered(status)) });
+    await check(ENTRY, slotBeginsAtMs);
+    return submitted.flat().map((result) => result.phases);
+  };
+  const windowMs = Math.floor(SLOT_START_MS / 600_000) * 600_000;
+  t.deepEqual(await storedPhasesAt(windowMs, 200), [phases, phases, phases]);
+  t.deepEqual(await storedPhasesAt(windowMs + 60_000, 200), [null, null, null]);
+  t.deepEqual(await storedPhasesAt(windowMs + 60_000, 503), [phases, phases, phases]);
+});
+
+test('the answer goes with a failure that can be the first of its source, and with no other result', async (t) => {
+  const votes = [null, 'degraded', 'down'] as const;
+  const listDueChecks = () => Promise.resolve(votes.map((badVote, index) => ({ ...dueCheck(index + 1), badVote })));
+  const answersTo = async (status: number) => {
+    const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
+      listDueChecks,
+      probe: () => Promise.resolve(answered(status)),
+    });
+    await check(ENTRY, SLOT_START_MS);
+    return submitted
+      .flat()
+      .toSorted((a, b) => a.monitorNo - b.monitorNo)
+      .map(({ answer }) => answer?.status ?? null);
+  };
+  t.deepEqual(await answersTo(503), [503, 503, null]);
+  t.deepEqual(await answersTo(200), [null, null, null]);
+});
+
+test('a monitor whose secrets cannot be read is no vote and is not probed; those beside it are', async (t) => {
+  const listDueChecks = () => Promise.resolve([dueCheck(1), { ...dueCheck(2), hasItsSecrets: false }]);
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { listDueChecks });
+  t.like(await check(ENTRY, SLOT_START_MS), { checks: 2, up: 1, none: 1 });
+  t.regex(submitted[0]?.find(({ verdict }) => verdict === 'none')?.reason ?? '', /SECRET_KEYS/);
+});
+
+test('a tick that comes when the next one is nearer is dropped without a probe', async (t) => {
+  const { check, submitted } = checkerAt(SLOT_START_MS + 45_000, {
+    probe: () => Promise.reject(new Error('must not be probed')),
+  });
+  t.like(await check(ENTRY, SLOT_START_MS), { checks: 0, dropped: 3 });
+  t.deepEqual(submitted, []);
+});
+
+test('a tick that runs again after a crash measures the same due times, so its results are stored once', async (t) => {
+  const first = checkerAt(SLOT_START_MS - 300);
+  const second = checkerAt(SLOT_START_MS + 700);
+  await first.check(ENTRY, SLOT_START_MS);
+  await second.check(ENTRY, SLOT_START_MS);
+  const dues = (submitted: ResultPayload[][]) =>
+    submitted
+      .flat()
+      .map(({ monitorNo, dueAtMs }) => [monitorNo, dueAtMs])
+      .toSorted();
+  t.deepEqual(dues(first.submitted), dues(second.submitted));
+});
+
+test('a full batch leaves at once and a lonely result after the delay', async (t) => {
+  const sizes: number[] = [];
+  const batcher = createResultBatcher({
+    submit: (results) => Promise.resolve(void sizes.push(results.length)),
+    maxDelayMs: 5,
+    urgentDelayMs: 5,
+    urgentGapMs: 0,
+    maxResults: 2,
+    pause: () => Promise.resolve(),
+  });
+  const result = { monitorNo: 1 } as ResultPayload;
+  await Promise.all([batcher.add(result, false), batcher.add(result, false), batcher.add(result, false)]);
+  t.deepEqual(sizes, [2, 1]);
+});
+
+test('a result that may be a change takes its batch along at once, where others would wait for company', async (t) => {
+  const sizes: number[] = [];
+  const batcher = createResultBatcher({
+    submit: (results) => Promise.resolve(void sizes.push(results.length)),
+    maxDelayMs: 3_600_000,
+    urgentDelayMs: 1,
+    urgentGapMs: 0,
+    maxResults: 10,
+    pause: () => Promise.resolve(),
+  });
+  const good = batcher.add({ monitorNo: 1 } as ResultPayload, false);
+  await batcher.add({ monitorNo: 2 } as ResultPayload, true);
+  await good;
+  t.deepEqual(sizes, [2]);
+});
+
+test('urgent batches keep their distance: the first leaves at once, what comes soon after together', async (t) => {
+  const sizes: number[] = [];
+  const batcher = createResultBatcher({
+    submit: (results) => Promise.resolve(void sizes.push(results.length)),
+    maxDelayMs: 3_600_000,
+    urgentDelayMs: 1,
+    urgentGapMs: 100,
+    maxResults: 10,
+    pause: () => Promise.resolve(),
+  });
+  const startedAt = performance.now();
+  await batcher.add({ monitorNo: 1 } as ResultPayload, true);
+  const second = batcher.add({ monitorNo: 2 } as ResultPayload, true);
+  await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all([second, batcher.add({ monitorNo: 3 } as ResultPayload, true)]);
+  t.deepEqual(sizes, [1, 2]);
+  t.true(performance.now() - startedAt >= 99);
+});
+
+for (const { name, isUp, status, mayChangeState } of [
+  { name: 'a good result of a monitor that is up changes nothing', isUp: true, status: 200, mayChangeState: false },
+  {
+    name: 'a good result of a monitor that is not up may be its recovery',
+    isUp: false,
+    status: 200,
+    mayChangeState: true,
+  },
+  { name: 'a bad result may be an outage', isUp: true, status: 503, mayChangeState: true },
+]) {
+  test(name, async (t) => {
+    const passed: boolean[] = [];
+    const { check } = checkerAt(SLOT_START_MS - 300, {
+      listDueChecks: () => Promise.resolve([{ ...dueCheck(1), isUp }]),
+      probe: () => Promise.resolve(answered(status)),
+      batcher: { add: (_result, mayChange) => Promise.resolve(void passed.push(mayChange)) },
+    });
+    await check(ENTRY, SLOT_START_MS);
+    t.deepEqual(passed, [mayChangeState]);
+  });
+}
+
+test('a batch that the queue refuses is offered again until it takes it', async (t) => {
+  let refusals = 3;
+  const pauses: number[] = [];
+  const batcher = createResultBatcher({
+    submit: () => (refusals-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve()),
+    maxDelayMs: 1,
+    urgentDelayMs: 1,
+    urgentGapMs: 0,
+    maxResults: 10,
+    pause: (ms) => Promise.resolve(void pauses.push(ms)),
+  });
+  await batcher.add({ monitorNo: 1 } as ResultPayload, false);
+  t.deepEqual(pauses, [1000, 1000, 1000]);
+});
+
+test('a timeout while this process stood still is no vote', async (t) => {
+  const { check, completed } = checkerAt(SLOT_START_MS - 300, {
+    probe: () => Promise.resolve(TIMED_OUT),
+    watchStalls: async (work) => ({
+      result: await work(),
+      ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 },
+    }),
+  });
+  await check(ENTRY, SLOT_START_MS);
+  t.deepEqual(
+    completed.map(({ result }) => result.verdict),
+    ['none', 'none', 'none'],
+  );
+  t.regex(completed[0]?.result.reason ?? '', /held up itself/);
+});
+
+test(
+  'a slot that waits for its turn keeps its one position in the line, and is then checked for its newest tick, ' +
+    'however late that is',
+  async (t) => {
+    const begun = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const probe = async () => {
+      begun.resolve();
+      await release.promise;
+      return answered(200);
+    };
+    const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
+      limiter: createConcurrencyLimiter({ concurrency: 1, perTurn: 10 }),
+      probe,
+    });
+    const first = check(ENTRY, SLOT_START_MS);
+    await begun.promise;
+    const other = check({ ...ENTRY, slot: 1 }, SLOT_START_MS + 250);
+    const second = check(ENTRY, SLOT_START_MS + 60_000);
+    t.like(await check(ENTRY, SLOT_START_MS + 120_000), { checks: 0, dropped: 0 });
+    t.like(await check(ENTRY, SLOT_START_MS + 180_000), { checks: 0, dropped: 0 });
+    release.resolve();
+    t.like(await first, { checks: 3, dropped: 0 });
+    t.like(await other, { checks: 3, dropped: 0 });
+    t.like(await second, { checks: 3, dropped: 6 });
+    const ticks = submitted
+      .flat()
+      .map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - SLOT_START_MS) / 60_000)]);
+    t.deepEqual(ticks, [
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ]);
+  },
+);
+
+test('a check that still waits when its next one is due is made once, for the later time', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const concurrency = 32;
+  const limiter = createConcurrencyLimiter({ concurrency, perTurn: 1000 });
+  const held = Array.from({ length: concurrency }, () => limiter.pass('another account', () => release.promise));
+  let behind = 0;
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { limiter, onBehind: () => void (behind += 1) });
+  const first = check(ENTRY, SLOT_START_MS);
+  t.like(await check(ENTRY, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
+  t.is(behind, 3);
+  release.resolve();
+  await Promise.all(held);
+  t.like(await first, { checks: 3, dropped: 0 });
+  const ticks = submitted.flat().map(({ dueAtMs }) => Math.floor((dueAtMs - SLOT_START_MS) / 60_000));
+  t.deepEqual(ticks, [1, 1, 1]);
+});

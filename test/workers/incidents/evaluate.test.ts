@@ -1,0 +1,303 @@
+import test from 'ava';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import type { MeasuredResult } from '../../../models/checks/check-results.ts';
+import { listIncidents } from '../../../models/incidents/history.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { findMonitor } from '../../../models/monitors/monitors.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { sweep } from '../../../workers/system/sweep.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
+
+const SECOND = 1000;
+
+function evaluatorOf(runtime: TestRuntime, nowMs = Date.now()) {
+  return createEvaluator({
+    database: runtime.database,
+    now: () => nowMs,
+    newId: runtime.newId,
+    publicUrl: runtime.publicUrl,
+  });
+}
+
+async function stateOf(runtime: TestRuntime, id: string): Promise<string | undefined> {
+  return (await findMonitor(runtime.database, { tenantId: runtime.tenantId, id }))?.monitor.state;
+}
+
+async function rowsOf<Row extends object>(runtime: TestRuntime, sql: string): Promise<Row[]> {
+  return (await runtime.database.pool.query<Row>(sql)).rows;
+}
+
+async function addWebhook(runtime: TestRuntime): Promise<string> {
+  const channel = await createChannel(runtime.database, {
+    id: runtime.newId('nch'),
+    tenantId: runtime.tenantId,
+    type: 'webhook',
+    name: 'Hook',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' },
+    nowMs: Date.now(),
+  });
+  return channel.id;
+}
+
+test('a batch stores its results and writes the transitions, incident and deliveries that follow', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const channelId = await addWebhook(runtime);
+  const nowMs = Date.now();
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+
+  const outcome = await evaluatorOf(runtime, nowMs)([at(-180, 'up'), at(-120, 'down'), at(-60, 'down')]);
+
+  t.is(outcome.stored, 3);
+  t.deepEqual(
+    outcome.transitions.map(({ sequence, change }) => [sequence, change.from, change.to]),
+    [
+      [1, 'pending', 'up'],
+      [2, 'up', 'down'],
+    ],
+  );
+  t.is(await stateOf(runtime, monitor.id), 'down');
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 10 });
+  t.like(incident, {
+    state: 'down',
+    startedAtMs: nowMs - 120 * SECOND,
+    detectedAtMs: nowMs,
+    resolvedAtMs: null,
+    sourcesDown: ['local'],
+  });
+  const deliveries = await rowsOf<{ id: string; channel_id: string; event: string }>(
+    runtime,
+    'SELECT id, channel_id, event FROM deliveries ORDER BY id',
+  );
+  t.deepEqual(
+    deliveries.map(({ event }) => event),
+    ['monitor.up', 'monitor.down'],
+  );
+  t.true(deliveries.every((delivery) => delivery.channel_id === channelId));
+  t.deepEqual(
+    outcome.deliveries.map(({ deliveryId }) => deliveryId),
+    deliveries.map(({ id }) => id),
+  );
+});
+
+test('old failures in a long backlog do not count as recent because its newest result is', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('honest'), await runtime.addAgent('late'), await runtime.addAgent('later')];
+  const [honest, ...late] = agents;
+  if (honest === undefined) return t.fail();
+  const monitor = await runtime.addMonitor(agents, { downMinSources: 2, intervalSeconds: 1, timeoutMs: 500 });
+  const startMs = Date.now() - 100 * SECOND;
+  const at = (agent: typeof honest, second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+  const evaluateAt = (second: number) => evaluatorOf(runtime, startMs + second * SECOND);
+  await evaluateAt(0)(agents.map((agent) => at(agent, 0, 'up')));
+  await evaluateAt(78)([at(honest, 78, 'up')]);
+
+  const { stored, transitions } = await evaluateAt(78)(
+    late.flatMap((agent) => [at(agent, 10, 'down'), at(agent, 11, 'down'), at(agent, 78, 'up')]),
+  );
+
+  t.is(stored, 6);
+  t.deepEqual(transitions, []);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
+test('a source that turned while its results were too old is counted as soon as newer ones come', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
+  const startMs = Date.now() - 100 * SECOND;
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+  const evaluateAt = (second: number) => evaluatorOf(runtime, startMs + second * SECOND);
+  await evaluateAt(0)([at(0, 'up')]);
+
+  t.deepEqual((await evaluateAt(70)([at(1, 'down'), at(2, 'down')])).transitions, []);
+  t.deepEqual((await evaluateAt(71)([at(71, 'down')])).transitions, []);
+  await sweep({ ...runtime, now: () => startMs + 72 * SECOND });
+
+  t.is(await stateOf(runtime, monitor.id), 'down');
+});
+
+test('a batch that is evaluated twice is stored once and decides once', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { downAfterFailures: 3 });
+  const nowMs = Date.now();
+  const batch = [-180, -120].map((second) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' }),
+  );
+  const evaluate = evaluatorOf(runtime, nowMs);
+
+  t.is((await evaluate(batch)).stored, 2);
+  t.is((await evaluate(batch)).stored, 0);
+
+  t.is(await stateOf(runtime, monitor.id), 'pending');
+  t.is(
+    (await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'down' })])).transitions.length,
+    1,
+  );
+});
+
+test('a late bad result, after a newer good one that changed nothing, is stored and not applied', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
+  const nowMs = Date.now();
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+  const evaluate = evaluatorOf(runtime, nowMs);
+  await evaluate([at(-180, 'up')]);
+  await evaluate([at(-60, 'up')]);
+
+  const late = await evaluate([at(-120, 'down')]);
+
+  t.is(late.stored, 1);
+  t.deepEqual(late.transitions, []);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
+test('on the steady path nothing but results is written', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const nowMs = Date.now();
+  const evaluate = evaluatorOf(runtime, nowMs);
+  await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 120 * SECOND, verdict: 'up' })]);
+  const versions = () =>
+    rowsOf<{ s: string; m: string }>(
+      runtime,
+      'SELECT s.ctid::text AS s, m.ctid::text AS m FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no',
+    );
+  const before = await versions();
+
+  await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' })]);
+
+  t.deepEqual(await versions(), before);
+  t.is((await rowsOf(runtime, 'SELECT 1 FROM check_results')).length, 2);
+});
+
+test('results of unknown, deleted and paused monitors are dropped', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const [deleted, paused] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
+  const key = { tenantId: runtime.tenantId, nowMs: Date.now() };
+  await deleteMonitor(runtime.database, { ...key, id: deleted.id });
+  await pauseMonitor(runtime.database, { ...key, id: paused.id });
+
+  const outcome = await evaluatorOf(runtime)(
+    [deleted, paused, { no: 999_999 }].map((monitor) =>
+      resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'down' }),
+    ),
+  );
+
+  t.deepEqual(outcome, { stored: 0, rechecks: [], transitions: [], deliveries: [] });
+});
+
+test('a resumed monitor is decided by its first result, whatever its sources said before the pause', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { upAfterSuccesses: 5 });
+  const nowMs = Date.now();
+  const evaluate = evaluatorOf(runtime, nowMs);
+  await evaluate(
+    [-180, -120].map((second) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' })),
+  );
+  const key = { tenantId: runtime.tenantId, id: monitor.id, nowMs: nowMs - 90 * SECOND };
+  await pauseMonitor(runtime.database, key);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 1 });
+  t.like(incident, { resolution: 'paused' });
+  t.is((await resumeMonitor(runtime.database, key))?.monitor.state, 'pending');
+
+  await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' })]);
+
+  t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
+test('a result that was under way when its monitor was edited or resumed is stored and not applied', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const [edited, resumed] = [
+    await runtime.addMonitor([agent], { downAfterFailures: 1 }),
+    await runtime.addMonitor([agent], { downAfterFailures: 1 }),
+  ];
+  const nowMs = Date.now();
+  const key = { tenantId: runtime.tenantId, nowMs };
+  await updateMonitor(runtime.database, { ...key, id: edited.id }, ({ monitor, secrets, agentIds }) => ({
+    settings: { ...monitor, target: 'http://127.0.0.1:10/' },
+    secrets,
+    agentIds,
+  }));
+  await pauseMonitor(runtime.database, { ...key, id: resumed.id });
+  await resumeMonitor(runtime.database, { ...key, id: resumed.id });
+
+  const outcome = await evaluatorOf(
+    runtime,
+    nowMs,
+  )([edited, resumed].map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs - SECOND, verdict: 'down' })));
+
+  t.is(outcome.stored, 2);
+  t.deepEqual(outcome.transitions, []);
+});
+
+test('text that PostgreSQL or a terminal would choke on is cleaned and does not cost the batch', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { downAfterFailures: 1 });
+  const nowMs = Date.now();
+
+  await evaluatorOf(
+    runtime,
+    nowMs,
+  )([resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'down', reason: 'Bad\u0000\u001b[31m \ud800header' })]);
+
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 1 });
+  t.is(incident?.reason, 'Bad [31m \ufffdheader');
+});
+
+test('results of a day without a partition make the partition and are stored', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const { rows } = await runtime.database.pool.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relname LIKE 'check_results_2%' AND relkind = 'r'`,
+  );
+  for (const { name } of rows) await runtime.database.pool.query(`DROP TABLE ${name}`);
+
+  const outcome = await evaluatorOf(runtime)([resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'up' })]);
+
+  t.is(outcome.stored, 1);
+});
+
+test('evaluators at once on the same monitors from several sources lose nothing and decide as one', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('a'), await runtime.addAgent('b'), await runtime.addAgent('c')];
+  const monitors = await Promise.all(Array.from({ length: 20 }, () => runtime.addMonitor(agents)));
+  const nowMs = Date.now();
+  const evaluate = evaluatorOf(runtime, nowMs);
+  const verdicts: MeasuredResult['verdict'][] = ['up', 'down', 'down'];
+  for (const [step, verdict] of verdicts.entries()) {
+    const dueAtMs = nowMs - (170 - step * 60) * SECOND;
+    await Promise.all(
+      agents.map((agent) =>
+        evaluate(
+          monitors.toReversed().map((monitor) => resultOf(monitor, agent, { dueAtMs: dueAtMs + agent.no, verdict })),
+        ),
+      ),
+    );
+  }
+
+  t.is((await rowsOf(runtime, 'SELECT 1 FROM check_results')).length, 180);
+  const transitions = await rowsOf<{ monitor_id: string; sequence: number; to_state: string }>(
+    runtime,
+    'SELECT monitor_id, sequence, to_state FROM transitions ORDER BY monitor_id, sequence',
+  );
+  t.is(transitions.length, 40);
+  t.true(transitions.every(({ sequence, to_state }) => to_state === (sequence === 1 ? 'up' : 'down')));
+  t.is((await rowsOf(runtime, 'SELECT 1 FROM incidents WHERE resolved_at IS NULL')).length, 20);
+});

@@ -1,0 +1,353 @@
+import test, { type ExecutionContext } from 'ava';
+import type { ChannelType } from '../../../core/alerts/channel.ts';
+import { isChatOnly } from '../../../core/alerts/envelope.ts';
+import type { ReportMessage } from '../../../core/statistics/reports/message.ts';
+import { dateOf } from '../../../core/statistics/reports/periods.ts';
+import { createTenant } from '../../../models/accounts/tenants.ts';
+import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import { insertTransitions } from '../../../models/incidents/history.ts';
+import { deleteMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { listReports } from '../../../models/statistics/reports.ts';
+import { makeReport, makeReports } from '../../../workers/statistics/reports.ts';
+import { sweep } from '../../../workers/system/sweep.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+
+const DAY_MS = 86_400_000;
+/** A Monday that is the first of a month as well. */
+const MONDAY_MS = Date.UTC(2026, 5, 1);
+
+type Office = {
+  runtime: TestRuntime;
+  make: (nowMs: number, signal?: AbortSignal) => Promise<number>;
+  made: (tenantId?: string) => Promise<string[]>;
+  rolledUntil: (ms: number) => Promise<void>;
+};
+
+/** Polling ourselves, as the sweep does: reports wait for it. */
+async function recordSweep({ database }: TestRuntime, atMs: number): Promise<void> {
+  await database.pool.query(
+    `INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1)
+     ON CONFLICT (name) DO UPDATE SET at = $1`,
+    [atMs],
+  );
+}
+
+/**
+ * A tenant that is `days` old with one monitor that is up since, on the first of June 2026, whose checks are all rolled
+ * up.
+ */
+async function openOffice(t: ExecutionContext, { days = 400, monitors = 1 } = {}): Promise<Office> {
+  const runtime = await openTestRuntime(t);
+  const { pool } = runtime.database;
+  const createdAt = MONDAY_MS / 1000 - days * 86_400;
+  await pool.query('UPDATE tenants SET created_at = $1', [createdAt]);
+  for (let index = 0; index < monitors; index += 1)
+    await runtime.addMonitor([], { name: `Shop ${index}`, slaTarget: 99.9 });
+  await pool.query('UPDATE monitors SET created_at = $1', [createdAt]);
+  const { rows } = await pool.query<{ id: string }>('SELECT id FROM monitors');
+  await insertTransitions(
+    async (sql, bind = []) => (await pool.query(sql, [...bind])).rows,
+    rows.map(({ id }) => ({
+      monitorId: id,
+      tenantId: runtime.tenantId,
+      sequence: 1,
+      from: 'pending' as const,
+      to: 'up' as const,
+      atMs: createdAt * 1000,
+      detectedAtMs: createdAt * 1000,
+      cause: null,
+      reason: null,
+      evidence: {},
+    })),
+  );
+  const rolledUntil = async (ms: number) =>
+    void (await pool.query(
+      `INSERT INTO service_marks (name, at, resumed_at) VALUES ('rollups', $1, $1) ON CONFLICT (name) DO UPDATE
+       SET at = $1`,
+      [ms],
+    ));
+  await rolledUntil(MONDAY_MS + 3_600_000);
+  return {
+    runtime,
+    rolledUntil,
+    make: async (nowMs, signal) => {
+      await recordSweep(runtime, nowMs);
+      return (await makeReports({ ...runtime, now: () => nowMs }, signal && { signal })).reports;
+    },
+    made: async (tenantId = runtime.tenantId) =>
+      (await listReports(runtime.database, { tenantId })).map(
+        ({ period, periodStart }) => `${period} ${dateOf(periodStart)}`,
+      ),
+  };
+}
+
+async function addChat(
+  runtime: TestRuntime,
+  {
+    type = 'telegram',
+    wantsReports = true,
+    status = 'connected',
+  }: { type?: ChannelType; wantsReports?: boolean; status?: 'connected' | 'pending' } = {},
+): Promise<string> {
+  const webhook = { url: 'https://receiver.example/hook', signingSecret: `whsec_${'A'.repeat(44)}` };
+  const channel = {
+    id: runtime.newId('nch'),
+    tenantId: runtime.tenantId,
+    type,
+    name: 'Chat',
+    status,
+    allMonitors: true,
+    monitorIds: [],
+    wantsReports,
+    ...(type === 'webhook' && { webhook }),
+    nowMs: 0,
+  } as const;
+  return (await createChannel(runtime.database, channel)).id;
+}
+
+async function listDeliveriesTo(runtime: TestRuntime): Promise<{ channel_id: string; message: ReportMessage }[]> {
+  return (
+    await runtime.database.pool.query<{ channel_id: string; message: ReportMessage }>(
+      'SELECT channel_id, message FROM deliveries ORDER BY no',
+    )
+  ).rows;
+}
+
+test('reports of the week and the month are made when those have ended, once, and not a second before', async (t) => {
+  const { make, made } = await openOffice(t, { days: 2 });
+  t.is(await make(MONDAY_MS - 1), 0);
+  t.is(await make(MONDAY_MS + 40_000), 2);
+  t.deepEqual((await made()).toSorted(), ['month 2026-05-01', 'week 2026-05-25']);
+  t.is(await make(MONDAY_MS + 340_000), 0);
+  t.is(await make(MONDAY_MS + 7 * DAY_MS - 1), 0);
+});
+
+test('the period in which the tenant came has a report, those before it have none', async (t) => {
+  const { make, made } = await openOffice(t, { days: 40 });
+  t.is(await make(MONDAY_MS + 40_000), 2 + 6);
+  // 22 April was a Wednesday.
+  t.deepEqual((await made()).toReversed(), [
+    'week 2026-04-20',
+    'month 2026-04-01',
+    'week 2026-04-27',
+    'week 2026-05-04',
+    'week 2026-05-11',
+    'week 2026-05-18',
+    'week 2026-05-25',
+    'month 2026-05-01',
+  ]);
+});
+
+test('after a standstill all is made up, the oldest first, but no more than 13 months and 53 weeks', async (t) => {
+  const { runtime, make, made } = await openOffice(t, { days: 800 });
+  t.is(await make(MONDAY_MS + 9 * DAY_MS), 13 + 53);
+  const order = await runtime.database.pool.query<{ period_end: number }>('SELECT period_end FROM reports ORDER BY id');
+  t.deepEqual(
+    order.rows,
+    order.rows.toSorted((a, b) => a.period_end - b.period_end),
+  );
+  t.is((await made()).length, 66);
+});
+
+test('three chores at once, each in a process of its own, make every report once and notify of it once', async (t) => {
+  const { runtime } = await openOffice(t, { days: 60 });
+  await addChat(runtime);
+  const now = () => MONDAY_MS + 40_000;
+  await recordSweep(runtime, now());
+  const results = await Promise.all(
+    [runtime, runtime.open(), runtime.open()].map((one) => makeReports({ ...one, now })),
+  );
+  t.is(
+    results.reduce((sum, { reports }) => sum + reports, 0),
+    2 + 9,
+  );
+  t.is((await listDeliveriesTo(runtime)).length, 2);
+});
+
+test('a chore whose lock was lost makes no second report: the first one stays', async (t) => {
+  const { runtime, make, made } = await openOffice(t, { days: 2 });
+  await make(MONDAY_MS + 40_000);
+  const [first] = await listReports(runtime.database, { tenantId: runtime.tenantId });
+  const window = { period: first!.period, startSeconds: first!.periodStart, endSeconds: first!.periodEnd };
+  t.deepEqual(await makeReport(runtime, { tenantId: runtime.tenantId, window, nowMs: MONDAY_MS, isNotified: true }), {
+    isMade: false,
+    deliveries: [],
+  });
+  t.is((await made()).length, 2);
+  t.is((await listReports(runtime.database, { tenantId: runtime.tenantId }))[0]?.id, first?.id);
+});
+
+test('a report waits for the roll-ups of its period, for six hours', async (t) => {
+  const { make, made, rolledUntil } = await openOffice(t, { days: 10 });
+  await rolledUntil(MONDAY_MS - 3_600_000);
+  // The week before is rolled up.
+  t.is(await make(MONDAY_MS + 3 * 3_600_000), 1);
+  t.deepEqual(await made(), ['week 2026-05-18']);
+  t.is(await make(MONDAY_MS + 6 * 3_600_000 - 1), 0);
+  t.is(await make(MONDAY_MS + 6 * 3_600_000), 2);
+});
+
+test(
+  'a report tells of the monitors that exist now and were created before its period ended; without any there is ' +
+    'none',
+  async (t) => {
+    const { runtime, make, made } = await openOffice(t, { days: 10, monitors: 3 });
+    const { pool } = runtime.database;
+    const {
+      rows: [first, second],
+    } = await pool.query<{ id: string }>('SELECT id FROM monitors ORDER BY created_at, id');
+    await pool.query('UPDATE monitors SET created_at = $2 WHERE id = $1', [first?.id, MONDAY_MS / 1000]);
+    await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: second!.id, nowMs: MONDAY_MS });
+    const empty = runtime.newId('ten');
+    await createTenant(runtime.database, { id: empty, name: empty, plan: 'pro', nowMs: MONDAY_MS - 100 * DAY_MS });
+    t.is(await make(MONDAY_MS + 40_000), 3);
+    t.deepEqual(await made(empty), []);
+    for (const { content } of await listReports(runtime.database, { tenantId: runtime.tenantId }))
+      t.deepEqual(
+        content.monitors.map(({ name }) => name),
+        ['Shop 2'],
+      );
+  },
+);
+
+test('more monitors than are read at a time are all there, by their creation', async (t) => {
+  const { runtime, make } = await openOffice(t, { days: 2, monitors: 3 });
+  await runtime.database.pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+     down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
+     SELECT 'mon_' || lpad(n::text, 4, '0'), $1, 'Many', 'http', 60, 5000, true, 2, 1, 1, 0, 1000000 + n / 7, 0
+       FROM generate_series(1, 447) n`,
+    [runtime.tenantId],
+  );
+  await make(MONDAY_MS + 40_000);
+  const [report] = await listReports(runtime.database, { tenantId: runtime.tenantId });
+  const ids = report?.content.monitors.map(({ id }) => id) ?? [];
+  t.is(new Set(ids).size, 450);
+  t.deepEqual(
+    ids.slice(0, 447),
+    Array.from({ length: 447 }, (_, index) => `mon_${String(index + 1).padStart(4, '0')}`),
+  );
+});
+
+test("chats that want it are notified, in the report's transaction, and no others", async (t) => {
+  const { runtime, make } = await openOffice(t, { days: 2 });
+  const [telegram, slack] = [await addChat(runtime), await addChat(runtime, { type: 'slack' })];
+  await addChat(runtime, { wantsReports: false });
+  await addChat(runtime, { status: 'pending' });
+  const disabled = await addChat(runtime);
+  await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: disabled }, { enabled: false });
+  // What no input lets in must not do harm either.
+  await addChat(runtime, { type: 'webhook' });
+  t.is(await make(MONDAY_MS + 40_000), 2);
+  const deliveries = await listDeliveriesTo(runtime);
+  t.deepEqual(deliveries.map(({ channel_id: id }) => id).toSorted(), [telegram, telegram, slack, slack].toSorted());
+  const message = deliveries.find(({ message: { report } }) => report.period === 'week')?.message;
+  if (message === undefined) throw new Error('No chat was notified of the week');
+  t.true(isChatOnly(message));
+  const { rows } = await runtime.database.pool.query<{ id: string }>(`SELECT id FROM reports WHERE period = 'week'`);
+  t.like(message, {
+    event: 'report',
+    event_at: MONDAY_MS / 1000,
+    monitors: 1,
+    uptime_percent: 100,
+    incidents: 0,
+    sla_met: 1,
+    sla_missed: 0,
+    url: `${runtime.publicUrl}/reports/${rows[0]?.id}`,
+  });
+});
+
+test('of what is made up after a standstill only the newest week and the newest month are reported', async (t) => {
+  const { runtime, make } = await openOffice(t, { days: 120 });
+  await addChat(runtime);
+  t.true((await make(MONDAY_MS + 3 * DAY_MS)) > 10);
+  t.deepEqual(
+    (await listDeliveriesTo(runtime)).map(
+      ({ message: { report } }) => `${report.period} ${dateOf(report.period_start)}`,
+    ),
+    ['week 2026-05-25', 'month 2026-05-01'],
+  );
+});
+
+test('after a standstill no report is made before the sweep has found it: it would never have the gap', async (t) => {
+  const { runtime, make } = await openOffice(t, { days: 9 });
+  const restartedMs = MONDAY_MS + 2 * DAY_MS;
+  const stoppedMs = MONDAY_MS - DAY_MS;
+  await recordSweep(runtime, stoppedMs);
+  t.deepEqual(await makeReports({ ...runtime, now: () => restartedMs }), { reports: 0, isUnfinished: true });
+  await sweep({ ...runtime, now: () => restartedMs });
+  t.is((await makeReports({ ...runtime, now: () => restartedMs })).reports > 0, true);
+  const { rows } = await runtime.database.pool.query(
+    `SELECT content -> 'monitors' -> 0 AS monitor, details -> 'service_gaps' AS gaps FROM reports
+     WHERE period_start = $1`,
+    [MONDAY_MS / 1000 - 7 * 86_400],
+  );
+  t.like(rows[0].monitor, { unknown_seconds: 86_400 });
+  t.like(rows[0].gaps, [{ kind: 'clock', from: stoppedMs / 1000, to: MONDAY_MS / 1000 }]);
+  t.is(await make(restartedMs), 0);
+});
+
+test('a queue that is away costs no report and no delivery', async (t) => {
+  const { runtime } = await openOffice(t, { days: 2 });
+  await addChat(runtime);
+  const queues = { ...runtime.queues, enqueueAttempts: () => Promise.reject(new Error('away')) };
+  await recordSweep(runtime, MONDAY_MS + 40_000);
+  t.is((await makeReports({ ...runtime, queues, now: () => MONDAY_MS + 40_000 })).reports, 2);
+  t.is((await listDeliveriesTo(runtime)).length, 2);
+});
+
+test('a process that stops begins no other report, and the next one goes on', async (t) => {
+  const { make } = await openOffice(t, { days: 60 });
+  t.is(await make(MONDAY_MS + 40_000, AbortSignal.abort()), 0);
+  t.is(await make(MONDAY_MS + 340_000), 2 + 9);
+});
+
+test(
+  'a report that cannot be made holds up the later ones of its tenant, so that it is not forgotten, and nobody ' +
+    "else's",
+  async (t) => {
+    const { runtime, make, made } = await openOffice(t, { days: 20 });
+    const other = runtime.newId('ten');
+    await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: MONDAY_MS - 2 * DAY_MS });
+    const { pool } = runtime.database;
+    await pool.query(
+      `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+     down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
+    VALUES ('mon_other', $1, 'Other', 'http', 60, 5000, true, 2, 1, 1, 0, 0, 0)`,
+      [other],
+    );
+    await pool.query(
+      `ALTER TABLE reports ADD CONSTRAINT broken CHECK (tenant_id <> '${runtime.tenantId}'
+     OR period_start <> ${Date.UTC(2026, 4, 18) / 1000})`,
+    );
+    await t.throwsAsync(make(MONDAY_MS + 40_000), { message: /broken/ });
+    t.deepEqual(await made(), ['week 2026-05-11']);
+    t.is((await made(other)).length, 2);
+    await pool.query('ALTER TABLE reports DROP CONSTRAINT broken');
+    t.is(await make(MONDAY_MS + 340_000), 3);
+  },
+);
+
+test('where nothing is to be made the chore asks the database once', async (t) => {
+  const { runtime, make } = await openOffice(t, { days: 60 });
+  await make(MONDAY_MS + 40_000);
+  const { pool } = runtime.database;
+  let queries = 0;
+  const counted = new Proxy(pool, {
+    get: (target, name) =>
+      name === 'query'
+        ? (...given: Parameters<typeof pool.query>) => ((queries += 1), target.query(...given))
+        : Reflect.get(target, name),
+  });
+  t.is(
+    (
+      await makeReports({
+        ...runtime,
+        database: { ...runtime.database, pool: counted },
+        now: () => MONDAY_MS + 340_000,
+      })
+    ).reports,
+    0,
+  );
+  t.is(queries, 1);
+});

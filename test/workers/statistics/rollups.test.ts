@@ -1,0 +1,163 @@
+import test from 'ava';
+import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
+import { deleteMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { runOn } from '../../../models/sql.ts';
+import { rolledUntilMs } from '../../../models/statistics/rollups.ts';
+import { sumTallies } from '../../../models/statistics/statistics.ts';
+import { createPartitions } from '../../../models/system/partitions.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { rollUp } from '../../../workers/statistics/rollups.ts';
+import { maintainPartitions } from '../../../workers/system/retention.ts';
+import { readRollups, storeChecks, type ArbitraryCheck } from '../../helpers/arbitrary-checks.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+/** A midnight, UTC, whose day is over. */
+const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
+const SETTLED_MS = 90_000;
+
+function upAt(atMs: number): ArbitraryCheck {
+  return { monitorNo: 1, agentNo: 1, atMs, verdict: 'up', latencyMs: 20, phases: null };
+}
+
+test('the first run begins with the oldest day with results, and goes on to the newest full hour', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const oldestMs = MIDNIGHT - 40 * DAY_MS;
+  await createPartitions(database, oldestMs);
+  // Two months have to be made for what is that old, and between the two nothing was checked.
+  await storeChecks(database, [upAt(oldestMs + 5 * HOUR_MS), upAt(MIDNIGHT)], MIDNIGHT);
+  const nowMs = MIDNIGHT + HOUR_MS + SETTLED_MS;
+  const did = await rollUp({ ...runtime, now: () => nowMs }, { budgetMs: 100_000 });
+  t.deepEqual(did, { hours: 40 * 24 + 1, late: 0 });
+  t.is(await rolledUntilMs(runOn(database.pool)), MIDNIGHT + HOUR_MS);
+  t.deepEqual(
+    (await readRollups(database, 'hourly_rollups')).map(([key]) => key),
+    [`1/1/${oldestMs + 5 * HOUR_MS}`, `1/1/${MIDNIGHT}`],
+  );
+  t.deepEqual(
+    (await readRollups(database, 'daily_rollups')).map(([key]) => key),
+    [`1/1/${oldestMs}`],
+  );
+  // They were stored long after their hour and recorded for that; it had not been rolled up, and being made again
+  // changes nothing.
+  t.deepEqual(await rollUp({ ...runtime, now: () => nowMs }), { hours: 0, late: 1 });
+  t.deepEqual(await rollUp({ ...runtime, now: () => nowMs }), { hours: 0, late: 0 });
+  t.like(
+    runtime.logLines.find(({ msg }) => msg === 'rollups.made'),
+    { hours: 40 * 24 + 1, lag_seconds: 0 },
+  );
+});
+
+test('after days away a run works a while and the next goes on; meanwhile results count for the rest', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const lags: number[] = [];
+  const metrics = { ...runtime.metrics, hoursRolled: ({ lagMs }: { lagMs: number }) => void lags.push(lagMs) };
+  const fromMs = MIDNIGHT - DAY_MS;
+  await createPartitions(database, fromMs);
+  await storeChecks(database, [upAt(fromMs), upAt(fromMs + 7 * HOUR_MS), upAt(MIDNIGHT)], MIDNIGHT);
+  const nowMs = MIDNIGHT + HOUR_MS + SETTLED_MS;
+  const behind = { ...runtime, metrics, now: () => nowMs };
+  t.deepEqual(await rollUp(behind, { budgetMs: 0 }), { hours: 0, late: 0 });
+  const stopped = AbortSignal.abort();
+  t.deepEqual(await rollUp(behind, { signal: stopped }), { hours: 0, late: 0 });
+  const sum = async () => (await sumTallies(database, { monitorNos: [1], fromMs, toMs: nowMs, nowMs })).get(1)?.up;
+  t.is(await sum(), 3);
+  t.deepEqual(await rollUp(behind), { hours: 25, late: 0 });
+  t.is(await sum(), 3);
+  t.deepEqual(lags, [24 * HOUR_MS + SETTLED_MS, 24 * HOUR_MS + SETTLED_MS, SETTLED_MS - HOUR_MS]);
+});
+
+test('an installation without results begins with the hour that it is', async (t) => {
+  const runtime = await openTestRuntime(t);
+  t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + HOUR_MS + 1 }), { hours: 0, late: 0 });
+  t.is(await rolledUntilMs(runOn(runtime.database.pool)), MIDNIGHT + HOUR_MS);
+  t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + 2 * HOUR_MS + SETTLED_MS }), { hours: 1, late: 0 });
+});
+
+test('a clock that is ahead rolls up no hour before its time', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await rollUp(runtime);
+  t.deepEqual(await rollUp({ ...runtime, now: () => runtime.now() + 3 * DAY_MS }), { hours: 0, late: 0 });
+});
+
+test(
+  'results that the evaluator is handed hours later are counted with the next run, those of a monitor that is ' +
+    'deleted meanwhile as well',
+  async (t) => {
+    const runtime = await openTestRuntime(t);
+    const { database, tenantId, now } = runtime;
+    const agent = await runtime.addAgent('paris');
+    const [early, lateAtMs] = [9, 5].map((hours) => (Math.floor(now() / HOUR_MS) - hours) * HOUR_MS) as [
+      number,
+      number,
+    ];
+    const monitor = await runtime.addMonitor([agent]);
+    const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
+    await evaluate([resultOf(monitor, agent, { dueAtMs: early, verdict: 'up' })]);
+    await rollUp(runtime);
+    await evaluate([
+      resultOf(monitor, agent, { dueAtMs: lateAtMs, verdict: 'down' }),
+      resultOf(monitor, agent, { dueAtMs: lateAtMs + 60_000, verdict: 'up' }),
+    ]);
+    await deleteMonitor(database, { tenantId, id: monitor.id, nowMs: now() });
+    await rollUp(runtime);
+    const hours = new Map(await readRollups(database, 'hourly_rollups'));
+    t.like(hours.get(`${monitor.no}/${agent.no}/${early}`), { up: 1, down: 0 });
+    t.like(hours.get(`${monitor.no}/${agent.no}/${lateAtMs}`), {
+      up: 1,
+      down: 1,
+      latency: { buckets: [64], counts: [1] },
+    });
+  },
+);
+
+test('results of the hour that it is are no late ones', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, now } = runtime;
+  const agent = await runtime.addAgent('paris');
+  const monitor = await runtime.addMonitor([agent]);
+  const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  await evaluate([resultOf(monitor, agent, { dueAtMs: now(), verdict: 'up' })]);
+  t.is((await database.pool.query('SELECT FROM late_hours')).rowCount, 0);
+});
+
+test(
+  'single results go after 90 days, hours after 100 with their whole month, days after 26 months, and nothing that ' +
+    'is not rolled up',
+  async (t) => {
+    const runtime = await openTestRuntime(t);
+    const { database } = runtime;
+    const startMs = Date.UTC(2025, 0, 1);
+    await createPartitions(database, startMs);
+    const at = (days: number) => ({ ...runtime, now: () => startMs + days * DAY_MS });
+    const droppedAfter = async (days: number) => (await maintainPartitions(at(days))).dropped;
+    t.deepEqual(await droppedAfter(95), []);
+    await rollUp(at(0));
+    await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [startMs + 95 * DAY_MS]);
+    // 2024-12-31 to 2025-01-04 were made; after 93 days all but the last are older than 90.
+    const raw = await droppedAfter(93);
+    t.deepEqual(
+      raw,
+      ['check_results', 'heartbeat_pings'].flatMap((table) =>
+        ['20241231', '20250101', '20250102', '20250103'].map((day) => `${table}_${day}`),
+      ),
+    );
+    t.deepEqual(
+      (await droppedAfter(130)).filter((name) => name.startsWith('hourly')),
+      ['hourly_rollups_202412'],
+    );
+    t.deepEqual(
+      (await droppedAfter(131)).filter((name) => name.startsWith('hourly')),
+      ['hourly_rollups_202501'],
+    );
+    t.deepEqual(
+      (await droppedAfter(25 * 31)).filter((name) => name.startsWith('daily')),
+      [],
+    );
+    t.deepEqual(
+      (await droppedAfter(27 * 31)).filter((name) => name.startsWith('daily')),
+      ['daily_rollups_202412', 'daily_rollups_202501'],
+    );
+  },
+);

@@ -1,0 +1,189 @@
+import { buildAdvisoryMessage } from '../../core/checks/domain/advisory-message.ts';
+import { passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
+import { isCurrent, isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
+import { withAdvisoryLock } from '../../models/advisory-lock.ts';
+import {
+  listCertificates,
+  listWarnedMonitors,
+  recordAdvisories,
+  type Advisory,
+  type WarnedMonitor,
+} from '../../models/alerts/advisories.ts';
+import { listRoutes } from '../../models/alerts/channels.ts';
+import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { listDomains } from '../../models/checks/domains.ts';
+import { inPoolTransaction } from '../../models/sql.ts';
+import { LOOKUP_MS, type KnowDomain } from '../../probes/domain/known-domains.ts';
+import { findRegistrableDomain } from '../../probes/domain/registrable-domain.ts';
+import { firstAttempt } from '../incidents/record-changes.ts';
+import type { Runtime } from '../runtime.ts';
+import { announce } from './announce.ts';
+
+/** Monitors read, and advisories written, at a time. */
+const CHUNK = 500;
+
+/**
+ * How long one round begins lookups, in milliseconds, and how many at once: with the last of them still less than a
+ * stopping process waits. The next round goes on.
+ */
+const LOOKUPS = { roundMs: 8000, atOnce: 4 } as const;
+
+/** What can run out for a monitor, and when (Unix seconds). */
+type Expiry = { subject: AdvisorySubject; name: string; expiresAt: number };
+type Page = { monitors: WarnedMonitor[]; expiries: ReadonlyMap<number, Expiry[]>; dueNames: string[] };
+
+/**
+ * Warns of domains and certificates that are about to expire, once at each threshold of a monitor (D-27), from what is
+ * stored; domains that are due are looked up between. One process at a time.
+ */
+export async function adviseOfExpiries(
+  runtime: Runtime,
+  knowDomain: KnowDomain,
+): Promise<{ lookedUp: number; advisories: number }> {
+  const done = await withAdvisoryLock(runtime.database, 'advisories', async () => {
+    const first = await adviseAll(runtime);
+    const lookedUp = await lookUp(first.dueNames, { knowDomain, now: runtime.now });
+    const second = lookedUp > 0 ? await adviseAll(runtime) : null;
+    return { lookedUp, advisories: first.advisories + (second?.advisories ?? 0) };
+  });
+  return done ?? { lookedUp: 0, advisories: 0 };
+}
+
+async function adviseAll(runtime: Runtime): Promise<{ advisories: number; dueNames: ReadonlySet<string> }> {
+  const dueNames = new Set<string>();
+  let advisories = 0;
+  for (let afterNo = 0; ;) {
+    const page = await readPage(runtime, afterNo);
+    advisories += await advise(runtime, page);
+    for (const name of page.dueNames) dueNames.add(name);
+    const last = page.monitors.at(-1);
+    if (last === undefined || page.monitors.length < CHUNK) return { advisories, dueNames };
+    afterNo = last.no;
+  }
+}
+
+async function readPage({ database, now }: Runtime, afterNo: number): Promise<Page> {
+  const monitors = await listWarnedMonitors(database, { afterNo, limit: CHUNK });
+  const domainOf = new Map(monitors.map((monitor) => [monitor.no, findRegistrableDomain(hostOf(monitor))]));
+  const names = [...new Set(domainOf.values())].filter((name) => name !== null);
+  const known = new Map((await listDomains(database, names)).map((facts) => [facts.name, facts]));
+  const secured = monitors.filter(({ type, target }) => type === 'http' && /^https:/i.test(target));
+  const certificates = new Map(
+    (
+      await listCertificates(
+        database,
+        secured.map(({ no }) => no),
+      )
+    ).map((certificate) => [certificate.monitorNo, certificate]),
+  );
+  const expiries = new Map(
+    monitors.map(({ no }) => {
+      const certificate = certificates.get(no);
+      const domain = domainExpiry(known.get(domainOf.get(no) ?? ''), now());
+      return [
+        no,
+        [
+          ...domain,
+          ...(certificate === undefined
+            ? []
+            : [{ subject: 'certificate', name: certificate.name, expiresAt: certificate.expiresAt } as const]),
+        ],
+      ];
+    }),
+  );
+  return { monitors, expiries, dueNames: names.filter((name) => (known.get(name)?.nextLookupAtMs ?? 0) <= now()) };
+}
+
+function hostOf({ type, target }: WarnedMonitor): string {
+  return type === 'http' ? (URL.parse(target)?.hostname ?? '') : target;
+}
+
+/**
+ * None where nothing current is known, and none past an expiry that only an answer from before it tells of: it may have
+ * been renewed since.
+ */
+function domainExpiry(facts: DomainFacts | undefined, nowMs: number): Expiry[] {
+  const expiresAt = facts?.registration?.expiresAt ?? null;
+  if (facts === undefined || expiresAt === null || isGone(facts) || !isCurrent(facts, nowMs)) return [];
+  if (expiresAt * 1000 <= nowMs && (facts.answeredAtMs ?? 0) < expiresAt * 1000) return [];
+  return [{ subject: 'domain', name: facts.name, expiresAt }];
+}
+
+/** Writes the page's new advisories with their deliveries in one transaction; their jobs are added after the commit. */
+async function advise(runtime: Runtime, { monitors, expiries }: Page): Promise<number> {
+  const nowMs = runtime.now();
+  const byNo = new Map(monitors.map((monitor) => [monitor.no, monitor]));
+  const wanted = monitors.flatMap(({ no, warnDays }) =>
+    (expiries.get(no) ?? []).flatMap((expiry) => {
+      const threshold = passedThreshold({ expiresAt: expiry.expiresAt, warnDays, nowMs });
+      return threshold === null ? [] : [{ monitorNo: no, ...expiry, threshold }];
+    }),
+  );
+  if (wanted.length === 0) return 0;
+  const { said, deliveries } = await inPoolTransaction(runtime.database, async (run) => {
+    const fresh = await recordAdvisories(run, wanted, nowMs);
+    const pairs = fresh.flatMap((advisory) => {
+      const monitor = byNo.get(advisory.monitorNo);
+      return monitor === undefined ? [] : [{ monitor, advisory }];
+    });
+    const routes = Map.groupBy(
+      await listRoutes(run, [...new Set(pairs.map(({ monitor }) => monitor.id))]),
+      (route) => route.monitorId,
+    );
+    const made = pairs.flatMap(({ monitor, advisory }) =>
+      deliveriesOf(monitor, advisory, {
+        runtime,
+        nowMs,
+        channelIds: (routes.get(monitor.id) ?? []).map(({ channelId }) => channelId),
+      }),
+    );
+    await insertDeliveries(run, made);
+    return { said: pairs, deliveries: made.map(firstAttempt) };
+  });
+  for (const { monitor, advisory } of said) {
+    const { subject, name, threshold, expiresAt } = advisory;
+    runtime.log.info(
+      { tenant_id: monitor.tenantId, monitor_id: monitor.id, subject, name, threshold, expires_at: expiresAt },
+      'advisory.said',
+    );
+  }
+  await announce(runtime, { transitions: [], deliveries });
+  return said.length;
+}
+
+type Circumstances = { runtime: Runtime; nowMs: number; channelIds: readonly string[] };
+
+function deliveriesOf(
+  monitor: WarnedMonitor,
+  { subject, name, expiresAt }: Advisory,
+  { runtime, nowMs, channelIds }: Circumstances,
+): NewDelivery[] {
+  const message = buildAdvisoryMessage({ monitor, subject, name, expiresAt, nowMs, publicUrl: runtime.publicUrl });
+  return channelIds.map((channelId) => ({
+    id: runtime.newId('dlv'),
+    tenantId: monitor.tenantId,
+    channelId,
+    monitorId: monitor.id,
+    message,
+    createdAtMs: nowMs,
+  }));
+}
+
+/** Looks up as many domains as the round has time for; returns how many. */
+async function lookUp(
+  names: ReadonlySet<string>,
+  { knowDomain, now }: { knowDomain: KnowDomain; now: () => number },
+): Promise<number> {
+  const endAtMs = now() + LOOKUPS.roundMs;
+  const waiting = [...names].values();
+  let lookedUp = 0;
+  const work = async () => {
+    for (const name of waiting) {
+      if (now() >= endAtMs) return;
+      await knowDomain(name, LOOKUP_MS);
+      lookedUp += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: LOOKUPS.atOnce }, work));
+  return lookedUp;
+}

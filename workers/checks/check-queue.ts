@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job } from 'bullmq';
+import { describePreview } from '../../core/checks/preview.ts';
+import { updateBehindAt } from '../../models/agents/agents.ts';
+import { storeCertificates } from '../../models/checks/certificates.ts';
+import { claimRechecks, listDueChecks } from '../../models/checks/checks.ts';
+import { openPreviewTarget, sealPreviewOutcome } from '../../models/checks/previews.ts';
+import { sealAnswers } from '../../models/checks/sealed-answers.ts';
+import type { Database } from '../../models/database.ts';
+import { machineAheadMs } from '../../models/system/service-clock.ts';
+import type { HostPort } from '../../net/host-port.ts';
+import { Checker } from '../../probes/checker.ts';
+import type { Probe } from '../../probes/index.ts';
+import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
+import { createStallWatch } from '../../probes/stall-watch.ts';
+import { checkQueueName } from '../../queues/names.ts';
+import { type RegionJob, type PreviewJob, type PreviewReturn } from '../../queues/payloads.ts';
+import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
+import { slotBeginsAt } from '../../queues/schedules.ts';
+import type { Runtime } from '../runtime.ts';
+import { createThrottledRecorder } from '../system/throttled-recorder.ts';
+import { createCertificateRecorder } from './certificate-recorder.ts';
+import { createConcurrencyLimiter } from './concurrency-limiter.ts';
+import { createResultBatcher } from './result-batcher.ts';
+import { createRecheckRunner, createTickRunner, type CompletedCheck } from './run-checks.ts';
+
+/** Whose computing time and memory previews of an older `web` use, which does not say for whom they are. */
+const UNNAMED_ACCOUNT = 'previews';
+
+type PreviewDependencies = { checker: Checker; database: Pick<Database, 'secrets'>; now: () => number };
+
+/**
+ * Makes the work of one preview: checks the target of a draft once and seals what was seen for the one who waits.
+ * Nothing is stored. Null: nobody waits any more.
+ */
+function createPreviewRunner({
+  checker,
+  database,
+  now,
+}: PreviewDependencies): (job: PreviewJob) => Promise<PreviewReturn | null> {
+  return async ({ trialId: previewId, tenantId, sealedTarget, untilMs }) => {
+    if (now() >= untilMs) return null;
+    const target = openPreviewTarget(database, previewId, sealedTarget);
+    const request = { target, inability: null, monitorId: null, identity: null, badVote: null };
+    const { observation, ...judged } = await checker.check(tenantId ?? UNNAMED_ACCOUNT, () => request);
+    return { sealedOutcome: sealPreviewOutcome(database, previewId, describePreview({ target, observation, judged })) };
+  };
+}
+
+/**
+ * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
+ * can hold: a tick that is not in hand has no place in the line.
+ */
+const JOBS_AT_ONCE = 10_000;
+
+/**
+ * Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. Where as many wait
+ * besides, ticks read no more of them.
+ */
+const PROBES_AT_ONCE = 2000;
+
+/** Probes begun in one turn of the event loop: some 20 ms of work. */
+const PROBES_PER_TURN = 50;
+
+/** Rechecks that are claimed together: what a killed worker had taken waits for its tick. */
+const RECHECKS_AT_ONCE = 500;
+
+/**
+ * A killed worker's ticks go to another one after this; a slot whose next tick was not yet added stands still until
+ * then.
+ */
+const LOCK_MS = 15_000;
+
+/** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
+const BATCH = { maxResults: 500, maxDelayMs: 3000, urgentDelayMs: 50, urgentGapMs: 150 } as const;
+
+/** New certificates are stored together, this many milliseconds after the first. */
+const CERTIFICATES_WAIT_MS = 5000;
+
+/** Completed ticks of a region that stay on the board. */
+const KEEP_COMPLETED = 500;
+
+/**
+ * `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never.
+ * `probesAtOnce` is how many run at a time.
+ */
+export type CheckWork = {
+  region: string;
+  probe: Probe;
+  selfCheckHosts?: readonly HostPort[] | undefined;
+  probesAtOnce?: number | undefined;
+};
+
+/**
+ * Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish.
+ */
+export function workOnChecks(
+  runtime: Runtime,
+  { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork,
+): { stop: () => Promise<void> } {
+  const { database, backend, queues, judge, metrics, log, now, recordActivity } = runtime;
+  const certificates = createCertificateRecorder({
+    store: (observed) => storeCertificates(database, observed),
+    waitMs: CERTIFICATES_WAIT_MS,
+    onFailure: (error) => log.warn({ err: error }, 'certificates.not_stored'),
+    now,
+  });
+  const recordBehind = createThrottledRecorder<number>({
+    async record(agentNo, nowMs) {
+      log.warn({}, 'checks.behind');
+      await updateBehindAt(database, agentNo, nowMs);
+    },
+    onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_recorded'),
+  });
+  const limiter = createConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
+  const checker = new Checker({
+    probe,
+    judge,
+    watchStalls: createStallWatch(),
+    selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
+    limiter,
+    now,
+    aheadMs: machineAheadMs,
+    onCrash(error, monitorId) {
+      if (monitorId === null) log.error({ err: error }, 'preview.crashed');
+      else log.error({ err: error, monitor_id: monitorId }, 'check.crashed');
+    },
+  });
+  const dependencies = {
+    checker,
+    batcher: createResultBatcher({
+      ...BATCH,
+      submit: (results) => queues.enqueueResults(sealAnswers(database, results)),
+      pause: (ms) => sleep(ms),
+    }),
+    now,
+    onCheck(completed: CompletedCheck) {
+      const { check: due, result, observation, latenessMs } = completed;
+      certificates.record({ check: due, agentNo: result.agentNo, observation });
+      metrics.checkCompleted({ type: due.target.type, verdict: result.verdict, latenessMs });
+      if (log.isLevelEnabled('debug')) log.debug(checkFields(completed), 'check.completed');
+    },
+  };
+  const runTick = createTickRunner({
+    ...dependencies,
+    listDueChecks: (entry) => listDueChecks(database, entry),
+    limiter,
+    waitUntil: (atMs) => untilMoment(atMs, now),
+    onBehind: (agentNo) => void recordBehind(agentNo, now()),
+  });
+  const runRecheck = createRecheckRunner(
+    (agentNo) => claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
+    dependencies,
+  );
+  const runPreview = createPreviewRunner({ checker, database, now });
+  const work = async ({ data, id = '' }: Job<RegionJob>) => {
+    if ('trialId' in data) return await runPreview(data);
+    const outcome = await ('looks' in data
+      ? runRecheck(data.agentNo)
+      : runTick({ agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase }, slotBeginsAt(id)));
+    metrics.checksDropped(outcome.dropped);
+    if (outcome.dropped > 0) await recordBehind(data.agentNo, now());
+    if (outcome.checks > 0) await recordActivity('checks', now());
+    return outcome;
+  };
+  const worker = backend.createWorker<RegionJob>(checkQueueName(region), work, {
+    concurrency: JOBS_AT_ONCE,
+    lockDurationMs: LOCK_MS,
+    keepCompleted: KEEP_COMPLETED,
+    onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'tick.failed'),
+  });
+  return {
+    async stop() {
+      await worker.close();
+      await certificates.close();
+    },
+  };
+}
+
+function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPort[]): SelfCheck | null {
+  if (hosts.length === 0) return null;
+  return openSelfCheck({
+    hosts,
+    now,
+    onChange(reachesAny) {
+      metrics.selfCheckChanged(reachesAny);
+      if (reachesAny) log.info({}, 'self_check.passed');
+      else log.warn({ hosts: hosts.length }, 'self_check.failed');
+    },
+  });
+}
+
+/** Timers may fire a millisecond early by the wall clock; never a probe. */
+function untilMoment(atMs: number, now: () => number): Promise<void> {
+  const waitMs = atMs - now();
+  return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
+}
+
+function checkFields({ check, result, latenessMs }: CompletedCheck): object {
+  return {
+    monitor_id: check.monitorId,
+    outcome: result.verdict,
+    cause: result.cause,
+    duration_ms: result.latencyMs,
+    lateness_ms: latenessMs,
+    http_status: result.httpStatus,
+  };
+}

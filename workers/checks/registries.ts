@@ -1,0 +1,65 @@
+import {
+  findBootstrapState,
+  storeBootstrap,
+  updateBootstrapCheckedAt,
+  type BootstrapState,
+} from '../../models/checks/registries.ts';
+import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
+import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+import { parseBootstrap } from '../../probes/domain/rdap-bootstrap.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** Where IANA's registry of RDAP services is read, and by what. */
+export type RegistrySource = { url: string; http: HttpClient };
+
+/** A registry read less long ago than this is not asked for again, whatever restarts there are, in milliseconds. */
+const RECENT_MS = 20 * 3_600_000;
+const DEADLINE_MS = 15_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Refreshes the registry of RDAP services by a conditional request (D-27). Where that fails the old one stays, or the
+ * program's own snapshot where there is none.
+ */
+export async function refreshRegistries(
+  { database, now, log }: Runtime,
+  { url, http }: RegistrySource,
+): Promise<{ registries: 'recent' | 'unchanged' | 'stored' | 'failed' }> {
+  const state = await findBootstrapState(database);
+  if (state !== null && now() - state.checkedAtMs < RECENT_MS) return { registries: 'recent' };
+  const exchange = await http({
+    url: new URL(url),
+    method: 'GET',
+    headers: headersFor(state),
+    deadlineMs: DEADLINE_MS,
+    bodyLimit: () => MAX_BYTES,
+  });
+  if (exchange.outcome === 'answered' && exchange.status === 304 && state !== null) {
+    await updateBootstrapCheckedAt(database, now());
+    return { registries: 'unchanged' };
+  }
+  const services =
+    exchange.outcome === 'answered' && exchange.status === 200 ? parseBootstrap(exchange.body.toString('utf8')) : null;
+  if (exchange.outcome === 'failed' || services === null) {
+    log.warn({ url, reason: explain(exchange) }, 'registries.not_refreshed');
+    return { registries: 'failed' };
+  }
+  const { etag = null, 'last-modified': lastModified = null } = exchange.headers;
+  await storeBootstrap(database, { services, etag, lastModified, checkedAtMs: now() });
+  return { registries: 'stored' };
+}
+
+function headersFor(state: BootstrapState | null): Record<string, string> {
+  return {
+    'User-Agent': 'Spotcheck/1.0 (domain expiry check)',
+    Accept: 'application/json',
+    'Accept-Encoding': ACCEPTED_ENCODINGS,
+    ...(state?.etag && { 'If-None-Match': state.etag }),
+    ...(state?.lastModified && { 'If-Modified-Since': state.lastModified }),
+  };
+}
+
+function explain(exchange: HttpExchange): string {
+  if (exchange.outcome === 'failed') return exchange.reason;
+  return exchange.status === 200 ? 'The answer is no registry of RDAP services' : `HTTP ${exchange.status}`;
+}

@@ -1,0 +1,169 @@
+import { buildReportMessage } from '../../core/statistics/reports/message.ts';
+import { endedPeriods, type ReportWindow } from '../../core/statistics/reports/periods.ts';
+import { MAX_STANDSTILL_MS } from '../../core/statistics/service-gaps.ts';
+import { withAdvisoryLock } from '../../models/advisory-lock.ts';
+import { listReportChannels } from '../../models/alerts/channels.ts';
+import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { composeReport } from '../../models/statistics/report-facts.ts';
+import { insertReport, listMissingReports, listTenantsWithout } from '../../models/statistics/reports.ts';
+import { rolledUntilMs } from '../../models/statistics/rollups.ts';
+import { isTimeUncertain } from '../../models/statistics/service-time.ts';
+import { findLastSweep } from '../../models/system/service-marks.ts';
+import { announce } from '../alerts/announce.ts';
+import { firstAttempt } from '../incidents/record-changes.ts';
+import type { Runtime } from '../runtime.ts';
+
+/**
+ * Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what
+ * there is.
+ */
+const PATIENCE_MS = 6 * 3_600_000;
+
+/**
+ * How long one round begins reports, in milliseconds: another chore may be a long one as well, and two are all that run
+ * at once. The next round goes on.
+ */
+const ROUND_MS = 20_000;
+
+export type ReportsOptions = {
+  /** Aborted when the process stops: the report under way is finished, no other is begun. */
+  signal?: AbortSignal;
+};
+
+/** What making one report needs. */
+export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
+
+/**
+ * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and notifies
+ * chats that want it of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
+ * standstill, once the sweep has found that. Where nothing is to be made this is one query.
+ */
+export async function makeReports(
+  runtime: Runtime,
+  { signal }: ReportsOptions = {},
+): Promise<{ reports: number; isUnfinished: boolean }> {
+  const { database, now } = runtime;
+  const ended = endedPeriods(now());
+  const newest = newestOf(ended);
+  const tenants = await listTenantsWithout(database, newest);
+  if (tenants.length === 0) return { reports: 0, isUnfinished: false };
+  if (!(await isWatched(runtime))) return { reports: 0, isUnfinished: true };
+  const readyMs = Math.max(await rolledUntilMs(runOn(database.pool)), now() - PATIENCE_MS);
+  const ready = ended.filter(({ endSeconds }) => endSeconds * 1000 <= readyMs);
+  const round: Round = {
+    endMs: now() + ROUND_MS,
+    ready,
+    newest: new Set(newest.map(nameOf)),
+    ...(signal && { signal }),
+  };
+  return (
+    (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? {
+      reports: 0,
+      isUnfinished: false,
+    }
+  );
+}
+
+/**
+ * Whether a stand-still of ours that has just ended is on record, which a report would lack for ever, and PostgreSQL's
+ * clock, by which a period may seem to have ended, is certain.
+ */
+async function isWatched({ database, now }: Runtime): Promise<boolean> {
+  const sweptAtMs = await findLastSweep(runOn(database.pool));
+  if (sweptAtMs === null || now() - sweptAtMs > MAX_STANDSTILL_MS) return false;
+  return !(await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: 0 }));
+}
+
+/**
+ * Makes one report with the deliveries of its summary, in one transaction; false where there is nothing to report on,
+ * or another process made it first. The deliveries' jobs are for the caller to add.
+ */
+export async function makeReport(
+  { database, newId, publicUrl }: ReportTools,
+  {
+    tenantId,
+    window,
+    nowMs,
+    isNotified,
+  }: { tenantId: string; window: ReportWindow; nowMs: number; isNotified: boolean },
+): Promise<{ isMade: boolean; deliveries: NewDelivery[] }> {
+  const report = await composeReport(database, { tenantId, window, nowMs });
+  if (report === null) return { isMade: false, deliveries: [] };
+  const id = newId('rep');
+  return await inPoolTransaction(database, async (run) => {
+    if (!(await insertReport(run, { id, tenantId, window, ...report, nowMs })))
+      return { isMade: false, deliveries: [] };
+    const channelIds = isNotified ? await listReportChannels(run, tenantId) : [];
+    const message = buildReportMessage({ id, window, summary: report.content.summary, publicUrl });
+    const deliveries = channelIds.map((channelId) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message,
+      createdAtMs: nowMs,
+    }));
+    await insertDeliveries(run, deliveries);
+    return { isMade: true, deliveries };
+  });
+}
+
+type Round = { endMs: number; ready: readonly ReportWindow[]; newest: ReadonlySet<string>; signal?: AbortSignal };
+
+async function makeAll(
+  runtime: Runtime,
+  tenants: readonly { id: string; createdAt: number }[],
+  round: Round,
+): Promise<{ reports: number; isUnfinished: boolean }> {
+  const { log, now } = runtime;
+  let reports = 0;
+  let failure: unknown = null;
+  for (const tenant of tenants) {
+    try {
+      for (const window of await listMissingReports(runtime.database, tenant, round.ready)) {
+        if (now() >= round.endMs || round.signal?.aborted === true) return { reports, isUnfinished: true };
+        if (await makeOne(runtime, { tenantId: tenant.id, window, isNotified: round.newest.has(nameOf(window)) }))
+          reports += 1;
+      }
+    } catch (error) {
+      // The tenant's later reports wait for this one: that the newest is missing is how the next round finds it. Other
+      // tenants do not.
+      log.error({ err: error, tenant_id: tenant.id }, 'report.failed');
+      failure ??= error;
+    }
+  }
+  if (failure !== null) throw failure;
+  return { reports, isUnfinished: false };
+}
+
+async function makeOne(
+  runtime: Runtime,
+  { tenantId, window, isNotified }: { tenantId: string; window: ReportWindow; isNotified: boolean },
+): Promise<boolean> {
+  const startMs = runtime.now();
+  const { isMade, deliveries } = await makeReport(runtime, { tenantId, window, nowMs: startMs, isNotified });
+  if (!isMade) return false;
+  const { period, startSeconds } = window;
+  runtime.log.info(
+    {
+      tenant_id: tenantId,
+      period,
+      period_start: startSeconds,
+      duration_ms: runtime.now() - startMs,
+      deliveries: deliveries.length,
+    },
+    'report.made',
+  );
+  await announce(runtime, { transitions: [], deliveries: deliveries.map(firstAttempt) });
+  return true;
+}
+
+/** The last one of each kind. */
+function newestOf(ended: readonly ReportWindow[]): ReportWindow[] {
+  return (['week', 'month'] as const).flatMap((period) => ended.findLast((window) => window.period === period) ?? []);
+}
+
+function nameOf({ period, startSeconds }: ReportWindow): string {
+  return `${period} ${startSeconds}`;
+}

@@ -1,0 +1,101 @@
+import { HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { runOn } from '../../models/sql.ts';
+import { remakeLateHours } from '../../models/statistics/late-hours.ts';
+import { countSetAside, type SetAsideHour } from '../../models/statistics/rollup-faults.ts';
+import {
+  beginRollups,
+  databaseNowMs,
+  recordRollupRun,
+  rolledUntilMs,
+  rollNextHour,
+  unrolledSinceMs,
+} from '../../models/statistics/rollups.ts';
+import { createRollupPartitions, findOldestDay, indexNewTimes } from '../../models/system/partitions.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** A run begins nothing new after this, in milliseconds; the next one goes on. */
+const BUDGET_MS = 20_000;
+
+/** Sources set aside that a run names in the log; the others are counted. */
+const MOST_NAMED = 10;
+
+type Round = { runtime: Runtime; mayGoOn: () => boolean };
+
+/** Hours made, and hours that results came late for made again. */
+type Made = { hours: number; late: number };
+
+/**
+ * Rolls up the hours that are over, oldest first, and makes those again that results came late for. After days away it
+ * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside, and neither
+ * of the two parts waits for the other to succeed.
+ */
+export async function rollUp(
+  runtime: Runtime,
+  { signal, budgetMs = BUDGET_MS }: { signal?: AbortSignal; budgetMs?: number } = {},
+): Promise<Made> {
+  const { database, now, log, metrics } = runtime;
+  const run = runOn(database.pool);
+  if ((await rolledUntilMs(run)) === 0) await beginRollups(run, (await findOldestDay(run)) ?? now());
+  const untilMs = performance.now() + budgetMs;
+  const round: Round = { runtime, mayGoOn: () => performance.now() < untilMs && signal?.aborted !== true };
+  const [late, hours] = [await tryTo(() => remakeHours(round)), await tryTo(() => makeHours(round))];
+  const failures = [late, hours].flatMap(({ failure }) => failure ?? []);
+  const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
+  metrics.hoursRolled({ hours: hours.made, lagMs });
+  metrics.rollupsSetAside(await countSetAside(run));
+  if (hours.made > 0)
+    log.info({ hours: hours.made, lag_seconds: Math.max(0, Math.round(lagMs / 1000)) }, 'rollups.made');
+  await recordRollupRun(run, { failed: hours.failure !== null, nowMs: now() });
+  if (failures.length > 0) throw failures[0];
+  return { hours: hours.made, late: late.made };
+}
+
+async function remakeHours({ runtime, mayGoOn }: Round): Promise<number> {
+  let late = 0;
+  for (;;) {
+    const { taken, setAside } = await remakeLateHours(runtime.database, runtime.now());
+    logSetAside(runtime, setAside);
+    late += taken;
+    if (taken === 0 || !mayGoOn()) return late;
+  }
+}
+
+async function makeHours({ runtime, mayGoOn }: Round): Promise<number> {
+  // Where our clock is ahead, an hour would be done before its results are there.
+  const nowMs = Math.min(runtime.now(), await databaseNowMs(runOn(runtime.database.pool)));
+  let hours = 0;
+  while (mayGoOn() && (await rollHourAt(runtime, nowMs))) hours += 1;
+  return hours;
+}
+
+/** Rolls up the next hour, whatever month it lies in; false where there is none to roll up now. */
+async function rollHourAt(runtime: Runtime, nowMs: number): Promise<boolean> {
+  const { database } = runtime;
+  const atMs = await rolledUntilMs(runOn(database.pool));
+  if (atMs + HOUR_MS > nowMs) return false;
+  await createRollupPartitions(database, atMs);
+  await indexNewTimes(database, atMs);
+  const rolled = await rollNextHour(database, nowMs);
+  if (rolled.outcome !== 'rolled') return false;
+  logSetAside(runtime, rolled.setAside);
+  return true;
+}
+
+function logSetAside({ log, metrics }: Runtime, hours: readonly SetAsideHour[]): void {
+  if (hours.length === 0) return;
+  metrics.rollupSourcesFailed(hours.length);
+  for (const { error, atMs, monitorNo, agentNo, attempts } of hours.slice(0, MOST_NAMED)) {
+    log.error(
+      { err: error, hour: atMs, monitor_no: monitorNo, agent_no: agentNo, attempts, failed: hours.length },
+      'rollups.set_aside',
+    );
+  }
+}
+
+async function tryTo(make: () => Promise<number>): Promise<{ made: number; failure: unknown }> {
+  try {
+    return { made: await make(), failure: null };
+  } catch (error) {
+    return { made: 0, failure: error };
+  }
+}

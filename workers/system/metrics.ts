@@ -1,0 +1,211 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Vote } from '../../core/checks/verdict.ts';
+import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { GAP_KINDS, type GapKind } from '../../core/statistics/service-gaps.ts';
+
+/** What the workers count. Names are a contract with dashboards. */
+export type WorkerMetrics = {
+  checkCompleted(check: { type: MonitorType; verdict: Vote; latenessMs: number }): void;
+  checksDropped(count: number): void;
+  resultsStored(stored: { count: number; lagMs: number }): void;
+  transitioned(to: string): void;
+  deliveryAttempted(outcome: string, durationMs: number): void;
+  choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
+  schedulesMended(count: number): void;
+  hoursRolled(rolled: { hours: number; lagMs: number }): void;
+  rollupSourcesFailed(count: number): void;
+  rollupsSetAside(count: number): void;
+  deliveriesMended(count: number): void;
+  serviceGapBegan(kind: GapKind): void;
+  serviceGapEnded(kind: GapKind, durationMs: number): void;
+  selfCheckChanged(reachesAny: boolean): void;
+  heartbeatsMissed(count: number): void;
+  agentsChanged(to: 'offline' | 'online', count: number): void;
+  workerReopened(queue: string): void;
+};
+
+/** The two that operators are shown as well. */
+export const LATENESS = 'spotcheck_check_lateness_seconds';
+export const EVALUATION_LAG = 'spotcheck_evaluation_lag_seconds';
+
+/** When the oldest hour was over that is not rolled up, in Unix milliseconds; null = there is none. */
+type UnrolledSince = () => Promise<number | null>;
+
+/** Registers the workers' metrics. How far roll-ups are behind is asked for with each scrape. */
+export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: UnrolledSince): WorkerMetrics {
+  const registers = [registry];
+  const checks = new Counter({
+    name: 'spotcheck_checks_total',
+    help: 'Checks by monitor type and verdict',
+    labelNames: ['type', 'verdict'],
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'spotcheck_checks_dropped_total',
+    help: 'Checks left out because the next one of their monitor was nearer, or due already',
+    registers,
+  });
+  const lateness = new Histogram({
+    name: LATENESS,
+    help: 'Start of a probe minus its due time',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
+    registers,
+  });
+  const stored = new Counter({ name: 'spotcheck_results_stored_total', help: 'Check results stored', registers });
+  const lag = new Histogram({
+    name: EVALUATION_LAG,
+    help: 'From the end of the oldest probe of a batch to its results being stored and decided',
+    buckets: [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
+    registers,
+  });
+  const transitions = new Counter({
+    name: 'spotcheck_transitions_total',
+    help: 'Changes of monitor states',
+    labelNames: ['to'],
+    registers,
+  });
+  const deliveries = new Counter({
+    name: 'spotcheck_delivery_attempts_total',
+    help: 'Delivery attempts by outcome',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const deliverySeconds = new Histogram({
+    name: 'spotcheck_delivery_attempt_seconds',
+    help: 'Duration of delivery attempts',
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10],
+    registers,
+  });
+  const chores = new Counter({
+    name: 'spotcheck_chores_total',
+    help: 'Chores by outcome',
+    labelNames: ['chore', 'outcome'],
+    registers,
+  });
+  const choreSeconds = new Gauge({
+    name: 'spotcheck_chore_seconds',
+    help: 'Duration of the last run of a chore',
+    labelNames: ['chore'],
+    registers,
+  });
+  const mended = new Counter({
+    name: 'spotcheck_schedules_mended_total',
+    help: 'Job schedulers that the reconcile chore added or removed',
+    registers,
+  });
+  const rolled = new Counter({
+    name: 'spotcheck_rollups_total',
+    help: 'Roll-ups made, each of all checks of one hour',
+    registers,
+  });
+  const rollupLag = createRollupLag(registers, unrolledSinceMs);
+  const rollupFailures = new Counter({
+    name: 'spotcheck_rollup_failures_total',
+    help: 'Hours of single sources whose roll-up failed, each time',
+    registers,
+  });
+  const setAside = new Gauge({
+    name: 'spotcheck_rollups_set_aside',
+    help: 'Hours of single sources that wait for their roll-up to be tried again',
+    registers,
+  });
+  const mendedDeliveries = new Counter({
+    name: 'spotcheck_deliveries_mended_total',
+    help: 'Overdue deliveries whose jobs the reconcile chore added again',
+    registers,
+  });
+  const gaps = new Counter({
+    name: 'spotcheck_service_gaps_total',
+    help: 'Stretches in which the service itself stood still, counted when they are noticed',
+    labelNames: ['kind'],
+    registers,
+  });
+  const gapSeconds = new Counter({
+    name: 'spotcheck_service_gap_seconds_total',
+    help: 'Their length, counted when they end',
+    labelNames: ['kind'],
+    registers,
+  });
+  for (const kind of GAP_KINDS) for (const counter of [gaps, gapSeconds]) counter.inc({ kind }, 0);
+  const cutOff = new Counter({
+    name: 'spotcheck_self_check_failures_total',
+    help: 'How often a check process found itself cut off from its reference hosts',
+    registers,
+  });
+  const missed = new Counter({
+    name: 'spotcheck_heartbeats_missed_total',
+    help: 'Deadlines of heartbeats that passed: pings missed and runs too long',
+    registers,
+  });
+  const agents = new Counter({
+    name: 'spotcheck_agent_changes_total',
+    help: 'Agents that went offline or came back',
+    labelNames: ['to'],
+    registers,
+  });
+  const reopened = new Counter({
+    name: 'spotcheck_queue_workers_reopened_total',
+    help: 'Workers on Redis that took no jobs while some waited, and were opened anew',
+    labelNames: ['queue'],
+    registers,
+  });
+  return {
+    checkCompleted({ type, verdict, latenessMs }) {
+      checks.inc({ type, verdict });
+      lateness.observe(Math.max(0, latenessMs) / 1000);
+    },
+    checksDropped(count) {
+      dropped.inc(count);
+    },
+    resultsStored({ count, lagMs }) {
+      stored.inc(count);
+      lag.observe(Math.max(0, lagMs) / 1000);
+    },
+    transitioned: (to) => transitions.inc({ to }),
+    deliveryAttempted(outcome, durationMs) {
+      deliveries.inc({ outcome });
+      deliverySeconds.observe(durationMs / 1000);
+    },
+    choreCompleted(chore, { durationMs, failed }) {
+      chores.inc({ chore, outcome: failed ? 'failed' : 'done' });
+      choreSeconds.set({ chore }, durationMs / 1000);
+    },
+    schedulesMended: (count) => mended.inc(count),
+    hoursRolled({ hours, lagMs }) {
+      rolled.inc(hours);
+      rollupLag.learn(Date.now() - lagMs);
+    },
+    rollupSourcesFailed: (count) => rollupFailures.inc(count),
+    rollupsSetAside: (count) => setAside.set(count),
+    deliveriesMended: (count) => mendedDeliveries.inc(count),
+    serviceGapBegan: (kind) => gaps.inc({ kind }),
+    serviceGapEnded: (kind, durationMs) => gapSeconds.inc({ kind }, durationMs / 1000),
+    selfCheckChanged: (reachesAny) => cutOff.inc(reachesAny ? 0 : 1),
+    heartbeatsMissed: (count) => missed.inc(count),
+    agentsChanged: (to, count) => agents.inc({ to }, count),
+    workerReopened: (queue) => reopened.inc({ queue }),
+  };
+}
+
+/** A scrape waits no longer for PostgreSQL, in milliseconds: what was known last grows meanwhile. */
+const LAG_WAIT_MS = 1000;
+
+/**
+ * The gauge of how far roll-ups are behind, which grows between runs, while they fail, and where there is none at all.
+ * `learn` sets a known moment.
+ */
+function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (sinceMs: number) => void } {
+  let sinceMs: number | null = null;
+  const gauge = new Gauge({
+    name: 'spotcheck_rollup_lag_seconds',
+    help: 'Since when the oldest hour is over that is not rolled up; 0 = none is',
+    registers,
+    async collect() {
+      if (ask !== undefined)
+        sinceMs = await Promise.race([ask().catch(() => sinceMs), delay(LAG_WAIT_MS, sinceMs, { ref: false })]);
+      gauge.set(sinceMs === null ? 0 : Math.max(0, Date.now() - sinceMs) / 1000);
+    },
+  });
+  return { learn: (newSinceMs) => (sinceMs = newSinceMs) };
+}

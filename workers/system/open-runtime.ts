@@ -1,0 +1,84 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { listCheckRegions } from '../../models/agents/agents.ts';
+import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
+import { createSecretBox, type SecretKey } from '../../models/secrets/secret-box.ts';
+import { runOn } from '../../models/sql.ts';
+import { unrolledSinceMs } from '../../models/statistics/rollups.ts';
+import type { ClockName } from '../../models/system/service-clock.ts';
+import { upsertActivity, type Activity } from '../../models/system/service-marks.ts';
+import { openJudge } from '../../probes/judging/judge.ts';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { openJobQueues } from '../../queues/job-queues.ts';
+import { registerQueueMetrics } from '../../queues/metrics.ts';
+import type { Runtime } from '../runtime.ts';
+import { createWorkerMetrics } from './metrics.ts';
+import { createThrottledRecorder } from './throttled-recorder.ts';
+
+export type RuntimeOptions = {
+  databaseUrl: string;
+  /** Null = queues in PostgreSQL. */
+  redisUrl: string | null;
+  /** First part of Redis keys; only tests share a Redis. */
+  queuePrefix?: string;
+  secretKeys: readonly SecretKey[];
+  publicUrl: string;
+  log: Logger;
+  registry: Registry;
+};
+
+/**
+ * Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them.
+ */
+const POOL_SIZE = 10;
+
+/** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
+export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {
+  const { databaseUrl, redisUrl, log, registry } = options;
+  const database = openDatabase({
+    databaseUrl,
+    secrets: createSecretBox(options.secretKeys),
+    poolSize: POOL_SIZE,
+    onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
+  });
+  const metrics = createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool)));
+  const backend = openQueueBackend({
+    databaseUrl,
+    redisUrl,
+    ...(options.queuePrefix !== undefined && { prefix: options.queuePrefix }),
+    onError: (error) => log.warn({ err: error }, 'queue.error'),
+    onWorkerReopened(queue) {
+      log.warn({ queue }, 'queue.worker_reopened');
+      metrics.workerReopened(queue);
+    },
+  });
+  const queues = openJobQueues(backend);
+  registerQueueMetrics(registry, queues, () => listCheckRegions(database));
+  const { judge, close: closeJudge } = openJudge();
+  const runtime = {
+    database,
+    backend,
+    queues,
+    judge,
+    log,
+    metrics,
+    recordActivity: createThrottledRecorder<Activity>({
+      record: (name, nowMs) => upsertActivity(database, name, nowMs),
+      onFailure: (error) => log.warn({ err: error }, 'service.activity_not_recorded'),
+    }),
+    newId: createIdSource(),
+    now: Date.now,
+    publicUrl: options.publicUrl,
+    clockListeners: new Set<(clock: ClockName, byMs: number) => void>(),
+  };
+  return {
+    runtime,
+    async close() {
+      await closeJudge();
+      await queues.close();
+      await backend.close();
+      await closeDatabase(database);
+    },
+  };
+}

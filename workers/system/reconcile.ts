@@ -1,0 +1,72 @@
+import { noScheduleChange } from '../../core/checks/schedule.ts';
+import { chooseDefaultSources } from '../../core/monitors/default-sources.ts';
+import { withAdvisoryLock } from '../../models/advisory-lock.ts';
+import { assignMissingSources, listCheckRegions } from '../../models/agents/agents.ts';
+import { listOverdueChannels } from '../../models/alerts/deliveries.ts';
+import { listOverdueRechecks, listOccupiedSlots } from '../../models/checks/schedule.ts';
+import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { findSetBack } from '../../models/statistics/service-time.ts';
+import { pullBackTimes } from '../../models/system/future-times.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** Channels whose lost deliveries one round brings back; the next round brings the next. */
+const CHANNELS_PER_ROUND = 500;
+
+/** Every so many milliseconds each job scheduler is compared, not only their number. */
+const THOROUGH_EVERY_MS = 300_000;
+
+/** A recheck that no worker claimed for so long, in milliseconds, is enqueued again. */
+const FORGOTTEN_AFTER_MS = 5000;
+
+/**
+ * Processes learn within this, in milliseconds, that the service's time was set back: what they wrote meanwhile lies
+ * further ahead.
+ */
+const LEARNED_WITHIN_MS = 2000;
+
+/** How often reconcile runs: what makes one round in many a thorough one. */
+const ROUND_MS = 10_000;
+
+/**
+ * Makes the queue say again what the database says: job schedulers of every occupied slot, jobs of channels whose
+ * deliveries are overdue, rechecks that were not claimed, sources of monitors that were made before there was an agent.
+ * For a while after the service's time was set back it also takes away what was written of the time before. One process
+ * at a time.
+ */
+export async function reconcile({
+  database,
+  queues,
+  metrics,
+  now,
+  log,
+}: Runtime): Promise<{ schedules: number; deliveries: number }> {
+  const mended = await withAdvisoryLock(database, 'reconcile', async () => {
+    const nowMs = now();
+    const regions = await listCheckRegions(database);
+    const isSetBack = await findSetBack(runOn(database.pool), nowMs);
+    if (isSetBack) {
+      await inPoolTransaction(database, (_run, client) =>
+        pullBackTimes(client, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }),
+      );
+      await queues.forgetTime(regions);
+    }
+    await queues.applyScheduleChange(
+      await assignMissingSources(database, { choose: chooseDefaultSources, nowMs }),
+      regions,
+    );
+    await queues.applyScheduleChange(
+      { ...noScheduleChange(), rechecks: await listOverdueRechecks(database, nowMs - FORGOTTEN_AFTER_MS) },
+      regions,
+    );
+    const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
+    const schedules = await queues.reconcileSchedules(await listOccupiedSlots(database), regions, { nowMs, thorough });
+    const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
+    await queues.enqueueAttempts(overdue);
+    return { schedules, deliveries: overdue.reduce((sum, { deliveries }) => sum + deliveries, 0) };
+  });
+  if (mended === null) return { schedules: 0, deliveries: 0 };
+  metrics.schedulesMended(mended.schedules);
+  metrics.deliveriesMended(mended.deliveries);
+  if (mended.schedules + mended.deliveries > 0) log.info(mended, 'queue.mended');
+  return mended;
+}

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Change } from '../../core/incidents/change.ts';
+import { isDecided, isFresh, isRecent } from '../../core/incidents/decided-monitor.ts';
+import { reconsider } from '../../core/incidents/monitor-state.ts';
+import { decide, freshnessMs, undecidedMs } from '../../core/incidents/quorum.ts';
+import { voteOf } from '../../core/incidents/source-state.ts';
+import {
+  listStaleMonitors,
+  listSilentAfterOverload,
+  lockMonitors,
+  updateNotCounted,
+  type EvaluatedMonitor,
+} from '../../models/incidents/evaluation.ts';
+import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { watchOverload } from '../../models/statistics/overload.ts';
+import { watchService } from '../../models/statistics/service-gaps.ts';
+import { announce } from '../alerts/announce.ts';
+import { recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** Monitors edited within this time are decided anew, in milliseconds. */
+const EDITED_MS = 60_000;
+
+/**
+ * With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their
+ * sources.
+ */
+const BEHIND_MS = 5000;
+
+/** Monitors read with one statement: some 20 ms of PostgreSQL. */
+const PAGE = 5000;
+
+/** Monitors decided in one transaction. */
+const CHUNK = 200;
+
+/**
+ * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown
+ * is said only where we have been watching for as long as the silence lasts, and nothing waits that may end it: after a
+ * stand-still of ours every source is silent. Where a silent location had more checks than it could run, unknown is
+ * said without an alert, as a service gap of ours.
+ */
+export async function sweep(runtime: Runtime): Promise<{ stale: number; transitions: number }> {
+  const { database } = runtime;
+  const startMs = runtime.now();
+  const oldestResultsAtMs = await findOldestResults(runtime);
+  const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
+  // While the queue is away it is not known what waits in it.
+  const isBehind =
+    oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
+  const stale = [
+    ...new Set([
+      ...(await listStale(runtime, startMs)),
+      ...(await listSilentAfterOverload(runOn(database.pool), startMs)),
+    ]),
+  ];
+  let transitions = 0;
+  for (let start = 0; start < stale.length; start += CHUNK) {
+    const { turned, ...recorded } = await decideChunk(runtime, stale.slice(start, start + CHUNK), {
+      watchingSinceMs,
+      isBehind,
+    });
+    await announce(runtime, recorded);
+    await updateNotCounted(runOn(database.pool), turned);
+    transitions += recorded.transitions.length;
+  }
+  await watchOwnOverload(runtime);
+  return { stale: stale.length, transitions };
+}
+
+/**
+ * Rests after each statement for as long as it took: no caller waits for a sweep, and of very many monitors it would
+ * have a processor to itself for seconds.
+ */
+async function listStale({ database }: Runtime, nowMs: number): Promise<number[]> {
+  const all: number[] = [];
+  const when = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000), limit: PAGE };
+  for (let afterNo: number | null = 0; afterNo !== null;) {
+    const startedAt = performance.now();
+    const { stale, lastNo } = await listStaleMonitors(runOn(database.pool), { ...when, afterNo });
+    all.push(...stale);
+    afterNo = lastNo;
+    if (lastNo !== null) await sleep(performance.now() - startedAt);
+  }
+  return all;
+}
+
+/** What a silence is worth that a sweep finds. */
+type Watching = { watchingSinceMs: number; isBehind: boolean };
+
+/** Undefined where the queue could not be read. */
+async function findOldestResults({ queues, log }: Runtime): Promise<number | null | undefined> {
+  try {
+    return await queues.oldestResultsAtMs();
+  } catch (error) {
+    log.warn({ err: error }, 'sweep.queue_not_read');
+    return undefined;
+  }
+}
+
+/** Reports and counts the gaps that this poll found, and returns since when we have been watching without one. */
+async function watchOurselves(
+  { database, metrics, log }: Runtime,
+  evidence: Parameters<typeof watchService>[1],
+): Promise<number> {
+  const { watchingSinceMs, begun, ended } = await watchService(database, evidence);
+  for (const { kind, startMs } of begun) {
+    metrics.serviceGapBegan(kind);
+    log.error({ kind, started_at: startMs }, 'service.gap_began');
+  }
+  for (const { kind, startMs, endMs } of ended) {
+    // Of the clock's gaps no process saw the beginning.
+    if (kind === 'clock') metrics.serviceGapBegan(kind);
+    metrics.serviceGapEnded(kind, endMs - startMs);
+    log.warn({ kind, started_at: startMs, ended_at: endMs, duration_ms: endMs - startMs }, 'service.gap_ended');
+  }
+  return watchingSinceMs;
+}
+
+/** Begins and ends the gap of our overload, as the monitors that are not checked say. */
+async function watchOwnOverload({ database, metrics, log, now }: Runtime): Promise<void> {
+  const { begun, ended } = await inPoolTransaction(database, (run) => watchOverload(run, now()));
+  if (begun !== null) {
+    metrics.serviceGapBegan('overload');
+    log.error({ kind: 'overload', started_at: begun }, 'service.gap_began');
+  }
+  if (ended !== null) {
+    metrics.serviceGapEnded('overload', ended.endMs - ended.startMs);
+    log.warn(
+      { kind: 'overload', started_at: ended.startMs, ended_at: ended.endMs, duration_ms: ended.endMs - ended.startMs },
+      'service.gap_ended',
+    );
+  }
+}
+
+function decideChunk(
+  runtime: Runtime,
+  monitorNos: readonly number[],
+  watching: Watching,
+): Promise<RecordedChanges & { turned: TurnedSource[] }> {
+  return inPoolTransaction(runtime.database, async (run) => {
+    const nowMs = runtime.now();
+    const monitors = await lockMonitors(run, monitorNos, nowMs);
+    const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));
+    // What was not decided yet is decided again by the next sweep.
+    const settled = changed
+      .filter(({ monitor, changes }) => changes.length > 0 || !isOutOfVotes(monitor, nowMs))
+      .map(({ monitor }) => monitor);
+    return {
+      turned: settled.flatMap((monitor) => findTurned(monitor, nowMs)),
+      ...(await recordChanges(run, changed, runtime)),
+    };
+  });
+}
+
+function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
+  const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
+  const mayBeSilence = !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs;
+  const overloaded = listOverloaded(monitor, when.nowMs);
+  const change = reconsider(monitor, {
+    nowMs: when.nowMs,
+    silenceCounts: mayBeSilence && overloaded.length === 0,
+    overloaded: mayBeSilence ? overloaded : [],
+  });
+  return change === null ? [] : [change];
+}
+
+/**
+ * The names of the monitor's locations that reported nothing lately because they had more checks than they could run.
+ */
+function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
+  const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
+  return monitor.sources
+    .filter(
+      (source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs),
+    )
+    .map(({ name }) => name);
+}
+
+/** Whether a decided monitor has too few votes left to decide it, and is not unknown yet. */
+function isOutOfVotes(monitor: EvaluatedMonitor, nowMs: number): boolean {
+  const votes = monitor.sources.map((source) => ({
+    vote: voteOf(source.state),
+    fresh: isFresh(source, monitor, nowMs),
+  }));
+  return isDecided(monitor.state) && decide(votes, monitor.quorum).decision === 'unknown';
+}
+
+type TurnedSource = { monitorNo: number; agentNo: number; isNotCounted: boolean };
+
+/** The sources that count in this decision and did not in the one before, or the other way round. */
+function findTurned(monitor: EvaluatedMonitor, nowMs: number): TurnedSource[] {
+  return monitor.sources
+    .map((source) => ({
+      monitorNo: monitor.no,
+      agentNo: source.agentNo,
+      wasNotCounted: source.wasNotCounted,
+      isNotCounted: !isFresh(source, monitor, nowMs),
+    }))
+    .filter(({ wasNotCounted, isNotCounted }) => wasNotCounted !== isNotCounted);
+}
