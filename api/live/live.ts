@@ -7,7 +7,6 @@ import { listenToChanges, type Change } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
-import type { HandlerDependencies } from '../dependencies.ts';
 import { callerOf, contextOf } from '../request-context.ts';
 import { createBroadcast, type Broadcast } from './broadcast.ts';
 import { readChanges, writeEvent } from './changes.ts';
@@ -175,7 +174,7 @@ async function findEnded(database: Database, readers: readonly Opened[], nowMs: 
 }
 
 /** `GET /live` */
-export function watchLiveHandler({ live }: Pick<HandlerDependencies, 'live'>): RequestHandler {
+export function watchLiveHandler({ live }: { live: Live }): RequestHandler {
   return (request, response) => {
     const context = contextOf(response);
     if (context.isHead === true) {

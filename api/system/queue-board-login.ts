@@ -184,10 +184,12 @@ function digest(text: string): Buffer {
 }
 
 /** Makes the board at its first admitted request: most processes never show it, and it takes long to load. */
-export function loadQueueBoard(options: QueueBoardOptions): RequestHandler {
+export function loadQueueBoard(options: Omit<QueueBoardOptions, 'path'>): RequestHandler {
   let loading: Promise<Router> | null = null;
   return async (request, response, next) => {
-    loading ??= import('./queue-board.ts').then(({ createQueueBoard }) => createQueueBoard(options));
+    loading ??= import('./queue-board.ts').then(({ createQueueBoard }) =>
+      createQueueBoard({ path: QUEUE_BOARD_PATH, ...options }),
+    );
     const board = await loading;
     board(request, response, next);
   };

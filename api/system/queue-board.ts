@@ -7,9 +7,9 @@ import { listNamesBySlot } from '../../models/checks/checks.ts';
 import type { Database } from '../../models/database.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { CheckJob } from '../../queues/payloads.ts';
-import { QUEUE_BOARD_PATH } from './queue-board-login.ts';
 
-export type QueueBoardOptions = { database: Database; queues: JobQueues; now: () => number };
+/** `path` is where it is served. */
+export type QueueBoardOptions = { path: string; database: Database; queues: JobQueues; now: () => number };
 
 /** Regions and the names of slots are read again after this long, in milliseconds. */
 const REFRESH_MS = 5000;
@@ -26,8 +26,8 @@ const CONTENT_SECURITY_POLICY =
  * Makes the board of every queue, on either backend. Check jobs say which monitors stand in their slot; what came of
  * the last ticks is in their return values. Who may see it is decided in front of it.
  */
-export function createQueueBoard({ database, queues, now }: QueueBoardOptions): Router {
-  const serverAdapter = new ExpressAdapter().setBasePath(QUEUE_BOARD_PATH);
+export function createQueueBoard({ path, database, queues, now }: QueueBoardOptions): Router {
+  const serverAdapter = new ExpressAdapter().setBasePath(path);
   const board = createBullBoard({
     queues: [],
     serverAdapter,

@@ -21,7 +21,7 @@ test(
     );
 
     for (const name of ['0007-heartbeats', '0027-ping-rates'])
-      await pool.query(await readFile(new URL(`../../models/migrations/${name}.sql`, import.meta.url), 'utf8'));
+      await pool.query(await readFile(new URL(`../../../models/migrations/${name}.sql`, import.meta.url), 'utf8'));
 
     const outcomes = await takePings(
       runtime.database,

@@ -28,7 +28,7 @@ test(
 );
 
 const GUESSES = `
-  import { verifyPassword } from './models/password.ts';
+  import { verifyPassword } from './models/secrets/password.ts';
   const rss = () => process.memoryUsage.rss() / 1048576;
   await verifyPassword('first', null);
   const before = rss();
