@@ -1,7 +1,7 @@
 import '../config/thread-pool.ts';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment } from '../config/environment.ts';
-import { describeFailure } from '../config/failure-text.ts';
+import { describeFailure, refuseToListen } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents/agents.ts';
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
     telegram,
     slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
-  });
+  }).catch((error) => refuseToListen(error, { variable: 'PORT', ...environment }));
   const processRecord = recordProcess(database, {
     kind: 'web',
     version: packageJson.version,

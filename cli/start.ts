@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { serveApi, type RunningApi } from '../api/serve.ts';
 import { openApiDatabase } from '../api/system/database.ts';
 import type { Environment } from '../config/environment.ts';
+import { describePortFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
@@ -182,17 +183,8 @@ async function refuseTakenPort({ port, host }: Environment): Promise<void> {
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Refusal(describePortError(error, { port, host }));
+    throw new Refusal(describePortFailure(error, { variable: 'PORT', port, host }));
   }
   server.close();
   await once(server, 'close');
-}
-
-function describePortError(error: unknown, { port, host }: Pick<Environment, 'port' | 'host'>): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is taken by another program: stop that one, or set PORT to a free port`;
-  if (code === 'EACCES') return `Port ${port} may not be opened by this user: set PORT to one above 1023`;
-  if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, and ${host} is none`;
-  return `Port ${port} cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -10,3 +10,21 @@ export function describeFailure(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join('; ');
   return 'original' in error ? describeFailure(error.original) : error.name;
 }
+
+type ListenAddress = { variable: 'PORT' | 'METRICS_PORT'; port: number; host: string | null };
+
+/** Throws what kept a server from listening on the port that a variable names, in words that help. */
+export function refuseToListen(error: unknown, address: ListenAddress): never {
+  const isOfListening = error instanceof Error && 'syscall' in error && error.syscall === 'listen';
+  throw isOfListening ? new Error(describePortFailure(error, address), { cause: error }) : error;
+}
+
+/** Why a server cannot listen on the port that a variable names, and what helps. */
+export function describePortFailure(error: unknown, { variable, port, host }: ListenAddress): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken by another program: stop that one, or set ${variable} to a free port`;
+  if (code === 'EACCES') return `Port ${port} may not be opened by this user: set ${variable} to one above 1023`;
+  if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, and ${host} is none`;
+  return `Port ${port} cannot be opened: ${describeFailure(error)}`;
+}

@@ -1,7 +1,7 @@
 import '../config/thread-pool.ts';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
-import { describeFailure } from '../config/failure-text.ts';
+import { describeFailure, refuseToListen } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { requireSchema } from '../models/schema-state.ts';
@@ -108,7 +108,11 @@ async function main(name: string): Promise<void> {
   const stopping = new AbortController();
   const { metricsPort, host } = environment;
   if (metricsPort !== null)
-    running.push(await serveMetrics(runtime, { registry, port: metricsPort, host, stopping: stopping.signal }));
+    running.push(
+      await serveMetrics(runtime, { registry, port: metricsPort, host, stopping: stopping.signal }).catch((error) =>
+        refuseToListen(error, { variable: 'METRICS_PORT', port: metricsPort, host }),
+      ),
+    );
   log.info({}, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');

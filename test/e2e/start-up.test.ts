@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
@@ -10,6 +11,7 @@ import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.t
 import { identifyProcess } from '../../config/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
+import { createTestDatabase } from '../helpers/database.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
 import {
   newDataDir,
@@ -184,6 +186,28 @@ test.serial('a taken port is one clear line and exit 1 before anything is prepar
   t.is(await program.exited, 1);
   t.is(program.output(), `Port ${port} is taken by another program: stop that one, or set PORT to a free port\n`);
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
+});
+
+test.serial('a process of a fleet whose port is taken names the variable that says which', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const port = await takePort(t);
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    PUBLIC_URL: 'http://localhost:3000',
+    METRICS_PORT: `${port}`,
+    PORT: `${port}`,
+  };
+  for (const [args, variable] of [
+    [['api/main.ts'], 'PORT'],
+    [['workers/main.ts', 'clock'], 'METRICS_PORT'],
+  ] as const) {
+    const program = startProgram(t, args, env);
+    t.is(await program.exited, 1);
+    const last = `Port ${port} is taken by another program: stop that one, or set ${variable} to a free port\n`;
+    t.true(program.output().endsWith(last), program.output());
+  }
 });
 
 test.serial('bad configuration is exit 1 with all problems at once and no secret in the text', async (t) => {
