@@ -8,7 +8,7 @@ const LONGEST_FIRST = [
   ['/test/e2e/failures-', '/test/fuzz/requests'],
   [
     '/test/e2e/',
-    '/test/chaos/',
+    '/test/simulation/chaos/',
     '/test/cli/',
     '/test/console/',
     '/test/attackers/',

@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   tools: [ANYTHING],
   bench: [ANYTHING],
+  simulation: [ANYTHING],
   test: [ANYTHING],
 };
 
@@ -71,7 +72,7 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
 const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/, /^config\/thread-pool\.ts$/];
 /** What else those may import: the configuration, and the version to tell. */
 const FOR_ENTRY_FILES = new Set(['config', 'package.json']);
-const OUTSIDE_PRODUCTION = /^(bench|tools|test)\//;
+const OUTSIDE_PRODUCTION = /^(bench|simulation|tools|test)\//;
 const READS_ENVIRONMENT = /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[|\}\s*=\s*process\b|['"](node:)?process['"]/;
 const VAGUE_NAME = /(^|\/)(src|libs?|utils?|common|services?|managers?)(\/|\.tsx?$)/;
 
@@ -159,6 +160,7 @@ const FORBIDDEN: readonly [why: string, path: string, text: string][] = [
   ['probes may not import models', 'probes/a.ts', `import {\n  b, // why\n  c,\n} from "../models/b.ts";`],
   ['cli may not import test', 'cli/a.ts', `import { b } from '../test/helpers/b.ts';`],
   ['production may not import bench', 'api/a.ts', `import '../bench/b.ts';`],
+  ['production may not import simulation', 'core/a.ts', `import '../simulation/truth/random.ts';`],
   [
     'a file that is no entry may not import config',
     'api/a.ts',

@@ -1,5 +1,5 @@
-import { createRandom, type Random } from '../../bench/truth/random.ts';
 import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { createRandom, type Random } from '../../simulation/truth/random.ts';
 
 /**
  * What a monitor of the pictures is, and what happened to it: each trouble as how long ago it began and how long it

@@ -1,4 +1,4 @@
-import { answer } from '../children/settings.ts';
+import { answer } from '../../bench/children/settings.ts';
 import { simulateCell } from './cell.ts';
 
 answer(simulateCell);

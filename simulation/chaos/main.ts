@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createHarnesses } from '../../bench/harness/harness.ts';
-import { findFaketime, NO_FAKETIME } from '../helpers/set-clock.ts';
+import { findFaketime, NO_FAKETIME } from '../../test/helpers/set-clock.ts';
 import { KINDS, type FaultKind, type RedisKind } from './faults.ts';
 import { FINDINGS } from './findings.ts';
 import { WHOLE_FLEET } from './fleet.ts';

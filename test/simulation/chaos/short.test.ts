@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { findFaketime } from '../helpers/set-clock.ts';
-import { testDataDirectory } from '../helpers/test-servers.ts';
-import { SMALL_FLEET } from './fleet.ts';
-import { runChaos } from './run.ts';
+import { SMALL_FLEET } from '../../../simulation/chaos/fleet.ts';
+import { runChaos } from '../../../simulation/chaos/run.ts';
+import { listQueueBackends } from '../../helpers/queue-backend.ts';
+import { findFaketime } from '../../helpers/set-clock.ts';
+import { testDataDirectory } from '../../helpers/test-servers.ts';
 
 /**
  * What is over within seconds: a Redis that lost its schedules takes up to half a minute, and `npm run chaos` has the

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { layOver, sound, type Period } from '../../../bench/truth/script.ts';
+import { layOver, sound, type Period } from '../../../simulation/truth/script.ts';
 
 const span = { startMs: 0, endMs: 100 };
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
+import { apiClient, listOf, type ApiClient } from '../../test/helpers/api-client.ts';
 
 /** What a client saw of the API during a run. */
 export type ApiAnswers = {

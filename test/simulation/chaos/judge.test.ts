@@ -1,11 +1,11 @@
 import test from 'ava';
-import { blindSpans, lossySpans } from './blindness.ts';
-import type { Facts } from './facts.ts';
-import { planFaults, type Fault } from './faults.ts';
-import { FINDINGS, type Finding } from './findings.ts';
-import { judgeRun } from './judge.ts';
-import type { Transition } from './record.ts';
-import { conditionAt, writeScript, type MonitorScript } from './script.ts';
+import { blindSpans, lossySpans } from '../../../simulation/chaos/blindness.ts';
+import type { Facts } from '../../../simulation/chaos/facts.ts';
+import { planFaults, type Fault } from '../../../simulation/chaos/faults.ts';
+import { FINDINGS, type Finding } from '../../../simulation/chaos/findings.ts';
+import { judgeRun } from '../../../simulation/chaos/judge.ts';
+import type { Transition } from '../../../simulation/chaos/record.ts';
+import { conditionAt, writeScript, type MonitorScript } from '../../../simulation/chaos/script.ts';
 
 const BEGAN_MS = 1_795_000_000_000;
 const JUDGED_MS = 90_000;

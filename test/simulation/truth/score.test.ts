@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createScorer } from '../../../bench/truth/score.ts';
-import type { Notified } from '../../../bench/truth/simulation.ts';
+import { createScorer } from '../../../simulation/truth/score.ts';
+import type { Notified } from '../../../simulation/truth/simulation.ts';
 
 const HOUR_MS = 3_600_000;
 

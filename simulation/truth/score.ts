@@ -1,4 +1,4 @@
-import { percentile } from '../figures.ts';
+import { percentile } from '../../bench/figures.ts';
 import type { Stretch } from './beginning.ts';
 import type { Fault } from './scenario.ts';
 import type { Notified } from './simulation.ts';

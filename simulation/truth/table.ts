@@ -1,4 +1,4 @@
-import { readable } from '../report.ts';
+import { readable } from '../../bench/report.ts';
 import { LONG_KIND, OUTAGE_KINDS, type ScenarioName } from './scenario.ts';
 import type { KindScore, Score } from './score.ts';
 import type { Setting } from './setting.ts';

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Harness } from '../../bench/harness/harness.ts';
-import { ownEnvironment, ROOT } from '../helpers/program.ts';
+import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import { REGIONS } from './script.ts';
 
 /** One process of the fleet: how it is started, and the environment of it alone. */

@@ -1,10 +1,10 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { simulateCell } from '../../../bench/truth/cell.ts';
-import { createRandom } from '../../../bench/truth/random.ts';
-import { layOver, sound, type Behaviour, type Period } from '../../../bench/truth/script.ts';
-import { DEFAULT_SETTING, SLOT_CHOICES, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
-import { simulateMonitor, type Notified } from '../../../bench/truth/simulation.ts';
+import { simulateCell } from '../../../simulation/truth/cell.ts';
+import { createRandom } from '../../../simulation/truth/random.ts';
+import { layOver, sound, type Behaviour, type Period } from '../../../simulation/truth/script.ts';
+import { DEFAULT_SETTING, SLOT_CHOICES, SETTINGS, type Setting } from '../../../simulation/truth/setting.ts';
+import { simulateMonitor, type Notified } from '../../../simulation/truth/simulation.ts';
 
 const HOUR_MS = 3_600_000;
 const START_MS = 1_700_006_400_000;

@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { Score } from '../../../bench/truth/score.ts';
-import { DEFAULT_SETTING } from '../../../bench/truth/setting.ts';
-import { printTable, TABLES, type Row } from '../../../bench/truth/table.ts';
+import type { Score } from '../../../simulation/truth/score.ts';
+import { DEFAULT_SETTING } from '../../../simulation/truth/setting.ts';
+import { printTable, TABLES, type Row } from '../../../simulation/truth/table.ts';
 
 /** A thousand years. */
 const HOURS = 8_766_000;

@@ -5,12 +5,12 @@ import { Redis } from 'ioredis';
 import type { Harness } from '../../bench/harness/harness.ts';
 import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
+import { postmasterPid } from '../../test/helpers/running-service.ts';
+import type { SettableClock } from '../../test/helpers/set-clock.ts';
+import { until } from '../../test/helpers/until.ts';
 import { startRedisCluster, type RedisCluster } from '../../tools/redis-cluster.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
-import type { BoundedDisk } from '../helpers/bounded-disk.ts';
-import { postmasterPid } from '../helpers/running-service.ts';
-import type { SettableClock } from '../helpers/set-clock.ts';
-import { until } from '../helpers/until.ts';
 import { MASTERS, type RedisKind } from './faults.ts';
 
 /** PostgreSQL and Redis of one run, and what may be done to them. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Harness } from '../../bench/harness/harness.ts';
-import { ownEnvironment, ROOT } from '../helpers/program.ts';
+import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import type { Member } from './fleet.ts';
 
 /** Prepares the database as a release does. */

@@ -5,7 +5,7 @@ import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Harness } from '../../bench/harness/harness.ts';
-import { TestAuthority } from '../helpers/certificates.ts';
+import { TestAuthority } from '../../test/helpers/certificates.ts';
 
 /** One message as it arrived; accepted where it was answered with 2xx. */
 export type Received = {
