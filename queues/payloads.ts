@@ -35,8 +35,8 @@ export type CheckOutcome = {
 
 /**
  * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded.
- * `phases` only where they are stored (core/incidents/failure-evidence.ts), `answer` only where it can be the first failure of
- * its source.
+ * `phases` only where they are stored (core/incidents/failure-evidence.ts), `answer` only where it can be the first
+ * failure of its source.
  */
 export type ResultPayload = {
   monitorNo: number;

@@ -4,9 +4,9 @@ import type { Role } from '../../core/accounts/roles.ts';
 export type Theme = 'system' | 'light' | 'dark';
 
 /**
- * A person who signs in to the console. `passwordHash` is in the form of models/secrets/password.ts. Times are Unix seconds:
- * `totpConfirmedAt` null = no second factor, `passwordChangedAt` null = the password is the one that was handed out,
- * `lastSignedInAt` null = never.
+ * A person who signs in to the console. `passwordHash` is in the form of models/secrets/password.ts. Times are Unix
+ * seconds: `totpConfirmedAt` null = no second factor, `passwordChangedAt` null = the password is the one that was
+ * handed out, `lastSignedInAt` null = never.
  */
 export type User = {
   id: string;

@@ -15,9 +15,9 @@ const FAILING_MARK = 'rollups_failing';
 const SETTLED_AFTER_MS = 90_000;
 
 /**
- * A transaction that began later than this after the end of an hour records the hour as late (models/statistics/late-hours.ts), by
- * the database's clock, in milliseconds. One that began before may hold results of it that no other session sees yet:
- * the hour waits for its end.
+ * A transaction that began later than this after the end of an hour records the hour as late
+ * (models/statistics/late-hours.ts), by the database's clock, in milliseconds. One that began before may hold results
+ * of it that no other session sees yet: the hour waits for its end.
  */
 export const LATE_AFTER_MS = 60_000;
 

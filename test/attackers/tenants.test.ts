@@ -21,8 +21,8 @@ const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud)_[0-9a-z]{26}\b/g;
 
 /**
- * Lists that show no account's things, counts alone, and the stream, which begins without any (test/api/live/live.test.ts
- * holds what comes after).
+ * Lists that show no account's things, counts alone, and the stream, which begins without any
+ * (test/api/live/live.test.ts holds what comes after).
  */
 const OF_EVERYBODY = new Set(['listVendors', 'listServiceGaps', 'getUsage', 'watchLive']);
 

@@ -57,7 +57,7 @@ test('a check is judged by what its monitor expects', async (t) => {
   t.like(await checkerWith().check(), { startedAtMs: AT_MS, judgement: { verdict: 'down', cause: 'status_500' } });
 });
 
-test("it begins when its turn has come, and is what it is by then; what it reads counts as its account's", async (t) => {
+test("it begins when its turn has come, as what it is by then; what it reads counts as its account's", async (t) => {
   const turn = Promise.withResolvers<void>();
   const accounts: unknown[] = [];
   const checker = new Checker({
