@@ -15,12 +15,10 @@ import {
   urlOf,
   wholeNumber,
   type HostAndPort,
-  problemsOf,
-  secret,
-  variable,
 } from './formats.ts';
 import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
+import { problemsOf, secret, variable } from './variables.ts';
 
 /**
  * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.

@@ -1,6 +1,4 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
-import { z } from 'zod';
-import type { Problem } from './configuration-error.ts';
 
 export type HostAndPort = { host: string; port: number };
 
@@ -141,34 +139,4 @@ export function hostAndPort(text: string): HostAndPort | null {
   const port = Number(match?.[2]);
   if (!match?.[1] || port < 1 || port > PORT_MAX) return null;
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
-}
-
-/**
- * A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...".
- */
-export function variable<T>(expected: string, parse: (text: string) => T | null) {
-  return z.string(expected).transform((text, context) => {
-    const value = parse(text);
-    if (value !== null) return value;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
-  });
-}
-
-/** Marks a schema whose value must not be repeated in messages. */
-export function secret<T extends z.ZodType>(schema: T): T {
-  return schema.meta({ secret: true });
-}
-
-/** Turns what a schema of variables has against an environment into problems; none without an error. */
-export function problemsOf(
-  error: z.ZodError | undefined,
-  shape: z.ZodRawShape,
-  env: Record<string, string>,
-): Problem[] {
-  return (error?.issues ?? []).map((issue) => {
-    const name = String(issue.path[0]);
-    const hidden = z.globalRegistry.get(shape[name] as z.ZodType)?.['secret'] === true;
-    return { name, expected: issue.message, received: hidden ? null : (env[name] ?? null) };
-  });
 }
