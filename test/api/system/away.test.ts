@@ -107,7 +107,7 @@ test('a database that cannot store is away as well: without room, without connec
     for (const statement of statements) await set(statement);
     const database = openTestDatabase(asRole.href);
     const base = await api.another({ database });
-    // PostgreSQL has no setting that leaves a row no room; what a full disk does is in test/e2e/full-disk.test.ts.
+    // PostgreSQL has no setting that leaves a row no room; what a full disk does is in test/faults/full-disk.test.ts.
     if (refusal !== NO_ROOM)
       isError(
         t,
