@@ -5,17 +5,6 @@ import type { DueCheck } from '../../models/checks/checks.ts';
 /** A check whose certificate may have to be stored. */
 export type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
 
-/**
- * Stores what certificates https monitors show, for people and for the advisories of those with an expiry warning
- * (D-27).
- */
-export type CertificateRecorder = {
-  /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
-  record(checked: CheckedCertificate): void;
-  /** Stores what is still waiting. */
-  close(): Promise<void>;
-};
-
 export type CertificateRecorderOptions = {
   store: (observed: readonly ObservedCertificate[]) => Promise<void>;
   /** A new certificate waits this long for others to be stored with it, in milliseconds. */
@@ -32,50 +21,59 @@ export type CertificateRecorderOptions = {
 const RELIED_ON_MS = 6 * 3_600_000;
 
 /**
- * Makes the recorder of one worker: each monitor's certificate is stored once in six hours, and whenever it changes.
+ * Stores what certificates https monitors show, for people and for the advisories of those with an expiry warning
+ * (D-27): each monitor's once in six hours, and whenever it changes.
  */
-export function createCertificateRecorder({
-  store,
-  waitMs,
-  onFailure,
-  now,
-}: CertificateRecorderOptions): CertificateRecorder {
-  const known = new Map<string, string>();
-  let knownSinceMs = now();
-  let waiting = new Map<string, ObservedCertificate>();
-  let timer: NodeJS.Timeout | null = null;
+export class CertificateRecorder {
+  readonly #options: CertificateRecorderOptions;
+  readonly #known = new Map<string, string>();
+  #knownSinceMs: number;
+  #waiting = new Map<string, ObservedCertificate>();
+  #timer: NodeJS.Timeout | null = null;
 
-  const flush = async (): Promise<void> => {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    const batch = waiting;
-    waiting = new Map();
+  constructor(options: CertificateRecorderOptions) {
+    this.#options = options;
+    this.#knownSinceMs = options.now();
+  }
+
+  /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
+  record({ check, agentNo, observation }: CheckedCertificate): void {
+    const observed = certificateOf(check, agentNo, observation);
+    if (observed === null) return;
+    this.#forgetOld();
+    const key = `${observed.monitorNo}/${agentNo}`;
+    const fingerprint = `${observed.target}\n${observed.name}\n${observed.expiresAt}`;
+    if (this.#known.get(key) === fingerprint) return;
+    this.#known.set(key, fingerprint);
+    this.#waiting.set(key, observed);
+    this.#timer ??= setTimeout(() => void this.#storeWaiting(), this.#options.waitMs);
+  }
+
+  /** Stores what is still waiting. */
+  async close(): Promise<void> {
+    await this.#storeWaiting();
+  }
+
+  #forgetOld(): void {
+    const nowMs = this.#options.now();
+    if (nowMs - this.#knownSinceMs < RELIED_ON_MS) return;
+    this.#known.clear();
+    this.#knownSinceMs = nowMs;
+  }
+
+  async #storeWaiting(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const batch = this.#waiting;
+    this.#waiting = new Map();
     if (batch.size === 0) return;
     try {
-      await store([...batch.values()]);
+      await this.#options.store([...batch.values()]);
     } catch (error) {
-      for (const key of batch.keys()) known.delete(key);
-      onFailure(error);
+      for (const key of batch.keys()) this.#known.delete(key);
+      this.#options.onFailure(error);
     }
-  };
-
-  return {
-    record({ check, agentNo, observation }) {
-      const observed = certificateOf(check, agentNo, observation);
-      if (observed === null) return;
-      if (now() - knownSinceMs >= RELIED_ON_MS) {
-        known.clear();
-        knownSinceMs = now();
-      }
-      const key = `${observed.monitorNo}/${agentNo}`;
-      const fingerprint = `${observed.target}\n${observed.name}\n${observed.expiresAt}`;
-      if (known.get(key) === fingerprint) return;
-      known.set(key, fingerprint);
-      waiting.set(key, observed);
-      timer ??= setTimeout(() => void flush(), waitMs);
-    },
-    close: flush,
-  };
+  }
 }
 
 function certificateOf(

@@ -9,7 +9,7 @@ import { sealAnswers } from '../../models/checks/sealed-answers.ts';
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-port.ts';
-import { Checker } from '../../probes/checker.ts';
+import { Checker, type CheckerParts } from '../../probes/checker.ts';
 import type { Probe } from '../../probes/index.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
@@ -18,34 +18,14 @@ import { type RegionJob, type PreviewJob, type PreviewReturn } from '../../queue
 import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';
-import { createThrottledRecorder } from '../system/throttled-recorder.ts';
-import { createCertificateRecorder } from './certificate-recorder.ts';
-import { createConcurrencyLimiter } from './concurrency-limiter.ts';
-import { createResultBatcher } from './result-batcher.ts';
-import { createRecheckRunner, createTickRunner, type CompletedCheck } from './run-checks.ts';
+import { ThrottledRecorder } from '../system/throttled-recorder.ts';
+import { CertificateRecorder } from './certificate-recorder.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { ResultBatcher } from './result-batcher.ts';
+import { CheckRunner } from './run-checks.ts';
 
 /** Whose computing time and memory previews of an older `web` use, which does not say for whom they are. */
 const UNNAMED_ACCOUNT = 'previews';
-
-type PreviewDependencies = { checker: Checker; database: Pick<Database, 'secrets'>; now: () => number };
-
-/**
- * Makes the work of one preview: checks the target of a draft once and seals what was seen for the one who waits.
- * Nothing is stored. Null: nobody waits any more.
- */
-function createPreviewRunner({
-  checker,
-  database,
-  now,
-}: PreviewDependencies): (job: PreviewJob) => Promise<PreviewReturn | null> {
-  return async ({ trialId: previewId, tenantId, sealedTarget, untilMs }) => {
-    if (now() >= untilMs) return null;
-    const target = openPreviewTarget(database, previewId, sealedTarget);
-    const request = { target, inability: null, monitorId: null, identity: null, badVote: null };
-    const { observation, ...judged } = await checker.check(tenantId ?? UNNAMED_ACCOUNT, () => request);
-    return { sealedOutcome: sealPreviewOutcome(database, previewId, describePreview({ target, observation, judged })) };
-  };
-}
 
 /**
  * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
@@ -98,22 +78,82 @@ export function workOnChecks(
   runtime: Runtime,
   { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork,
 ): { stop: () => Promise<void> } {
-  const { database, backend, queues, judge, metrics, log, now, recordActivity } = runtime;
-  const certificates = createCertificateRecorder({
+  const { database, backend, metrics, log, now, recordActivity } = runtime;
+  const certificates = new CertificateRecorder({
     store: (observed) => storeCertificates(database, observed),
     waitMs: CERTIFICATES_WAIT_MS,
     onFailure: (error) => log.warn({ err: error }, 'certificates.not_stored'),
     now,
   });
-  const recordBehind = createThrottledRecorder<number>({
-    async record(agentNo, nowMs) {
+  const behind = openBehindRecorder(runtime);
+  const limiter = new ConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
+  const checker = openChecker(runtime, { probe, limiter, selfCheckHosts });
+  const checks = new CheckRunner({
+    listDueChecks: (slot) => listDueChecks(database, slot),
+    claimRechecks: (agentNo) =>
+      claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
+    limiter,
+    checker,
+    batcher: openBatcher(runtime),
+    certificates,
+    behind,
+    metrics,
+    log,
+    now,
+    waitUntil: (atMs) => untilMoment(atMs, now),
+  });
+  const run = async ({ data, id = '' }: Job<RegionJob>) => {
+    if ('trialId' in data) return await runPreview({ checker, database, now }, data);
+    const outcome =
+      'looks' in data
+        ? await checks.runRechecks(data.agentNo)
+        : await checks.runTick(
+            { agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase },
+            slotBeginsAt(id),
+          );
+    metrics.checksDropped(outcome.dropped);
+    if (outcome.dropped > 0) await behind.record(data.agentNo, now());
+    if (outcome.checks > 0) await recordActivity('checks', now());
+    return outcome;
+  };
+  const worker = backend.createWorker<RegionJob>(checkQueueName(region), run, {
+    concurrency: JOBS_AT_ONCE,
+    lockDurationMs: LOCK_MS,
+    keepCompleted: KEEP_COMPLETED,
+    onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'tick.failed'),
+  });
+  return {
+    async stop() {
+      await worker.close();
+      await certificates.close();
+    },
+  };
+}
+
+/** Records which agents left out checks for want of time. */
+function openBehindRecorder({ database, log }: Runtime): ThrottledRecorder<number> {
+  return new ThrottledRecorder({
+    async store(agentNo, nowMs) {
       log.warn({}, 'checks.behind');
       await updateBehindAt(database, agentNo, nowMs);
     },
     onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_recorded'),
   });
-  const limiter = createConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
-  const checker = new Checker({
+}
+
+function openBatcher({ database, queues }: Runtime): ResultBatcher {
+  return new ResultBatcher({
+    ...BATCH,
+    submit: (results) => queues.enqueueResults(sealAnswers(database, results)),
+    pause: (ms) => sleep(ms),
+  });
+}
+
+type CheckerOptions = Pick<CheckerParts, 'probe' | 'limiter'> & { selfCheckHosts: readonly HostPort[] };
+
+function openChecker(runtime: Runtime, { probe, limiter, selfCheckHosts }: CheckerOptions): Checker {
+  const { judge, log, now } = runtime;
+  return new Checker({
     probe,
     judge,
     watchStalls: createStallWatch(),
@@ -126,55 +166,6 @@ export function workOnChecks(
       else log.error({ err: error, monitor_id: monitorId }, 'check.crashed');
     },
   });
-  const dependencies = {
-    checker,
-    batcher: createResultBatcher({
-      ...BATCH,
-      submit: (results) => queues.enqueueResults(sealAnswers(database, results)),
-      pause: (ms) => sleep(ms),
-    }),
-    now,
-    onCheck(completed: CompletedCheck) {
-      const { check: due, result, observation, latenessMs } = completed;
-      certificates.record({ check: due, agentNo: result.agentNo, observation });
-      metrics.checkCompleted({ type: due.target.type, verdict: result.verdict, latenessMs });
-      if (log.isLevelEnabled('debug')) log.debug(checkFields(completed), 'check.completed');
-    },
-  };
-  const runTick = createTickRunner({
-    ...dependencies,
-    listDueChecks: (entry) => listDueChecks(database, entry),
-    limiter,
-    waitUntil: (atMs) => untilMoment(atMs, now),
-    onBehind: (agentNo) => void recordBehind(agentNo, now()),
-  });
-  const runRecheck = createRecheckRunner(
-    (agentNo) => claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
-    dependencies,
-  );
-  const runPreview = createPreviewRunner({ checker, database, now });
-  const work = async ({ data, id = '' }: Job<RegionJob>) => {
-    if ('trialId' in data) return await runPreview(data);
-    const outcome = await ('looks' in data
-      ? runRecheck(data.agentNo)
-      : runTick({ agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase }, slotBeginsAt(id)));
-    metrics.checksDropped(outcome.dropped);
-    if (outcome.dropped > 0) await recordBehind(data.agentNo, now());
-    if (outcome.checks > 0) await recordActivity('checks', now());
-    return outcome;
-  };
-  const worker = backend.createWorker<RegionJob>(checkQueueName(region), work, {
-    concurrency: JOBS_AT_ONCE,
-    lockDurationMs: LOCK_MS,
-    keepCompleted: KEEP_COMPLETED,
-    onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'tick.failed'),
-  });
-  return {
-    async stop() {
-      await worker.close();
-      await certificates.close();
-    },
-  };
 }
 
 function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPort[]): SelfCheck | null {
@@ -196,13 +187,19 @@ function untilMoment(atMs: number, now: () => number): Promise<void> {
   return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
 }
 
-function checkFields({ check, result, latenessMs }: CompletedCheck): object {
-  return {
-    monitor_id: check.monitorId,
-    outcome: result.verdict,
-    cause: result.cause,
-    duration_ms: result.latencyMs,
-    lateness_ms: latenessMs,
-    http_status: result.httpStatus,
-  };
+type PreviewParts = { checker: Checker; database: Pick<Database, 'secrets'>; now: () => number };
+
+/**
+ * Checks the target of a draft once and seals what was seen for the one who waits. Nothing is stored. Null: nobody
+ * waits any more.
+ */
+async function runPreview(
+  { checker, database, now }: PreviewParts,
+  { trialId: previewId, tenantId, sealedTarget, untilMs }: PreviewJob,
+): Promise<PreviewReturn | null> {
+  if (now() >= untilMs) return null;
+  const target = openPreviewTarget(database, previewId, sealedTarget);
+  const request = { target, inability: null, monitorId: null, identity: null, badVote: null };
+  const { observation, ...judged } = await checker.check(tenantId ?? UNNAMED_ACCOUNT, () => request);
+  return { sealedOutcome: sealPreviewOutcome(database, previewId, describePreview({ target, observation, judged })) };
 }

@@ -1,15 +1,6 @@
 import type { LimiterQueue } from './tick-queue.ts';
 
 /**
- * Bounds how many pieces of work run at a time. Of the accounts whose work waits, the one with the fewest running is
- * next, so that an account whose targets answer slowly delays its own checks alone. `waitForRoom` resolves when the
- * queue is not full.
- */
-export type ConcurrencyLimiter = LimiterQueue & {
-  pass: <Result>(account: string, work: () => Promise<Result>) => Promise<Result>;
-};
-
-/**
  * `concurrency` is how many run at a time, `perTurn` how many begin in one turn of the event loop: when more is due
  * than can be done, turns would otherwise take seconds, and everything that needs several of them, as fetching the next
  * job does, would come to a standstill.
@@ -31,83 +22,113 @@ const MOST_WAITING = 4000;
 /** The running and waiting work of one account. */
 type Account = { active: number; waiting: (() => void)[] };
 
-/** Makes a concurrency limiter. The work of one account begins in the order in which it came. */
-export function createConcurrencyLimiter({ concurrency, perTurn }: LimiterSize): ConcurrencyLimiter {
-  const share = Math.max(1, Math.floor(concurrency * ACCOUNT_SHARE));
-  const most = Math.max(2 * concurrency, MOST_WAITING);
-  const accounts = new Map<string, Account>();
+/**
+ * Bounds how many pieces of work run at a time. Of the accounts whose work waits, the one with the fewest running is
+ * next, so that an account whose targets answer slowly delays its own checks alone. The work of one account begins in
+ * the order in which it came.
+ */
+export class ConcurrencyLimiter implements LimiterQueue {
+  readonly #size: LimiterSize;
+  readonly #accountShare: number;
+  readonly #mostWaiting: number;
+  readonly #accounts = new Map<string, Account>();
   /** In the order of their last turn. */
-  const queued = new Map<string, Account>();
-  let active = 0;
-  let begun = 0;
-  let waiting = 0;
+  readonly #queued = new Map<string, Account>();
+  #active = 0;
+  #begunInTurn = 0;
+  #waiting = 0;
   /** Those that wait, of each account its share at most. */
-  let counted = 0;
-  const onRoom: (() => void)[] = [];
+  #countedWaiting = 0;
+  readonly #onRoom: (() => void)[] = [];
 
-  const isFull = () => counted >= concurrency || waiting >= most;
-  const hasRoom = () => active < concurrency && begun < perTurn;
-  const accountOf = (name: string): Account => {
-    const known = accounts.get(name) ?? { active: 0, waiting: [] };
-    accounts.set(name, known);
-    return known;
-  };
-  const begin = (account: Account) => {
-    account.active += 1;
-    active += 1;
-    begun += 1;
-    if (begun === 1) setImmediate(beginTurn);
-  };
-  const queueUp = (name: string, pass: () => void) => {
-    const account = accountOf(name);
-    account.waiting.push(pass);
-    queued.set(name, account);
-    waiting += 1;
-    if (account.waiting.length <= share) counted += 1;
-  };
-  const findNext = () => {
-    let next: [string, Account] | undefined;
-    for (const entry of queued) if (next === undefined || entry[1].active < next[1].active) next = entry;
-    return next;
-  };
-  const take = ([name, account]: [string, Account]) => {
-    if (account.waiting.length <= share) counted -= 1;
-    waiting -= 1;
-    const pass = account.waiting.shift();
-    queued.delete(name);
-    if (account.waiting.length > 0) queued.set(name, account);
-    begin(account);
-    pass?.();
-  };
-  const startWaiting = () => {
-    while (hasRoom()) {
-      const next = findNext();
-      if (next === undefined) break;
-      take(next);
+  constructor(size: LimiterSize) {
+    this.#size = size;
+    this.#accountShare = Math.max(1, Math.floor(size.concurrency * ACCOUNT_SHARE));
+    this.#mostWaiting = Math.max(2 * size.concurrency, MOST_WAITING);
+  }
+
+  /** Runs the work of an account when its turn has come; settles as the work does. */
+  async pass<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    if (this.#waiting === 0 && this.#canBegin()) this.#begin(this.#accountOf(name));
+    else await new Promise<void>((begin) => this.#queueUp(name, begin));
+    try {
+      return await work();
+    } finally {
+      this.#end(name);
     }
-    if (isFull()) return;
-    for (const notify of onRoom.splice(0)) notify();
-  };
-  const beginTurn = () => {
-    begun = 0;
-    startWaiting();
-  };
+  }
 
-  return {
-    isFull,
-    waitForRoom: () => (isFull() ? new Promise((resolve) => onRoom.push(resolve)) : Promise.resolve()),
-    async pass(name, work) {
-      if (waiting === 0 && hasRoom()) begin(accountOf(name));
-      else await new Promise<void>((resolve) => queueUp(name, resolve));
-      try {
-        return await work();
-      } finally {
-        const account = accountOf(name);
-        account.active -= 1;
-        active -= 1;
-        if (account.active === 0 && account.waiting.length === 0) accounts.delete(name);
-        startWaiting();
-      }
-    },
-  };
+  /** True where so many wait that whoever has more to run should keep it for later. */
+  isFull(): boolean {
+    return this.#countedWaiting >= this.#size.concurrency || this.#waiting >= this.#mostWaiting;
+  }
+
+  /** Resolves when the queue is not full. */
+  waitForRoom(): Promise<void> {
+    return this.isFull() ? new Promise((resolve) => this.#onRoom.push(resolve)) : Promise.resolve();
+  }
+
+  #canBegin(): boolean {
+    return this.#active < this.#size.concurrency && this.#begunInTurn < this.#size.perTurn;
+  }
+
+  #accountOf(name: string): Account {
+    const known = this.#accounts.get(name) ?? { active: 0, waiting: [] };
+    this.#accounts.set(name, known);
+    return known;
+  }
+
+  #begin(account: Account): void {
+    account.active += 1;
+    this.#active += 1;
+    this.#begunInTurn += 1;
+    if (this.#begunInTurn === 1) setImmediate(() => this.#beginTurn());
+  }
+
+  #beginTurn(): void {
+    this.#begunInTurn = 0;
+    this.#startWaiting();
+  }
+
+  #queueUp(name: string, begin: () => void): void {
+    const account = this.#accountOf(name);
+    account.waiting.push(begin);
+    this.#queued.set(name, account);
+    this.#waiting += 1;
+    if (account.waiting.length <= this.#accountShare) this.#countedWaiting += 1;
+  }
+
+  #startWaiting(): void {
+    while (this.#canBegin()) {
+      const next = this.#findNext();
+      if (next === undefined) break;
+      this.#take(next);
+    }
+    if (this.isFull()) return;
+    for (const notify of this.#onRoom.splice(0)) notify();
+  }
+
+  #findNext(): [string, Account] | undefined {
+    let next: [string, Account] | undefined;
+    for (const entry of this.#queued) if (next === undefined || entry[1].active < next[1].active) next = entry;
+    return next;
+  }
+
+  #take([name, account]: [string, Account]): void {
+    if (account.waiting.length <= this.#accountShare) this.#countedWaiting -= 1;
+    this.#waiting -= 1;
+    const begin = account.waiting.shift();
+    this.#queued.delete(name);
+    if (account.waiting.length > 0) this.#queued.set(name, account);
+    this.#begin(account);
+    begin?.();
+  }
+
+  #end(name: string): void {
+    const account = this.#accountOf(name);
+    account.active -= 1;
+    this.#active -= 1;
+    if (account.active === 0 && account.waiting.length === 0) this.#accounts.delete(name);
+    this.#startWaiting();
+  }
 }

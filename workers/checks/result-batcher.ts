@@ -21,71 +21,80 @@ export type BatcherOptions = {
   pause: (ms: number) => Promise<void>;
 };
 
-/** Collects results of many checks into few jobs. */
-export type ResultBatcher = {
-  /**
-   * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result
-   * `mayChangeState` unless it is up, as its monitor was: it may lead to an alert or end one.
-   */
-  add(result: ResultPayload, mayChangeState: boolean): Promise<void>;
+/** `close` has the batch leave; `urgentTimer` is set where it leaves early. */
+type Batch = {
+  results: ResultPayload[];
+  close: () => void;
+  submitted: Promise<void>;
+  timer: NodeJS.Timeout;
+  urgentTimer: NodeJS.Timeout | undefined;
 };
-
-type Batch = { results: ResultPayload[]; sent: Promise<void>; hasten: () => void; send: () => void };
 
 /** How often, and how far apart in milliseconds, a batch is offered to a queue that is away: two minutes in all. */
 const SUBMIT_ATTEMPTS = 120;
 const SUBMIT_PAUSE_MS = 1000;
 
 /**
- * Makes a batcher. A check job completes when its last batch is in the queue, so that a killed worker's results are
- * measured again.
+ * Collects results of many checks into few jobs. A check job completes when its last batch is in the queue, so that a
+ * killed worker's results are measured again.
  */
-export function createResultBatcher(options: BatcherOptions): ResultBatcher {
-  let open: Batch | null = null;
-  let nextUrgentAtMs = 0;
+export class ResultBatcher {
+  readonly #options: BatcherOptions;
+  #open: Batch | null = null;
+  #nextUrgentAtMs = 0;
 
-  const openBatch = (): Batch => {
-    const results: ResultPayload[] = [];
+  constructor(options: BatcherOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result
+   * `mayChangeState` unless it is up, as its monitor was: it may lead to an alert or end one.
+   */
+  add(result: ResultPayload, mayChangeState: boolean): Promise<void> {
+    const batch = this.#open ?? this.#openBatch();
+    this.#open = batch;
+    batch.results.push(result);
+    if (mayChangeState) this.#hasten(batch);
+    if (batch.results.length >= this.#options.maxResults) {
+      this.#open = null;
+      batch.close();
+    }
+    return batch.submitted;
+  }
+
+  #openBatch(): Batch {
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-    const timers = [setTimeout(close, options.maxDelayMs)];
-    const hasten = () => {
-      if (timers.length > 1) return;
-      const nowMs = performance.now();
-      const leavesAtMs = Math.max(nowMs + options.urgentDelayMs, nextUrgentAtMs);
-      nextUrgentAtMs = leavesAtMs + options.urgentGapMs;
-      timers.push(setTimeout(close, leavesAtMs - nowMs));
+    const batch: Batch = {
+      results: [],
+      close,
+      submitted: closed.then(() => this.#submit(batch)),
+      timer: setTimeout(close, this.#options.maxDelayMs),
+      urgentTimer: undefined,
     };
-    const sent = closed.then(() => {
-      for (const timer of timers) clearTimeout(timer);
-      if (open?.results === results) open = null;
-      return submitPatiently(results, options);
-    });
-    return { results, sent, hasten, send: close };
-  };
+    return batch;
+  }
 
-  return {
-    add(result, mayChangeState) {
-      open ??= openBatch();
-      const batch = open;
-      batch.results.push(result);
-      if (mayChangeState) batch.hasten();
-      if (batch.results.length >= options.maxResults) {
-        open = null;
-        batch.send();
+  #hasten(batch: Batch): void {
+    if (batch.urgentTimer !== undefined) return;
+    const nowMs = performance.now();
+    const leavesAtMs = Math.max(nowMs + this.#options.urgentDelayMs, this.#nextUrgentAtMs);
+    this.#nextUrgentAtMs = leavesAtMs + this.#options.urgentGapMs;
+    batch.urgentTimer = setTimeout(batch.close, leavesAtMs - nowMs);
+  }
+
+  async #submit(batch: Batch): Promise<void> {
+    clearTimeout(batch.timer);
+    clearTimeout(batch.urgentTimer);
+    if (this.#open === batch) this.#open = null;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#options.submit(batch.results);
+        return;
+      } catch (error) {
+        if (attempt === SUBMIT_ATTEMPTS) throw error;
+        await this.#options.pause(SUBMIT_PAUSE_MS);
       }
-      return batch.sent;
-    },
-  };
-}
-
-async function submitPatiently(results: ResultPayload[], { submit, pause }: BatcherOptions): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await submit(results);
-      return;
-    } catch (error) {
-      if (attempt === SUBMIT_ATTEMPTS) throw error;
-      await pause(SUBMIT_PAUSE_MS);
     }
   }
 }

@@ -1,42 +1,33 @@
+import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/stored-answers.ts';
-import type { Observation } from '../../core/checks/observation.ts';
 import type { ScheduleSlot } from '../../core/checks/schedule.ts';
 import { planStart, startOffsetMs } from '../../core/checks/slots.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
 import type { Checked, Checker, CheckRequest } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
+import type { WorkerMetrics } from '../system/metrics.ts';
+import type { ThrottledRecorder } from '../system/throttled-recorder.ts';
+import type { CertificateRecorder } from './certificate-recorder.ts';
 import type { ResultBatcher } from './result-batcher.ts';
-import { createTickQueue, type LimiterQueue, type Tick } from './tick-queue.ts';
+import { TickQueue, type LimiterQueue, type Tick } from './tick-queue.ts';
 
-/**
- * A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness
- * is the start minus the due time, in milliseconds.
- */
-export type CompletedCheck = {
-  check: DueCheck;
-  result: ResultPayload;
-  observation: Observation | null;
-  latenessMs: number;
-};
-
-export type CheckDependencies = {
-  checker: Checker;
-  batcher: ResultBatcher;
-  now: () => number;
-  onCheck: (completed: CompletedCheck) => void;
-};
-
-export type TickDependencies = CheckDependencies & {
-  listDueChecks: (entry: ScheduleSlot) => Promise<DueCheck[]>;
+export type CheckRunnerParts = {
+  /** The enabled monitors of a slot. */
+  listDueChecks: (slot: ScheduleSlot) => Promise<DueCheck[]>;
+  /** Some of the monitors of an agent that wait for a recheck; none when there are no more. */
+  claimRechecks: (agentNo: number) => Promise<DueCheck[]>;
   limiter: LimiterQueue;
+  checker: Checker;
+  batcher: Pick<ResultBatcher, 'add'>;
+  certificates: Pick<CertificateRecorder, 'record'>;
+  /** Which agents have more to check than time; as soon as it is known, so that dropped checks are counted. */
+  behind: Pick<ThrottledRecorder<number>, 'record'>;
+  metrics: Pick<WorkerMetrics, 'checkCompleted'>;
+  log: Pick<Logger, 'debug' | 'isLevelEnabled'>;
+  now: () => number;
   /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
   waitUntil: (atMs: number) => Promise<void>;
-  /**
-   * Called, as soon as that is known, where a tick of an agent was left out or comes when the next one is due: its
-   * checks may not be counted as dropped for long.
-   */
-  onBehind?: (agentNo: number) => void;
 };
 
 /** Monitors named in a job's outcome; the board shows them. */
@@ -46,115 +37,128 @@ const MOST_NAMED = 20;
 const UNREADABLE = 'The secrets of this monitor cannot be read with the present SECRET_KEYS';
 
 /**
- * Makes the work of one tick: reads who stands in the slot, starts each probe at its own due time, hands the results
- * on. Where more is due than can be run, a slot waits in the line, and is then checked for its newest tick.
- */
-export function createTickRunner(
-  dependencies: TickDependencies,
-): (entry: ScheduleSlot, slotBeginsAtMs: number) => Promise<CheckOutcome> {
-  const { limiter, listDueChecks, now, onBehind } = dependencies;
-  const tickQueue = createTickQueue(limiter);
-  const waiting: WaitingChecks = new Map();
-  return async (entry, slotBeginsAtMs) => {
-    const reportLateness = (beganAtMs: number) => {
-      if (now() - beganAtMs >= entry.intervalSeconds * 1000) onBehind?.(entry.agentNo);
-    };
-    reportLateness(slotBeginsAtMs);
-    const begun = await tickQueue(slotKey(entry), slotBeginsAtMs, async (tick) => {
-      reportLateness(tick.slotBeginsAtMs);
-      const due = await listDueChecks(entry);
-      return {
-        passedOver: tick.passedOver * due.length,
-        outcomes: due.map((check) => runOnTime(check, { entry, tick, waiting }, dependencies)),
-      };
-    });
-    if (begun === null) {
-      onBehind?.(entry.agentNo);
-      return summarise([]);
-    }
-    const outcomes = await Promise.all(begun.outcomes);
-    return summarise(outcomes, begun.passedOver);
-  };
-}
-
-/**
- * Makes the work of one recheck job: claims the monitors of the agent that wait for it, some at a time until none is
- * left, and starts their probes at once.
- */
-export function createRecheckRunner(
-  claimRechecks: (agentNo: number) => Promise<DueCheck[]>,
-  dependencies: CheckDependencies,
-): (agentNo: number) => Promise<CheckOutcome> {
-  return async (agentNo) => {
-    const outcomes: CheckedOutcome[] = [];
-    for (let due = await claimRechecks(agentNo); due.length > 0; due = await claimRechecks(agentNo)) {
-      outcomes.push(
-        ...(await Promise.all(
-          due.map((check) =>
-            runCheck({ check, agentNo, dueAtMs: dependencies.now(), intervalSeconds: null }, dependencies),
-          ),
-        )),
-      );
-    }
-    return summarise(outcomes);
-  };
-}
-
-/**
  * A check and the moment for which it is planned; `intervalSeconds` is null for a recheck between two ticks: a good one
  * stores no timings.
  */
-type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
+type PlannedCheck = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
-/** Checks that wait in the limiter, by agent and monitor. */
-type WaitingChecks = Map<string, Due>;
-
+/** Null where the check was left out. */
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
-/**
- * Null when the tick came so late that the next one is nearer, or the check before still waits in the limiter: that one
- * is then made for this tick. One that waited in the queue is run at once: those that come after it wait there too.
- */
-async function runOnTime(
-  check: DueCheck,
-  { entry, tick, waiting }: { entry: ScheduleSlot; tick: Tick; waiting: WaitingChecks },
-  dependencies: TickDependencies,
-): Promise<CheckedOutcome> {
-  const { intervalSeconds, agentNo } = entry;
-  const dueAtMs = tick.slotBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
-  const startAtMs = tick.hasWaited
-    ? dueAtMs
-    : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
-  if (startAtMs === null) return null;
-  await dependencies.waitUntil(startAtMs);
-  const due: Due = { check, agentNo, dueAtMs, intervalSeconds };
-  const key = `${agentNo} ${check.monitorNo}`;
-  const before = waiting.get(key);
-  if (before !== undefined) {
-    if (dueAtMs > before.dueAtMs) Object.assign(before, due);
-    dependencies.onBehind?.(agentNo);
-    return null;
-  }
-  waiting.set(key, due);
-  return await runCheck(due, dependencies, () => waiting.delete(key));
-}
+/** The checks of a tick that have begun; `passedOver` are those of older ticks for which it stands. */
+type BegunTick = { passedOver: number; outcomes: Promise<CheckedOutcome>[] };
 
-async function runCheck(
-  due: Due,
-  { checker, batcher, now, onCheck }: CheckDependencies,
-  onBegin?: () => void,
-): Promise<CheckedOutcome> {
-  const checked = await checker.check(due.check.tenantId, () => {
-    onBegin?.();
-    return requestOf(due.check);
-  });
-  // While it waited, it may have become the check of a newer tick.
-  const { check, dueAtMs } = due;
-  const result = toResult(due, checked, now());
-  const { startedAtMs, observation } = checked;
-  onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });
-  await batcher.add(result, result.verdict !== 'up' || !check.isUp);
-  return { name: check.name, result };
+/** Runs the checks of a region: who is due, wait for the due time, check, hand the result on. */
+export class CheckRunner {
+  readonly #parts: CheckRunnerParts;
+  readonly #ticks: TickQueue;
+  /** Checks of ticks that wait in the limiter, by agent and monitor. */
+  readonly #waiting = new Map<string, PlannedCheck>();
+
+  constructor(parts: CheckRunnerParts) {
+    this.#parts = parts;
+    this.#ticks = new TickQueue(parts.limiter);
+  }
+
+  /**
+   * Runs a tick: every monitor of the slot is checked at its own due time. Where more is due than can be run, the tick
+   * waits, and is then run as the newest of its slot.
+   */
+  async runTick(slot: ScheduleSlot, slotBeginsAtMs: number): Promise<CheckOutcome> {
+    this.#recordIfLate(slot, slotBeginsAtMs);
+    const begun = await this.#ticks.run(slotKey(slot), slotBeginsAtMs, (tick) => this.#beginTick(slot, tick));
+    if (begun !== null) return summarise(await Promise.all(begun.outcomes), begun.passedOver);
+    this.#recordBehind(slot.agentNo);
+    return summarise([]);
+  }
+
+  /** Claims the monitors of the agent that wait for a recheck, some at a time until none is left, and checks them. */
+  async runRechecks(agentNo: number): Promise<CheckOutcome> {
+    const { claimRechecks, now } = this.#parts;
+    const outcomes: CheckedOutcome[] = [];
+    for (let due = await claimRechecks(agentNo); due.length > 0; due = await claimRechecks(agentNo)) {
+      const checks = due.map((check) => this.#check({ check, agentNo, dueAtMs: now(), intervalSeconds: null }));
+      outcomes.push(...(await Promise.all(checks)));
+    }
+    return summarise(outcomes);
+  }
+
+  async #beginTick(slot: ScheduleSlot, tick: Tick): Promise<BegunTick> {
+    this.#recordIfLate(slot, tick.slotBeginsAtMs);
+    const due = await this.#parts.listDueChecks(slot);
+    return {
+      passedOver: tick.passedOver * due.length,
+      outcomes: due.map((check) => this.#checkOnTime(check, slot, tick)),
+    };
+  }
+
+  /** Null when the tick came so late that the next one is nearer, or the monitor's check before still waits. */
+  async #checkOnTime(check: DueCheck, slot: ScheduleSlot, tick: Tick): Promise<CheckedOutcome> {
+    const { agentNo, intervalSeconds } = slot;
+    const dueAtMs = tick.slotBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
+    // One that waited in the queue is run at once: those that come after it wait there too.
+    const startAtMs = tick.hasWaited
+      ? dueAtMs
+      : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, this.#parts.now());
+    if (startAtMs === null) return null;
+    await this.#parts.waitUntil(startAtMs);
+    const planned: PlannedCheck = { check, agentNo, dueAtMs, intervalSeconds };
+    const key = `${agentNo} ${check.monitorNo}`;
+    if (this.#joinWaiting(key, planned)) return null;
+    this.#waiting.set(key, planned);
+    return await this.#check(planned, key);
+  }
+
+  /** True where the monitor's check before still waits in the limiter: that one is then made for this tick. */
+  #joinWaiting(key: string, planned: PlannedCheck): boolean {
+    const before = this.#waiting.get(key);
+    if (before === undefined) return false;
+    if (planned.dueAtMs > before.dueAtMs) Object.assign(before, planned);
+    this.#recordBehind(planned.agentNo);
+    return true;
+  }
+
+  async #check(planned: PlannedCheck, waitingKey?: string): Promise<CheckedOutcome> {
+    const { checker, batcher, now } = this.#parts;
+    const checked = await checker.check(planned.check.tenantId, () => {
+      if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
+      return requestOf(planned.check);
+    });
+    // Read now: while it waited, it may have become the check of a newer tick.
+    const { check } = planned;
+    const result = toResult(planned, checked, now());
+    this.#recordCompleted(planned, checked, result);
+    await batcher.add(result, result.verdict !== 'up' || !check.isUp);
+    return { name: check.name, result };
+  }
+
+  #recordCompleted({ check, agentNo, dueAtMs }: PlannedCheck, checked: Checked, result: ResultPayload): void {
+    const { certificates, metrics, log } = this.#parts;
+    const latenessMs = checked.startedAtMs - dueAtMs;
+    certificates.record({ check, agentNo, observation: checked.observation });
+    metrics.checkCompleted({ type: check.target.type, verdict: result.verdict, latenessMs });
+    if (!log.isLevelEnabled('debug')) return;
+    log.debug(
+      {
+        monitor_id: check.monitorId,
+        outcome: result.verdict,
+        cause: result.cause,
+        duration_ms: result.latencyMs,
+        lateness_ms: latenessMs,
+        http_status: result.httpStatus,
+      },
+      'check.completed',
+    );
+  }
+
+  /** Its checks may not be counted as dropped for long, where a tick begins when the next one of its slot is due. */
+  #recordIfLate({ agentNo, intervalSeconds }: ScheduleSlot, slotBeganAtMs: number): void {
+    if (this.#parts.now() - slotBeganAtMs >= intervalSeconds * 1000) this.#recordBehind(agentNo);
+  }
+
+  #recordBehind(agentNo: number): void {
+    void this.#parts.behind.record(agentNo, this.#parts.now());
+  }
 }
 
 function requestOf({ target, monitorId, monitorNo, checksVersion, badVote, hasItsSecrets }: DueCheck): CheckRequest {
@@ -163,7 +167,7 @@ function requestOf({ target, monitorId, monitorNo, checksVersion, badVote, hasIt
 }
 
 function toResult(
-  { check, agentNo, dueAtMs, intervalSeconds }: Due,
+  { check, agentNo, dueAtMs, intervalSeconds }: PlannedCheck,
   { observation, judgement, answer }: Checked,
   finishedAtMs: number,
 ): ResultPayload {

@@ -14,7 +14,7 @@ import { openJobQueues } from '../../queues/job-queues.ts';
 import { registerQueueMetrics } from '../../queues/metrics.ts';
 import type { Runtime } from '../runtime.ts';
 import { createWorkerMetrics } from './metrics.ts';
-import { createThrottledRecorder } from './throttled-recorder.ts';
+import { ThrottledRecorder } from './throttled-recorder.ts';
 
 export type RuntimeOptions = {
   databaseUrl: string;
@@ -56,6 +56,10 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const { judge, close: closeJudge } = openJudge();
+  const activities = new ThrottledRecorder<Activity>({
+    store: (name, nowMs) => upsertActivity(database, name, nowMs),
+    onFailure: (error) => log.warn({ err: error }, 'service.activity_not_recorded'),
+  });
   const runtime = {
     database,
     backend,
@@ -63,10 +67,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     judge,
     log,
     metrics,
-    recordActivity: createThrottledRecorder<Activity>({
-      record: (name, nowMs) => upsertActivity(database, name, nowMs),
-      onFailure: (error) => log.warn({ err: error }, 'service.activity_not_recorded'),
-    }),
+    recordActivity: (name: Activity, nowMs: number) => activities.record(name, nowMs),
     newId: createIdSource(),
     now: Date.now,
     publicUrl: options.publicUrl,

@@ -3,7 +3,7 @@ import type { HttpObservation } from '../../../core/checks/http/observation.ts';
 import { listCertificates } from '../../../models/alerts/advisories.ts';
 import { storeCertificates, type ObservedCertificate } from '../../../models/checks/certificates.ts';
 import type { DueCheck } from '../../../models/checks/checks.ts';
-import { createCertificateRecorder, type CertificateRecorder } from '../../../workers/checks/certificate-recorder.ts';
+import { CertificateRecorder } from '../../../workers/checks/certificate-recorder.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
@@ -60,7 +60,7 @@ function openRecorder(): {
   const failures: unknown[] = [];
   const store = { isAway: false };
   const clock = { nowMs: 0 };
-  const recorder = createCertificateRecorder({
+  const recorder = new CertificateRecorder({
     store: (served) =>
       store.isAway ? Promise.reject(new Error('away')) : Promise.resolve(void stored.push([...served])),
     waitMs: 5,

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { createConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
+import { ConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
 
 test(
   'as many run as the limiter allows, the others follow in the order in which they came, whatever became of ' +
     'those before',
   async (t) => {
-    const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
+    const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
     const entered: number[] = [];
     const works = Array.from({ length: 6 }, () => Promise.withResolvers<number>());
     const all = works.map(({ promise }, number) =>
@@ -33,7 +33,7 @@ test(
 );
 
 test('at most `perTurn` begin in one turn of the event loop, the others in the turns after it', async (t) => {
-  const limiter = createConcurrencyLimiter({ concurrency: 10, perTurn: 2 });
+  const limiter = new ConcurrencyLimiter({ concurrency: 10, perTurn: 2 });
   let turn = 0;
   const begunIn: number[] = [];
   const all = Array.from({ length: 5 }, () => limiter.pass('one', () => Promise.resolve(begunIn.push(turn))));
@@ -47,7 +47,7 @@ test('at most `perTurn` begin in one turn of the event loop, the others in the t
 });
 
 test('the queue is full when as many accounts wait as can run, and its room is announced', async (t) => {
-  const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
+  const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
   const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   const all = works.map(({ promise }, number) => limiter.pass(`account ${number}`, () => promise));
   t.true(limiter.isFull());
@@ -64,7 +64,7 @@ test('the queue is full when as many accounts wait as can run, and its room is a
 });
 
 test('the account with the fewest inside is next, and one account alone does not fill the hall', async (t) => {
-  const limiter = createConcurrencyLimiter({ concurrency: 2, perTurn: 100 });
+  const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 100 });
   const entered: string[] = [];
   const begin = (account: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -92,9 +92,9 @@ test('the account with the fewest inside is next, and one account alone does not
 });
 
 test('one account alone puts reading off with some thousand works that wait', async (t) => {
-  const limiter = createConcurrencyLimiter({ concurrency: 1, perTurn: 1 });
+  const limiter = new ConcurrencyLimiter({ concurrency: 1, perTurn: 1 });
   const { promise, resolve } = Promise.withResolvers<void>();
-  const wide = createConcurrencyLimiter({ concurrency: 32, perTurn: 10_000 });
+  const wide = new ConcurrencyLimiter({ concurrency: 32, perTurn: 10_000 });
   const all = Array.from({ length: 32 + 4000 }, () => wide.pass('one', () => promise));
   t.true(wide.isFull());
   const first = limiter.pass('one', () => promise);

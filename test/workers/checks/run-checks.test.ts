@@ -1,13 +1,16 @@
 import test from 'ava';
+import { createLogger } from '../../../config/logger.ts';
 import type { Observation } from '../../../core/checks/observation.ts';
+import type { ScheduleSlot } from '../../../core/checks/schedule.ts';
 import type { DueCheck } from '../../../models/checks/checks.ts';
 import { bodyScope } from '../../../net/body-budget.ts';
 import { Checker, type CheckerParts } from '../../../probes/checker.ts';
 import { openJudge } from '../../../probes/judging/judge.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
-import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
-import { createResultBatcher } from '../../../workers/checks/result-batcher.ts';
-import { createTickRunner, type CompletedCheck, type TickDependencies } from '../../../workers/checks/run-checks.ts';
+import { CertificateRecorder } from '../../../workers/checks/certificate-recorder.ts';
+import { ConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
+import { ResultBatcher } from '../../../workers/checks/result-batcher.ts';
+import { CheckRunner, type CheckRunnerParts } from '../../../workers/checks/run-checks.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 
 const ENTRY = { agentNo: 2, intervalSeconds: 60, slot: 0 };
@@ -56,13 +59,13 @@ function dueCheck(monitorNo: number): DueCheck {
 }
 
 type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'watchStalls'> &
-  Pick<TickDependencies, 'listDueChecks' | 'onBehind' | 'onCheck' | 'batcher'> & { limiter: ConcurrencyLimiter };
+  Pick<CheckRunnerParts, 'listDueChecks' | 'behind' | 'batcher'> & { limiter: ConcurrencyLimiter };
 
 /** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
 function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   let nowMs = startMs;
   const submitted: ResultPayload[][] = [];
-  const completed: CompletedCheck[] = [];
+  const latenessMs: number[] = [];
   const crashed: unknown[] = [];
   const now = () => nowMs;
   const parts = {
@@ -73,13 +76,13 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
       ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 },
     }),
     selfCheck: null,
-    limiter: createConcurrencyLimiter({ concurrency: 10, perTurn: 10 }),
+    limiter: new ConcurrencyLimiter({ concurrency: 10, perTurn: 10 }),
     ...overrides,
   };
-  const check = createTickRunner({
+  const runner = new CheckRunner({
     listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
     checker: new Checker({ ...parts, now, aheadMs: () => 0, onCrash: (error) => void crashed.push(error) }),
-    batcher: createResultBatcher({
+    batcher: new ResultBatcher({
       submit: (results) => Promise.resolve(void submitted.push([...results])),
       maxDelayMs: 5,
       urgentDelayMs: 5,
@@ -92,21 +95,32 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
       nowMs = Math.max(nowMs, atMs);
       return Promise.resolve();
     },
-    onCheck: (done) => void completed.push(done),
+    claimRechecks: () => Promise.resolve([]),
+    certificates: new CertificateRecorder({
+      store: () => Promise.reject(new Error('No certificate was seen')),
+      waitMs: 0,
+      onFailure: (error) => void crashed.push(error),
+      now,
+    }),
+    behind: { record: () => Promise.resolve() },
+    metrics: { checkCompleted: (check) => void latenessMs.push(check.latenessMs) },
+    log: createLogger({ process: 'check', level: 'silent' }),
     ...parts,
   });
-  return { check, submitted, completed, crashed };
+  const check = (slot: ScheduleSlot, slotBeginsAtMs: number) => runner.runTick(slot, slotBeginsAtMs);
+  return { check, submitted, latenessMs, crashed };
 }
 
 test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
-  const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
+  const { check, submitted, latenessMs } = checkerAt(SLOT_START_MS - 300);
   const outcome = await check(ENTRY, SLOT_START_MS);
   t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
   t.is(submitted.length, 1);
   const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - SLOT_START_MS) ?? [];
   t.is(new Set(dues).size, 3);
   t.true(dues.every((due) => due >= 0 && due < 250));
-  t.true(completed.every(({ latenessMs }) => latenessMs >= 0));
+  t.is(latenessMs.length, 3);
+  t.true(latenessMs.every((lateness) => lateness >= 0));
   t.like(submitted[0]?.[0], {
     agentNo: 2,
     checksVersion: 3,
@@ -201,7 +215,7 @@ test('a tick that runs again after a crash measures the same due times, so its r
 
 test('a full batch leaves at once and a lonely result after the delay', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({
+  const batcher = new ResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
     maxDelayMs: 5,
     urgentDelayMs: 5,
@@ -216,7 +230,7 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
 
 test('a result that may be a change takes its batch along at once, where others would wait for company', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({
+  const batcher = new ResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
     maxDelayMs: 3_600_000,
     urgentDelayMs: 1,
@@ -232,7 +246,7 @@ test('a result that may be a change takes its batch along at once, where others 
 
 test('urgent batches keep their distance: the first leaves at once, what comes soon after together', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({
+  const batcher = new ResultBatcher({
     submit: (results) => Promise.resolve(void sizes.push(results.length)),
     maxDelayMs: 3_600_000,
     urgentDelayMs: 1,
@@ -274,7 +288,7 @@ for (const { name, isUp, status, mayChangeState } of [
 test('a batch that the queue refuses is offered again until it takes it', async (t) => {
   let refusals = 3;
   const pauses: number[] = [];
-  const batcher = createResultBatcher({
+  const batcher = new ResultBatcher({
     submit: () => (refusals-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve()),
     maxDelayMs: 1,
     urgentDelayMs: 1,
@@ -287,7 +301,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
 });
 
 test('a timeout while this process stood still is no vote', async (t) => {
-  const { check, completed } = checkerAt(SLOT_START_MS - 300, {
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
     probe: () => Promise.resolve(TIMED_OUT),
     watchStalls: async (work) => ({
       result: await work(),
@@ -296,10 +310,10 @@ test('a timeout while this process stood still is no vote', async (t) => {
   });
   await check(ENTRY, SLOT_START_MS);
   t.deepEqual(
-    completed.map(({ result }) => result.verdict),
+    submitted.flat().map(({ verdict }) => verdict),
     ['none', 'none', 'none'],
   );
-  t.regex(completed[0]?.result.reason ?? '', /held up itself/);
+  t.regex(submitted[0]?.[0]?.reason ?? '', /held up itself/);
 });
 
 test(
@@ -314,7 +328,7 @@ test(
       return answered(200);
     };
     const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
-      limiter: createConcurrencyLimiter({ concurrency: 1, perTurn: 10 }),
+      limiter: new ConcurrencyLimiter({ concurrency: 1, perTurn: 10 }),
       probe,
     });
     const first = check(ENTRY, SLOT_START_MS);
@@ -347,10 +361,13 @@ test(
 test('a check that still waits when its next one is due is made once, for the later time', async (t) => {
   const release = Promise.withResolvers<void>();
   const concurrency = 32;
-  const limiter = createConcurrencyLimiter({ concurrency, perTurn: 1000 });
+  const limiter = new ConcurrencyLimiter({ concurrency, perTurn: 1000 });
   const held = Array.from({ length: concurrency }, () => limiter.pass('another account', () => release.promise));
   let behind = 0;
-  const { check, submitted } = checkerAt(SLOT_START_MS - 300, { limiter, onBehind: () => void (behind += 1) });
+  const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
+    limiter,
+    behind: { record: async () => void (behind += 1) },
+  });
   const first = check(ENTRY, SLOT_START_MS);
   t.like(await check(ENTRY, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
   t.is(behind, 3);

@@ -7,7 +7,7 @@ import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
 import { createWorkerMetrics } from '../../../workers/system/metrics.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
-import { createThrottledRecorder } from '../../../workers/system/throttled-recorder.ts';
+import { ThrottledRecorder } from '../../../workers/system/throttled-recorder.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { startTarget } from '../../helpers/target.ts';
@@ -238,25 +238,25 @@ test(
     const recorded: [string, number][] = [];
     const failures: unknown[] = [];
     let isAway = false;
-    const recordActivity = createThrottledRecorder<string>({
-      record: async (name, nowMs) => {
+    const activities = new ThrottledRecorder<string>({
+      store: async (name, nowMs) => {
         if (isAway) throw new Error('away');
         recorded.push([name, nowMs]);
       },
       onFailure: (error) => void failures.push(error),
     });
-    for (const second of [100, 101, 109, 110, 111]) await recordActivity('checks', second * SECOND);
-    await recordActivity('evaluation', 111 * SECOND);
+    for (const second of [100, 101, 109, 110, 111]) await activities.record('checks', second * SECOND);
+    await activities.record('evaluation', 111 * SECOND);
     t.deepEqual(recorded, [
       ['checks', 100_000],
       ['checks', 110_000],
       ['evaluation', 111_000],
     ]);
     isAway = true;
-    await recordActivity('checks', 121 * SECOND);
+    await activities.record('checks', 121 * SECOND);
     isAway = false;
-    await recordActivity('checks', 122 * SECOND);
-    await recordActivity('checks', 50 * SECOND);
+    await activities.record('checks', 122 * SECOND);
+    await activities.record('checks', 50 * SECOND);
     t.deepEqual(recorded.slice(3), [
       ['checks', 122_000],
       ['checks', 50_000],
