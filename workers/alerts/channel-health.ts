@@ -11,24 +11,28 @@ import type { Runtime } from '../runtime.ts';
 /** A delivery that came to nothing at its receiver, with the sentence of its last attempt. */
 export type FailedDelivery = { channelId: string; error: string; atMs: number };
 
-export type ChannelHealthDependencies = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
+export type ChannelHealthParts = Pick<Runtime, 'database' | 'newId' | 'now' | 'publicUrl'> & {
   queues: Pick<JobQueues, 'enqueueAttempts'>;
   log: { warn: (fields: object, text: string) => void };
 };
 
-/**
- * Makes the recorder of failed deliveries of a channel, and notifies the owner's other chats once of a
- * channel that keeps failing. Nothing is switched off. Rejects only when the database is away: at worst one failure is
- * not counted.
- */
-export function createFailureRecorder(
-  dependencies: ChannelHealthDependencies,
-): (failed: FailedDelivery) => Promise<void> {
-  const { database, now, log } = dependencies;
-  return async (failed) => {
+/** Records failed deliveries and lost chats, and notifies the owner's other chats of a channel once. */
+export class ChannelHealth {
+  readonly #parts: ChannelHealthParts;
+
+  constructor(parts: ChannelHealthParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Counts a failed delivery; the channel that keeps failing is not switched off. Rejects only when the database is
+   * away: at worst one failure is not counted.
+   */
+  async recordFailure(failed: FailedDelivery): Promise<void> {
+    const { database, log, now } = this.#parts;
     const channel = await recordFailure(database, failed);
     if (channel === null || channel.isNotified || !isFailing(channel, now())) return;
-    const deliveries = await insertNotifications(dependencies, { ...channel, lastError: failed.error });
+    const deliveries = await this.#insertNotifications({ ...channel, lastError: failed.error });
     if (deliveries.length === 0) return;
     log.warn(
       {
@@ -39,63 +43,60 @@ export function createFailureRecorder(
       },
       'channel.failing',
     );
-    await enqueueFirstAttempts(dependencies, deliveries);
-  };
-}
+    await enqueueFirstAttempts(this.#parts, deliveries);
+  }
 
-/**
- * Makes the recorder of lost chat channels and notifies the owner's other chats in the same transaction: of several
- * that find the same one does. Rejects only when the database is away: the next alert then finds it again.
- */
-export function createLossRecorder(dependencies: ChannelHealthDependencies): (lost: LostConnection) => Promise<void> {
-  const { database, newId, publicUrl, now, log } = dependencies;
-  return async (lost) => {
+  /**
+   * Disconnects a chat that cannot be reached any more, which may have been connected anew by then, and notifies in the
+   * same transaction: of several that find the same one does. Rejects only when the database is away: the next alert
+   * then finds it again.
+   */
+  async recordLoss(lost: LostConnection): Promise<void> {
+    const { database, newId, publicUrl, now, log } = this.#parts;
     const deliveries = await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() });
     if (deliveries === null) return;
     log.warn(
       { channel_id: lost.channelId, error: lost.problem, deliveries: deliveries.length },
       'channel.disconnected',
     );
-    await enqueueFirstAttempts(dependencies, deliveries);
-  };
-}
+    await enqueueFirstAttempts(this.#parts, deliveries);
+  }
 
-/** Of several processes that find the same, the one whose update is first notifies. */
-async function insertNotifications(
-  { database, now, newId, publicUrl }: ChannelHealthDependencies,
-  channel: FailingChannel & { lastError: string },
-): Promise<NewDelivery[]> {
-  const { id, tenantId, name, type, failures, failingSinceMs, lastError } = channel;
-  const nowMs = now();
-  const message = buildChannelMessage({
-    channel: { id, name, type },
-    failures,
-    failingSinceMs,
-    lastError,
-    nowMs,
-    publicUrl,
-  });
-  return await inPoolTransaction(database, async (run) => {
-    const channelIds = await claimNotification(run, { channelId: id, nowMs });
-    const deliveries = channelIds.map((channelId) => ({
-      id: newId('dlv'),
-      tenantId,
-      channelId,
-      monitorId: null,
-      message,
-      createdAtMs: nowMs,
-    }));
-    await insertDeliveries(run, deliveries);
-    return deliveries;
-  });
+  /** Of several processes that find the same, the one whose update is first notifies. */
+  async #insertNotifications(channel: FailingChannel & { lastError: string }): Promise<NewDelivery[]> {
+    const { database, now, newId, publicUrl } = this.#parts;
+    const { id, tenantId, name, type, failures, failingSinceMs, lastError } = channel;
+    const nowMs = now();
+    const message = buildChannelMessage({
+      channel: { id, name, type },
+      failures,
+      failingSinceMs,
+      lastError,
+      nowMs,
+      publicUrl,
+    });
+    return await inPoolTransaction(database, async (run) => {
+      const channelIds = await claimNotification(run, { channelId: id, nowMs });
+      const deliveries = channelIds.map((channelId) => ({
+        id: newId('dlv'),
+        tenantId,
+        channelId,
+        monitorId: null,
+        message,
+        createdAtMs: nowMs,
+      }));
+      await insertDeliveries(run, deliveries);
+      return deliveries;
+    });
+  }
 }
 
 /**
- * Adds the jobs of deliveries about channels and are committed. The rows are there: a queue that is away costs
+ * Adds the jobs of deliveries about channels that are committed. The rows are there: a queue that is away costs
  * only time.
  */
 export async function enqueueFirstAttempts(
-  { queues, log }: Pick<ChannelHealthDependencies, 'queues' | 'log'>,
+  { queues, log }: Pick<ChannelHealthParts, 'queues' | 'log'>,
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;

@@ -14,17 +14,6 @@ const LONGEST_POLL_MS = 1000;
  */
 export type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
 
-export type ChannelLanes = {
-  /**
-   * Works off what the channel has due, in the claims' order. Resolves at once, with no outcomes, where lanes of the
-   * channel are at work: they will find what the caller came for. Rejects with the first failure of a claim or an
-   * attempt, after the last lane has ended.
-   */
-  run(channelId: string): Promise<LanesResult>;
-  /** Lets every lane finish the attempt in its hand and claim no other. */
-  stop(): void;
-};
-
 /**
  * What a claim found; `hasMore`: it saw another due delivery that was unclaimed, though it may have to
  * wait for its turn.
@@ -33,9 +22,9 @@ export type Claim<Claimed> = { claimed: Claimed | null; hasMore: boolean };
 
 export type LaneWork<Claimed> = {
   /** Claims the channel's next due attempt. */
-  claim: (channelId: string) => Promise<Claim<Claimed>>;
+  claim(channelId: string): Promise<Claim<Claimed>>;
   /** Makes the attempt, and says what it came to. */
-  attempt: (claimed: Claimed) => Promise<string>;
+  attempt(claimed: Claimed): Promise<string>;
 };
 
 type Channel = {
@@ -56,108 +45,117 @@ type Channel = {
 /**
  * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing
  * is left, so that a receiver that hangs holds only its own lanes. Where all that is left has to wait for its
- * turn, one lane stays and polls again. The first caller of a channel waits for all its lanes; memory follows the
- * channels at work. What a caller comes for must be visible to a claim before it calls.
+ * turn, one lane stays and polls again. Memory follows the channels at work.
  */
-export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed>): ChannelLanes {
-  const channels = new Map<string, Channel>();
-  let isStopped = false;
+export class ChannelLanes<Claimed> {
+  readonly #work: LaneWork<Claimed>;
+  readonly #channels = new Map<string, Channel>();
+  #isStopped = false;
 
-  const openLane = (channel: Channel): void => {
-    if (channel.lanesAtWork < LANES_PER_CHANNEL && mayHaveMore(channel)) void work(channel);
-  };
+  constructor(work: LaneWork<Claimed>) {
+    this.#work = work;
+  }
 
-  const work = async (channel: Channel): Promise<void> => {
+  /**
+   * Works off what the channel has due, in the claims' order. Resolves at once, with no outcomes, where lanes of the
+   * channel are at work: they will find what the caller came for, which must be visible to a claim before it calls.
+   * Rejects with the first failure of a claim or an attempt, after the last lane has ended.
+   */
+  async run(channelId: string): Promise<LanesResult> {
+    const atWork = this.#channels.get(channelId);
+    const channel = atWork ?? newChannel(channelId);
+    this.#channels.set(channelId, channel);
+    channel.arrivals += 1;
+    signalChange(channel);
+    this.#openLane(channel);
+    return atWork === undefined ? await channel.ended.promise : noResult();
+  }
+
+  /**
+   * Works off what several channels have due, and adds up what came of it. Waits for the slowest; rejects only then,
+   * with the first failure.
+   */
+  async runAll(channelIds: readonly string[]): Promise<LanesResult> {
+    const runs = await Promise.allSettled(channelIds.map((channelId) => this.run(channelId)));
+    const sum = noResult();
+    for (const run of runs) {
+      if (run.status === 'rejected') throw run.reason;
+      for (const [outcome, count] of Object.entries(run.value.outcomes)) addOutcome(sum, outcome, count);
+      sum.isCutShort ||= run.value.isCutShort;
+    }
+    return sum;
+  }
+
+  /** Lets every lane finish the attempt in its hand and claim no other. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const channel of this.#channels.values()) channel.wake?.();
+  }
+
+  #openLane(channel: Channel): void {
+    if (channel.lanesAtWork < LANES_PER_CHANNEL && mayHaveMore(channel)) void this.#workInLane(channel);
+  }
+
+  async #workInLane(channel: Channel): Promise<void> {
     channel.lanesAtWork += 1;
     let pollMs = FIRST_POLL_MS;
     try {
       // From this poll on until the lane has left nothing may wait: who came in between would count on a lane that is
       // gone.
       while (mayHaveMore(channel)) {
-        if (isStopped) {
+        if (this.#isStopped) {
           channel.result.isCutShort = true;
           return;
         }
         const { changes } = channel;
-        if (await advance(channel)) pollMs = FIRST_POLL_MS;
+        if (await this.#advance(channel)) pollMs = FIRST_POLL_MS;
         else if (mayHaveMore(channel) && channel.changes === changes) {
           // One stays for all: whatever it waits for, it is woken.
           if (channel.wake !== null) return;
-          await waitForChange(channel, pollMs);
+          await this.#waitForChange(channel, pollMs);
           pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS);
         }
       }
     } catch (error) {
       channel.failures.push(error);
     } finally {
-      leaveLane(channel);
+      this.#leaveLane(channel);
     }
-  };
+  }
 
   /** False where there was nothing to claim. */
-  const advance = async (channel: Channel): Promise<boolean> => {
+  async #advance(channel: Channel): Promise<boolean> {
     // Who comes while the claim is out may come for what it cannot see yet.
     const { arrivals } = channel;
-    const { claimed, hasMore } = await claim(channel.id);
+    const { claimed, hasMore } = await this.#work.claim(channel.id);
     if (!hasMore) channel.servedArrivals = Math.max(channel.servedArrivals, arrivals);
     if (claimed === null) return false;
-    openLane(channel);
+    this.#openLane(channel);
     try {
-      addOutcome(channel.result, await attempt(claimed), 1);
+      addOutcome(channel.result, await this.#work.attempt(claimed), 1);
     } finally {
       signalChange(channel);
     }
     return true;
-  };
+  }
 
-  const waitForChange = async (channel: Channel, pollMs: number): Promise<void> => {
-    if (isStopped) return;
+  async #waitForChange(channel: Channel, pollMs: number): Promise<void> {
+    if (this.#isStopped) return;
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
     const timer = setTimeout(wake, pollMs);
     channel.wake = wake;
     await woken;
     channel.wake = null;
     clearTimeout(timer);
-  };
+  }
 
-  const leaveLane = (channel: Channel): void => {
+  #leaveLane(channel: Channel): void {
     channel.lanesAtWork -= 1;
     if (channel.lanesAtWork > 0) return;
-    channels.delete(channel.id);
+    this.#channels.delete(channel.id);
     if (channel.failures.length > 0) channel.ended.reject(channel.failures[0]);
     else channel.ended.resolve(channel.result);
-  };
-
-  return {
-    async run(channelId) {
-      const atWork = channels.get(channelId);
-      const channel = atWork ?? newChannel(channelId);
-      channels.set(channelId, channel);
-      channel.arrivals += 1;
-      signalChange(channel);
-      openLane(channel);
-      return atWork === undefined ? await channel.ended.promise : noResult();
-    },
-    stop() {
-      isStopped = true;
-      for (const channel of channels.values()) channel.wake?.();
-    },
-  };
-}
-
-/**
- * Runs the lanes of several channels and adds up what came of them. Waits for the slowest; rejects only then, with the
- * first failure.
- */
-export async function runLanes(lanes: ChannelLanes, channelIds: readonly string[]): Promise<LanesResult> {
-  const runs = await Promise.allSettled(channelIds.map((channelId) => lanes.run(channelId)));
-  const sum = noResult();
-  for (const run of runs) {
-    if (run.status === 'rejected') throw run.reason;
-    for (const [outcome, count] of Object.entries(run.value.outcomes)) addOutcome(sum, outcome, count);
-    sum.isCutShort ||= run.value.isCutShort;
   }
-  return sum;
 }
 
 function addOutcome({ outcomes }: LanesResult, outcome: string, count: number): void {

@@ -3,7 +3,7 @@ import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { MAX_RETRIES, nextAttemptDelayMs } from '../../core/alerts/retry-timetable.ts';
-import { updateQuietUntil, moveChat, type LostConnection } from '../../models/alerts/chat-connections.ts';
+import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
   claimDeliveries,
   recordAttempts,
@@ -18,9 +18,10 @@ import { runOn } from '../../models/sql.ts';
 import type { AttemptOutcome, AttemptResult } from '../../notifications/attempt-result.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../../notifications/chat-attempt.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
-import type { DueAttempt } from '../../queues/job-queues.ts';
-import type { FailedDelivery } from './channel-health.ts';
-import { createChannelLanes, type ChannelLanes } from './channel-lanes.ts';
+import type { JobQueues } from '../../queues/job-queues.ts';
+import type { WorkerMetrics } from '../system/metrics.ts';
+import type { ChannelHealth } from './channel-health.ts';
+import type { LaneWork } from './channel-lanes.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = {
@@ -28,7 +29,7 @@ export type DeliveryLog = {
   warn: (fields: object, text: string) => void;
 };
 
-export type DeliverOptions = {
+export type DelivererParts = {
   database: Database;
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
   /** Null while the installation has no bot. */
@@ -38,17 +39,13 @@ export type DeliverOptions = {
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
   retrySeconds: readonly number[];
-  /** Adds the job of a later attempt; called after its row is committed. */
-  enqueueAttempt: (attempt: DueAttempt) => Promise<void>;
+  channelHealth: Pick<ChannelHealth, 'recordFailure' | 'recordLoss'>;
+  queues: Pick<JobQueues, 'enqueueAttempts'>;
+  metrics: Pick<WorkerMetrics, 'deliveryAttempted'>;
+  log: DeliveryLog;
   now: () => number;
   /** Draws from [0, 1). */
   random: () => number;
-  /** Called with each delivery that came to nothing at its receiver, once that is committed. */
-  recordFailure: (failed: FailedDelivery) => Promise<void>;
-  /** Called with a chat that cannot be reached any more, which may have been connected anew by then. */
-  recordLoss: (lost: LostConnection) => Promise<void>;
-  log: DeliveryLog;
-  onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
 };
 
 /**
@@ -57,73 +54,148 @@ export type DeliverOptions = {
  */
 const CLAIM_MARGIN_MS = 7000;
 
+/** An attempt that is over: what came of it, and what follows. */
+type MadeAttempt = ChatAttempt &
+  RecordedAttempt & {
+    channelId: string;
+    /** Until when the chat's server asked to be left alone, in Unix milliseconds; null = it did not ask. */
+    quietUntilMs: number | null;
+  };
+
 /**
- * Makes what works off a channel's deliveries. It may be run twice, late, and for any channel: the rows decide. Its
- * outcomes are those of attempts, and `skipped` where a claim was outlived and the delivery is another's. A run rejects
- * only when the database is away; what it held comes back by the expiry of its claims.
+ * Delivers what channels have due: claim, sign and send, read the outcome, plan the retry, record. It may be run twice,
+ * late, and for any channel: the rows decide. Rejects only when the database is away; what it held comes back by the
+ * expiry of its claims.
  */
-export function createDeliverer(options: DeliverOptions): ChannelLanes {
-  const { database, now } = options;
-  const claimMs = options.deadlineMs + CLAIM_MARGIN_MS;
-  const record = createBatched<RecordedAttempt, boolean>((made) => recordAttempts(database, made));
-  return createChannelLanes<ClaimedAttempt>({
-    claim: createBatched<string, Claim>((channelIds) =>
-      claimDeliveries(database, channelIds, { nowMs: now(), claimMs }),
-    ),
-    attempt: (claimed) => attemptDelivery(claimed, { ...options, record }),
-  });
-}
+export class Deliverer implements LaneWork<ClaimedAttempt> {
+  readonly #parts: DelivererParts;
+  readonly #claim: Batched<string, Claim>;
+  readonly #record: Batched<RecordedAttempt, boolean>;
 
-type Recording = DeliverOptions & { record: Batched<RecordedAttempt, boolean> };
+  constructor(parts: DelivererParts) {
+    const { database, now } = parts;
+    const claimMs = parts.deadlineMs + CLAIM_MARGIN_MS;
+    this.#parts = parts;
+    this.#claim = createBatched((channelIds) => claimDeliveries(database, channelIds, { nowMs: now(), claimMs }));
+    this.#record = createBatched((made) => recordAttempts(database, made));
+  }
 
-async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Promise<AttemptOutcome | 'skipped'> {
-  const { deliveryId, channelId, attempt, attemptsBefore } = claimed;
-  const refused = refuse(claimed, options);
-  const result = refused ?? (await send(claimed, options));
-  const timetableMs =
-    result.outcome === 'retry'
-      ? nextAttemptDelayMs({
-          attempt: attempt - attemptsBefore,
-          random: options.random(),
-          timetableSeconds: options.retrySeconds,
-        })
-      : null;
-  // A receiver that asks for a longer pause would only refuse once more.
-  const retryInMs = timetableMs === null ? null : Math.max(timetableMs, result.retryAfterMs ?? 0);
-  const outcome = result.outcome === 'retry' && retryInMs === null ? 'failed' : result.outcome;
-  const finishedAtMs = options.now();
-  const nextAttemptAtMs = retryInMs === null ? null : finishedAtMs + retryInMs;
-  const quietUntilMs = result.retryAfterMs === null ? null : finishedAtMs + result.retryAfterMs;
-  if (quietUntilMs !== null) await updateQuietUntil(runOn(options.database.pool), { channelId, untilMs: quietUntilMs });
-  const isRecorded = await options.record({ ...result, outcome, deliveryId, attempt, finishedAtMs, nextAttemptAtMs });
-  report(options, claimed, { ...result, outcome });
-  await heedChat(options, claimed, result);
-  // What else waits for the chat must not wait for this one's retry.
-  if (quietUntilMs !== null && quietUntilMs !== nextAttemptAtMs)
-    await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: quietUntilMs });
-  if (!isRecorded) return 'skipped';
-  // A lost chat is recorded by itself, and an alert that was never sent says nothing of its receiver.
-  if (outcome === 'failed' && refused === null && result.channelProblem === null)
-    await options.recordFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });
-  if (nextAttemptAtMs !== null)
-    await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: nextAttemptAtMs });
-  return outcome;
-}
+  /** Claims the channel's longest due attempt. */
+  claim(channelId: string): Promise<Claim> {
+    return this.#claim(channelId);
+  }
 
-/** What an attempt says of its chat holds for all that is sent there later. */
-async function heedChat(
-  { database, recordLoss }: DeliverOptions,
-  { channelId, connection }: ClaimedAttempt,
-  { channelProblem, movedTo }: ChatAttempt,
-): Promise<void> {
-  if (connection === null) return;
-  if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
-  if (channelProblem !== null)
-    await recordLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
+  /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */
+  async attempt(claimed: ClaimedAttempt): Promise<AttemptOutcome | 'skipped'> {
+    const refused = refuse(claimed, this.#parts.retrySeconds);
+    const sent = refused ?? (await this.#send(claimed));
+    const made = this.#planRetry(claimed, sent);
+    await this.#leaveAlone(made);
+    const isRecorded = await this.#record(made);
+    this.#report(claimed, made);
+    await this.#updateChat(claimed, made);
+    // What else waits for the chat must not wait for this one's retry.
+    if (made.quietUntilMs !== made.nextAttemptAtMs) await this.#enqueueNext(made, made.quietUntilMs);
+    if (!isRecorded) return 'skipped';
+    // An alert that was never sent says nothing of its receiver.
+    if (refused === null) await this.#countFailure(made);
+    await this.#enqueueNext(made, made.nextAttemptAtMs);
+    return made.outcome;
+  }
+
+  async #send(claimed: ClaimedAttempt): Promise<ChatAttempt> {
+    const { log, now } = this.#parts;
+    const startedAtMs = now();
+    try {
+      return await SENDERS[claimed.channelType](claimed, this.#parts);
+    } catch (error) {
+      log.warn(
+        { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
+        'delivery.broke_off',
+      );
+      return { ...unsent('retry', 'The attempt broke off inside the service'), durationMs: now() - startedAtMs };
+    }
+  }
+
+  #planRetry({ deliveryId, channelId, attempt, attemptsBefore }: ClaimedAttempt, sent: ChatAttempt): MadeAttempt {
+    const { random, retrySeconds, now } = this.#parts;
+    const timetableMs =
+      sent.outcome === 'retry'
+        ? nextAttemptDelayMs({ attempt: attempt - attemptsBefore, random: random(), timetableSeconds: retrySeconds })
+        : null;
+    const finishedAtMs = now();
+    // A receiver that asks for a longer pause would only refuse once more.
+    const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
+    return {
+      ...sent,
+      deliveryId,
+      channelId,
+      attempt,
+      outcome: sent.outcome === 'retry' && retryInMs === null ? 'failed' : sent.outcome,
+      finishedAtMs,
+      nextAttemptAtMs: retryInMs === null ? null : finishedAtMs + retryInMs,
+      quietUntilMs: sent.retryAfterMs === null ? null : finishedAtMs + sent.retryAfterMs,
+    };
+  }
+
+  async #leaveAlone({ channelId, quietUntilMs }: MadeAttempt): Promise<void> {
+    if (quietUntilMs === null) return;
+    await updateQuietUntil(runOn(this.#parts.database.pool), { channelId, untilMs: quietUntilMs });
+  }
+
+  #report({ tenantId, monitorId, event }: ClaimedAttempt, made: MadeAttempt): void {
+    const { log, metrics } = this.#parts;
+    log.info(
+      {
+        delivery_id: made.deliveryId,
+        tenant_id: tenantId,
+        channel_id: made.channelId,
+        monitor_id: monitorId,
+        delivery_event: event,
+        attempt: made.attempt,
+        duration_ms: made.durationMs,
+        outcome: made.outcome,
+        status_code: made.statusCode,
+        error: made.error,
+      },
+      'delivery.attempted',
+    );
+    metrics.deliveryAttempted(made.outcome, made.durationMs);
+  }
+
+  /** What an attempt says of its chat holds for all that is sent there later. */
+  async #updateChat({ connection }: ClaimedAttempt, { channelId, channelProblem, movedTo }: MadeAttempt) {
+    const { database, channelHealth } = this.#parts;
+    if (connection === null) return;
+    if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
+    if (channelProblem !== null)
+      await channelHealth.recordLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
+  }
+
+  /** A lost chat is recorded by itself. */
+  async #countFailure({ outcome, channelProblem, channelId, error, finishedAtMs }: MadeAttempt): Promise<void> {
+    if (outcome !== 'failed' || channelProblem !== null) return;
+    await this.#parts.channelHealth.recordFailure({
+      channelId,
+      error: error ?? 'Failed without a reason',
+      atMs: finishedAtMs,
+    });
+  }
+
+  /** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */
+  async #enqueueNext({ deliveryId, channelId, attempt }: MadeAttempt, dueAtMs: number | null): Promise<void> {
+    const { queues, log } = this.#parts;
+    if (dueAtMs === null) return;
+    try {
+      await queues.enqueueAttempts([{ deliveryId, channelId, attempt: attempt + 1, dueAtMs }]);
+    } catch (error) {
+      log.warn({ err: error, delivery_id: deliveryId, attempt: attempt + 1 }, 'delivery.retry_not_queued');
+    }
+  }
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */
-function refuse(claimed: ClaimedAttempt, { retrySeconds }: DeliverOptions): ChatAttempt | null {
+function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
   const lastAttempt = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
   const error =
@@ -136,20 +208,7 @@ function unsent(outcome: 'retry' | 'failed', error: string): ChatAttempt {
   return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
 }
 
-async function send(claimed: ClaimedAttempt, options: DeliverOptions): Promise<ChatAttempt> {
-  const startedAtMs = options.now();
-  try {
-    return await SENDERS[claimed.channelType](claimed, options);
-  } catch (error) {
-    options.log.warn(
-      { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
-      'delivery.broke_off',
-    );
-    return { ...unsent('retry', 'The attempt broke off inside the service'), durationMs: options.now() - startedAtMs };
-  }
-}
-
-type Send = (claimed: ClaimedAttempt, options: DeliverOptions) => Promise<ChatAttempt>;
+type Send = (claimed: ClaimedAttempt, parts: DelivererParts) => Promise<ChatAttempt>;
 
 const SENDERS = {
   webhook: sendToWebhook,
@@ -159,7 +218,7 @@ const SENDERS = {
 
 async function sendToWebhook(
   { webhook, deliveryId, attempt, message }: ClaimedAttempt,
-  { sendWebhook }: DeliverOptions,
+  { sendWebhook }: DelivererParts,
 ): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null) return unsent('retry', 'The URL of the channel cannot be read with the present SECRET_KEYS');
@@ -167,7 +226,7 @@ async function sendToWebhook(
   return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, deliveryId, attempt, message })) };
 }
 
-async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DeliverOptions): Promise<ChatAttempt> {
+async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {
   // The operator can bring the bot back.
   if (sendTelegram === null) return unsent('retry', 'This installation has no Telegram bot at the moment');
   if (claimed.connection === null) return unsent('failed', 'The channel has no chat');
@@ -176,7 +235,7 @@ async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: De
 
 async function sendToSlack(
   claimed: ClaimedAttempt,
-  { database, sendSlack, now }: DeliverOptions,
+  { database, sendSlack, now }: DelivererParts,
 ): Promise<ChatAttempt> {
   const { channelId, connection } = claimed;
   if (connection === null) return unsent('failed', 'The channel has no webhook');
@@ -192,33 +251,4 @@ async function sendToSlack(
 
 function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {
   return buildAlert(message, nowMs, { isSentAgain: attemptsBefore > 0, isOvertaken });
-}
-
-/** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */
-async function enqueueRetry({ enqueueAttempt, log }: DeliverOptions, retry: DueAttempt): Promise<void> {
-  try {
-    await enqueueAttempt(retry);
-  } catch (error) {
-    log.warn({ err: error, delivery_id: retry.deliveryId, attempt: retry.attempt }, 'delivery.retry_not_queued');
-  }
-}
-
-function report({ log, onAttempt }: DeliverOptions, claimed: ClaimedAttempt, result: AttemptResult): void {
-  const { deliveryId, tenantId, channelId, monitorId, event, attempt } = claimed;
-  log.info(
-    {
-      delivery_id: deliveryId,
-      tenant_id: tenantId,
-      channel_id: channelId,
-      monitor_id: monitorId,
-      delivery_event: event,
-      attempt,
-      duration_ms: result.durationMs,
-      outcome: result.outcome,
-      status_code: result.statusCode,
-      error: result.error,
-    },
-    'delivery.attempted',
-  );
-  onAttempt?.(result.outcome, result.durationMs);
 }

@@ -6,9 +6,9 @@ import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { giveJobBack, postponeJob } from '../../queues/job-queues.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
-import { createFailureRecorder, createLossRecorder } from '../alerts/channel-health.ts';
-import { runLanes } from '../alerts/channel-lanes.ts';
-import { createDeliverer } from '../alerts/deliver.ts';
+import { ChannelHealth } from '../alerts/channel-health.ts';
+import { ChannelLanes } from '../alerts/channel-lanes.ts';
+import { Deliverer } from '../alerts/deliver.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 export type DeliverProcessOptions = {
@@ -34,27 +34,27 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
   const { database, backend, queues, log, metrics, now } = runtime;
   const sending = openWebhookSending(options);
   const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
-  const deliverer = createDeliverer({
+  const deliverer = new Deliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, sending),
     sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),
     deadlineMs: options.deadlineMs,
     retrySeconds: options.retrySeconds,
-    enqueueAttempt: (attempt) => queues.enqueueAttempts([attempt]),
+    channelHealth: new ChannelHealth(runtime),
+    queues,
+    metrics,
+    log,
     now,
     random: Math.random,
-    recordFailure: createFailureRecorder(runtime),
-    recordLoss: createLossRecorder(runtime),
-    log,
-    onAttempt: (outcome, durationMs) => metrics.deliveryAttempted(outcome, durationMs),
   });
+  const lanes = new ChannelLanes(deliverer);
   const worker = backend.createWorker<DeliverJob>(
     QUEUES.deliver,
     async (job, token) => {
       const earlyMs = job.data.dueAtMs - now();
       if (earlyMs > 0) return await postponeJob(job, token, earlyMs);
-      const { outcomes, isCutShort } = await runLanes(deliverer, job.data.channelIds);
+      const { outcomes, isCutShort } = await lanes.runAll(job.data.channelIds);
       return isCutShort ? await giveJobBack(job, token) : outcomes;
     },
     {
@@ -68,7 +68,7 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     async stop() {
       // A long backlog would hold the stop: what is left of it goes with its job to another process, or waits for the
       // next start.
-      deliverer.stop();
+      lanes.stop();
       await worker.close();
       sending.agent.destroy();
     },

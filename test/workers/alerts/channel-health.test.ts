@@ -7,7 +7,7 @@ import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
-import { createFailureRecorder } from '../../../workers/alerts/channel-health.ts';
+import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 
@@ -30,8 +30,8 @@ test.after.always(async () => {
 });
 
 test('a failed delivery shows at its channel, one that arrives clears it, and nothing is switched off', async (t) => {
-  const { channelId, tenantId, reportFailure, fail } = await prepare();
-  await reportFailure({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
+  const { channelId, tenantId, channelHealth, fail } = await prepare();
+  await channelHealth.recordFailure({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
   await fail(1, START_MS + 5000);
   t.deepEqual(await healthOf(channelId), {
     failures: 2,
@@ -92,14 +92,14 @@ for (const [what, lost] of [
     `what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner ` +
       'reads',
     async (t) => {
-      const { tenantId, reportFailure, add } = await prepare();
+      const { tenantId, channelHealth, add } = await prepare();
       const channelId = await add('telegram');
       await database.pool.query(
         `UPDATE channels SET status = $2, enabled = $3, last_error = 'The reason', last_error_at = $4 WHERE id = $1`,
         [channelId, lost.status, lost.enabled, START_MS],
       );
       const before = await healthOf(channelId);
-      await reportFailure({ channelId, error: ERROR, atMs: START_MS + 1 });
+      await channelHealth.recordFailure({ channelId, error: ERROR, atMs: START_MS + 1 });
       await arrive({ tenantId, channelId });
       t.deepEqual(await healthOf(channelId), before);
       t.is(before.last_error, 'The reason');
@@ -178,21 +178,23 @@ test('without a chat to notify it stays unreported, and a chat that is connected
 });
 
 test('failures that several processes record at once are all counted and reported once', async (t) => {
-  const { channelId, reportFailure, add } = await prepare();
+  const { channelId, channelHealth, add } = await prepare();
   await add('telegram');
-  await Promise.all(Array.from({ length: 130 }, () => reportFailure({ channelId, error: ERROR, atMs: START_MS })));
+  await Promise.all(
+    Array.from({ length: 130 }, () => channelHealth.recordFailure({ channelId, error: ERROR, atMs: START_MS })),
+  );
   t.like(await healthOf(channelId), { failures: 130 });
   t.is((await listDeliveriesAbout(channelId)).length, 1);
 });
 
 test("two chats that fail at once notify each other without standing in each other's way", async (t) => {
-  const { tenantId, reportFailure, add } = await prepare();
+  const { tenantId, channelHealth, add } = await prepare();
   const chats = [await add('telegram'), await add('slack')];
   await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [
     tenantId,
     START_MS,
   ]);
-  await Promise.all(chats.map((channelId) => reportFailure({ channelId, error: ERROR, atMs: START_MS })));
+  await Promise.all(chats.map((channelId) => channelHealth.recordFailure({ channelId, error: ERROR, atMs: START_MS })));
   for (const channelId of chats)
     t.deepEqual(
       (await listDeliveriesAbout(channelId)).map((delivery) => delivery.channel_id),
@@ -201,10 +203,10 @@ test("two chats that fail at once notify each other without standing in each oth
 });
 
 test('a channel that is gone by then is reported to nobody', async (t) => {
-  const { channelId, tenantId, reportFailure, add } = await prepare();
+  const { channelId, tenantId, channelHealth, add } = await prepare();
   await add('telegram');
   await deleteChannel(database, { tenantId, id: channelId });
-  await reportFailure({ channelId, error: ERROR, atMs: START_MS });
+  await channelHealth.recordFailure({ channelId, error: ERROR, atMs: START_MS });
   t.deepEqual(await listDeliveriesAbout(channelId), []);
 });
 
@@ -251,7 +253,7 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
   const enqueued: DueAttempt[] = [];
   const lines: string[] = [];
   const line = (_fields: object, text: string) => void lines.push(text);
-  const reportFailure = createFailureRecorder({
+  const channelHealth = new ChannelHealth({
     database,
     queues: { enqueueAttempts: enqueueAttempts ?? (async (attempts) => void enqueued.push(...attempts)) },
     newId,
@@ -261,9 +263,9 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
   });
   const fail = async (times: number, atMs = START_MS) => {
     clock.nowMs = atMs;
-    for (let count = 0; count < times; count += 1) await reportFailure({ channelId, error: ERROR, atMs });
+    for (let count = 0; count < times; count += 1) await channelHealth.recordFailure({ channelId, error: ERROR, atMs });
   };
-  return { tenantId, channelId, add, reportFailure, fail, enqueued, lines };
+  return { tenantId, channelId, add, channelHealth, fail, enqueued, lines };
 }
 
 /** Makes one delivery there and records what came of its attempt. */

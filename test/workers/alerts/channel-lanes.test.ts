@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { createChannelLanes, LANES_PER_CHANNEL, runLanes, type Claim } from '../../../workers/alerts/channel-lanes.ts';
+import { ChannelLanes, LANES_PER_CHANNEL, type Claim } from '../../../workers/alerts/channel-lanes.ts';
 import { until } from '../../helpers/until.ts';
 
 type Claimed = { id: string };
@@ -36,7 +36,7 @@ test('a channel that hangs holds four attempts and its first caller, and delays 
     ['nch_hang', ['hang_1', 'hang_2', 'hang_3', 'hang_4', 'hang_5']],
     ['nch_well', ['dlv_1', 'dlv_2']],
   ]);
-  const lanes = createChannelLanes<Claimed>({
+  const lanes = new ChannelLanes<Claimed>({
     claim: (channelId) => Promise.resolve(claimFrom(due.get(channelId) ?? [])),
     attempt,
   });
@@ -62,7 +62,7 @@ test('nothing is left behind, whenever it comes and however late claims see it',
       const due: string[] = [];
       const attempted: string[] = [];
       let [claims, made, underWay, most] = [0, 0, 0, 0];
-      const lanes = createChannelLanes<Claimed>({
+      const lanes = new ChannelLanes<Claimed>({
         claim: async () => {
           claims += 1;
           // As a statement does, it sees what was there when it began, and tells of it later.
@@ -101,7 +101,7 @@ test('who comes while all lanes find nothing at once is not left behind, however
     const due = Array.from({ length: LANES_PER_CHANNEL }, (_, index) => `dlv_${index}`);
     const empty: (() => void)[] = [];
     const attempted: string[] = [];
-    const lanes = createChannelLanes<Claimed>({
+    const lanes = new ChannelLanes<Claimed>({
       claim: () => {
         const id = due.shift();
         // Overtaken by other claims, each believes that there is more, until four find nothing.
@@ -137,26 +137,27 @@ test(
         const outbox = createOutbox();
         const attempted: string[] = [];
         let [claims, underWay] = [0, 0];
-        const processes = [0, 1].map(() =>
-          createChannelLanes<Claimed & { monitor: number }>({
-            claim: async () => {
-              claims += 1;
-              const before = claimTurns[claims % claimTurns.length] ?? 0;
-              await turn(before);
-              const claimed = outbox.claim();
-              await turn(claimTurns[(claims + 1) % claimTurns.length] ?? 0);
-              return claimed;
-            },
-            attempt: async ({ id, monitor }) => {
-              underWay += 1;
-              attempted.push(id);
-              await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
-              outbox.release(monitor);
-              underWay -= 1;
-              await turn(2);
-              return 'delivered';
-            },
-          }),
+        const processes = [0, 1].map(
+          () =>
+            new ChannelLanes<Claimed & { monitor: number }>({
+              claim: async () => {
+                claims += 1;
+                const before = claimTurns[claims % claimTurns.length] ?? 0;
+                await turn(before);
+                const claimed = outbox.claim();
+                await turn(claimTurns[(claims + 1) % claimTurns.length] ?? 0);
+                return claimed;
+              },
+              attempt: async ({ id, monitor }) => {
+                underWay += 1;
+                attempted.push(id);
+                await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
+                outbox.release(monitor);
+                underWay -= 1;
+                await turn(2);
+                return 'delivered';
+              },
+            }),
         );
         const runs: Promise<unknown>[] = [];
         for (const [index, { afterTurns, monitor, process }] of comings.entries()) {
@@ -261,7 +262,7 @@ test(
       () => Promise.reject(new Error('connection lost')),
       () => Promise.resolve(NOTHING),
     ];
-    const lanes = createChannelLanes<Claimed>({
+    const lanes = new ChannelLanes<Claimed>({
       claim: () => (claims.shift() ?? (() => Promise.resolve(NOTHING)))(),
       attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
     });
@@ -282,16 +283,16 @@ test('several channels are worked for at once and reported together', async (t) 
     ['nch_3', []],
   ]);
   const claim = (channelId: string) => Promise.resolve(claimFrom(due.get(channelId) ?? []));
-  const lanes = createChannelLanes<Claimed>({
+  const lanes = new ChannelLanes<Claimed>({
     claim,
     attempt: ({ id }) => Promise.resolve(id === 'dlv_3' ? 'failed' : 'delivered'),
   });
-  t.deepEqual(await runLanes(lanes, ['nch_1', 'nch_2', 'nch_3']), {
+  t.deepEqual(await lanes.runAll(['nch_1', 'nch_2', 'nch_3']), {
     outcomes: { delivered: 2, failed: 1 },
     isCutShort: false,
   });
   lanes.stop();
-  t.true((await runLanes(lanes, ['nch_1'])).isCutShort);
+  t.true((await lanes.runAll(['nch_1'])).isCutShort);
 });
 
 test('of several channels one that fails is reported after the others are done', async (t) => {
@@ -299,11 +300,11 @@ test('of several channels one that fails is reported after the others are done',
   const claim = (channelId: string) =>
     channelId === 'nch_away' ? Promise.reject(new Error('connection lost')) : Promise.resolve(claimFrom(due));
   let delivered = 0;
-  const lanes = createChannelLanes<Claimed>({
+  const lanes = new ChannelLanes<Claimed>({
     claim,
     attempt: () => turn(20).then(() => ((delivered += 1), 'delivered')),
   });
-  await t.throwsAsync(runLanes(lanes, ['nch_away', 'nch_1']), { message: 'connection lost' });
+  await t.throwsAsync(lanes.runAll(['nch_away', 'nch_1']), { message: 'connection lost' });
   t.is(delivered, 1);
 });
 
@@ -312,7 +313,7 @@ function prepareOutbox(attempt: () => Promise<void>) {
   const outbox = createOutbox();
   const begun: string[] = [];
   let claims = 0;
-  const lanes = createChannelLanes<Claimed & { monitor: number }>({
+  const lanes = new ChannelLanes<Claimed & { monitor: number }>({
     claim: () => {
       claims += 1;
       return Promise.resolve(outbox.claim());
@@ -342,7 +343,7 @@ function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }
   const due: string[] = [];
   const begun: string[] = [];
   let [claims, underWay, most] = [0, 0, 0];
-  const lanes = createChannelLanes<Claimed>({
+  const lanes = new ChannelLanes<Claimed>({
     claim: () => {
       claims += 1;
       return Promise.resolve(claimFrom(due));

@@ -18,8 +18,9 @@ import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
-import { createFailureRecorder, createLossRecorder } from '../../../workers/alerts/channel-health.ts';
-import { createDeliverer, type DeliverOptions } from '../../../workers/alerts/deliver.ts';
+import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
+import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
+import { Deliverer, type DelivererParts } from '../../../workers/alerts/deliver.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
@@ -239,11 +240,11 @@ test('a channel that is gone has nothing to deliver', async (t) => {
 });
 
 test('a queue that is away loses no retry: it is stored before its job is added', async (t) => {
-  const enqueueAttempt = (): Promise<void> => Promise.reject(new Error('queue away'));
+  const enqueueAttempts = (): Promise<void> => Promise.reject(new Error('queue away'));
   const { deliver, receiver, clock, log } = await prepare(
     t,
     (_request, response) => void response.writeHead(500).end(),
-    { enqueueAttempt },
+    { queues: { enqueueAttempts } },
   );
   const { id, channelId } = await addDelivery(receiver.url);
   t.deepEqual(await deliver(channelId), { retry: 1 });
@@ -374,7 +375,7 @@ test('what is sent to chats only never reaches a webhook', async (t) => {
 type Line = Record<string, unknown> & { text: string };
 
 /** A deliverer with everything real but the clock, which can be put forward, and a receiver for it. */
-async function prepare(t: ExecutionContext, listener: RequestListener, overrides: Partial<DeliverOptions> = {}) {
+async function prepare(t: ExecutionContext, listener: RequestListener, overrides: Partial<DelivererParts> = {}) {
   let requests = 0;
   const counted: RequestListener = (request, response) => {
     requests += 1;
@@ -389,30 +390,33 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const writeLine = (fields: object, text: string): void => void log.push({ ...fields, text });
   const retries: DueAttempt[] = [];
   const outcomes: string[] = [];
-  const recording = {
+  const queues = {
+    enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)),
+  };
+  const channelHealth = new ChannelHealth({
     database,
-    queues: { enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)) },
+    queues,
     newId: createIdSource(),
     now: clock.now,
     publicUrl: 'https://spotcheck.example',
     log: { warn: writeLine },
-  };
-  const lanes = createDeliverer({
+  });
+  const deliverer = new Deliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
     sendTelegram: null,
     sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
     deadlineMs: DEADLINE_MS,
     retrySeconds: [5, 25, 125],
-    enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
     now: clock.now,
     random: Math.random,
-    recordFailure: createFailureRecorder(recording),
-    recordLoss: createLossRecorder(recording),
+    channelHealth,
+    queues,
+    metrics: { deliveryAttempted: (outcome) => void outcomes.push(outcome) },
     log: { info: writeLine, warn: writeLine },
-    onAttempt: (outcome) => void outcomes.push(outcome),
     ...overrides,
   });
+  const lanes = new ChannelLanes(deliverer);
   const deliver = async (channelId: string) => (await lanes.run(channelId)).outcomes;
   return {
     deliver,

@@ -13,8 +13,9 @@ import { generateConnectCode } from '../../../notifications/connect-code.ts';
 import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../../notifications/slack/sending.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
-import { createLossRecorder } from '../../../workers/alerts/channel-health.ts';
-import { createDeliverer, type DeliverOptions } from '../../../workers/alerts/deliver.ts';
+import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
+import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
+import { Deliverer, type DelivererParts } from '../../../workers/alerts/deliver.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
 nock.disableNetConnect();
@@ -23,7 +24,7 @@ test.afterEach.always(() => nock.cleanAll());
 const HOST = 'https://hooks.slack.com';
 const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
 const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
-const sendSlack: DeliverOptions['sendSlack'] = (webhookUrl, message) => attemptSlack(webhookUrl, message, sending);
+const sendSlack: DelivererParts['sendSlack'] = (webhookUrl, message) => attemptSlack(webhookUrl, message, sending);
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -117,7 +118,7 @@ test.serial('the failure of a webhook that was replaced meanwhile says nothing o
   const { channelId, path } = await addChannel();
   await addDelivery(channelId);
   nock(HOST).post(path).reply(404, 'no_service');
-  const reconnecting: DeliverOptions['sendSlack'] = async (webhookUrl, message) => {
+  const reconnecting: DelivererParts['sendSlack'] = async (webhookUrl, message) => {
     await connect(channelId);
     return await sendSlack(webhookUrl, message);
   };
@@ -135,24 +136,27 @@ test.serial('a webhook whose key is missing is retried, for the operator can bri
 });
 
 /** A deliverer with the real sender, and what it reported. */
-function prepare(overrides: Partial<DeliverOptions> = {}) {
+function prepare(overrides: Partial<DelivererParts> = {}) {
   const log: object[] = [];
   const retries: DueAttempt[] = [];
   const writeLine = (fields: object): void => void log.push(fields);
-  const lanes = createDeliverer({
+  const queues = {
+    enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)),
+  };
+  const deliverer = new Deliverer({
     database,
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
     sendTelegram: null,
     sendSlack,
     deadlineMs: 8000,
     retrySeconds: [5, 25, 125],
-    enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
+    queues,
+    metrics: { deliveryAttempted: () => {} },
     now: Date.now,
     random: Math.random,
-    recordFailure: () => Promise.resolve(),
-    recordLoss: createLossRecorder({
+    channelHealth: new ChannelHealth({
       database,
-      queues: { enqueueAttempts: (attempts) => Promise.resolve(void retries.push(...attempts)) },
+      queues,
       newId: createIdSource(),
       now: Date.now,
       publicUrl: 'https://spotcheck.example',
@@ -161,6 +165,7 @@ function prepare(overrides: Partial<DeliverOptions> = {}) {
     log: { info: writeLine, warn: writeLine },
     ...overrides,
   });
+  const lanes = new ChannelLanes(deliverer);
   return { deliver: async (channelId: string) => (await lanes.run(channelId)).outcomes, log, retries };
 }
 
