@@ -1,11 +1,9 @@
-import { buildMonitorMessage } from '../../core/alerts/envelope.ts';
-import { eventOf, shouldNotify, isEventState, type EventState } from '../../core/alerts/event.ts';
+import { isEventState, type EventState } from '../../core/alerts/event.ts';
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { listRoutes, type Route } from '../../models/alerts/channels.ts';
 import type { NewDelivery } from '../../models/alerts/deliveries.ts';
-import { insertAtRate, scheduleAtRate } from '../../models/alerts/delivery-rates.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import { insertEvidence, type NewEvidence } from '../../models/incidents/evidence.ts';
 import {
@@ -19,7 +17,7 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../../models/statistics/overload.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import { writeChatDeliveries, type ChatDelivery } from '../alerts/chat-deliveries.ts';
+import { writeDeliveries } from '../alerts/write-deliveries.ts';
 
 /** A monitor as it was locked, and what it went through, in order. */
 export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
@@ -39,7 +37,15 @@ export type RecordedTransition = {
  */
 export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: DueAttempt[] };
 
-export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: string };
+export type RecordingParts = { newId: (prefix: IdPrefix) => string; publicUrl: string };
+
+/** A change of a monitor as it is decided, with all that follows from it. */
+type DecidedChange = DecidedTransition & {
+  monitor: EvaluatedMonitor;
+  isNotified: boolean;
+  lastNotified: EventState | null;
+  culprits: readonly FailingDependency[];
+};
 
 /**
  * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with the evidence
@@ -49,72 +55,62 @@ export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: s
 export async function recordChanges(
   run: Run,
   changed: readonly ChangedMonitor[],
-  tools: RecordingTools,
+  parts: RecordingParts,
 ): Promise<RecordedChanges> {
   const moved = changed.filter(({ changes }) => changes.length > 0);
   if (moved.length === 0) return { transitions: [], deliveries: [] };
-  const routes = Map.groupBy(
-    await listRoutes(
-      run,
-      moved.map(({ monitor }) => monitor.id),
-    ),
-    (route) => route.monitorId,
-  );
-  const dependencies = await listDependencies(run, moved);
-  const lastNotified = await listLastNotified(
-    run,
-    moved
-      .filter(({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up')
-      .map(({ monitor }) => monitor.id),
-  );
-  const decided = moved.flatMap(({ monitor, changes }) =>
-    changes.map((change, index) => {
-      const culprits = findCulprits(
-        change,
-        monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []),
-      );
-      const notified = index === 0 ? notifiedState(monitor, change) : change.from;
-      const before = isEventState(notified) ? notified : (lastNotified.get(monitor.id) ?? null);
-      const isNotified = change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to);
-      return {
-        monitor,
-        sequence: monitor.sequence + 1 + index,
-        change: blame(change, culprits),
-        isNotified,
-        lastNotified: before,
-        culprits,
-        newIncidentId: tools.newId('inc'),
-      };
-    }),
-  );
+  const routes = await findRoutes(run, moved);
+  const dependencies = await findDependenciesOf(run, moved);
+  const lastNotified = await findLastNotified(run, moved);
+  const decided = moved.flatMap((one) => decideChanges(one, { dependencies, lastNotified, parts }));
   const recorded = await recordTransitions(run, decided);
   await insertEvidence(run, recorded.flatMap(evidenceOf));
   await storeMonitorStates(run, moved.flatMap(stateAfter));
-  await endUnchecked(
-    run,
-    moved.flatMap(({ monitor, changes: [change] }) =>
-      monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }],
-    ),
+  await endUnchecked(run, moved.flatMap(endOfUnchecked));
+  await beginUnchecked(run, recorded.flatMap(beginningOfUnchecked));
+  const notified = recorded.filter(({ isNotified }) => isNotified);
+  const deliveries = await writeDeliveries(run, notified, { routes, ...parts });
+  return { transitions: recorded.map(transitionOf), deliveries: deliveries.map(firstAttempt) };
+}
+
+async function findRoutes(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Route[]>> {
+  const monitorIds = moved.map(({ monitor }) => monitor.id);
+  return Map.groupBy(await listRoutes(run, monitorIds), ({ monitorId }) => monitorId);
+}
+
+/** What channels were last notified of a monitor: read only of those that come up from a state that has no event. */
+async function findLastNotified(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, EventState>> {
+  const recovering = moved.filter(
+    ({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up',
   );
-  await beginUnchecked(run, recorded.flatMap(uncheckedOf));
-  const notified = recorded
-    .filter(({ isNotified }) => isNotified)
-    .flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
-  const chats = new Set(notified.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
-  const scheduled = await scheduleAtRate(
+  return await listLastNotified(
     run,
-    notified.map(({ delivery }) => delivery),
+    recovering.map(({ monitor }) => monitor.id),
   );
-  const toWebhooks = await insertAtRate(
-    run,
-    scheduled.filter(({ id }) => !chats.has(id)),
-  );
-  const toChats = await writeChatDeliveries(
-    run,
-    scheduled.filter(({ id }) => chats.has(id)),
-    tools,
-  );
-  return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
+}
+
+type Decision = {
+  dependencies: ReadonlyMap<string, Dependency>;
+  lastNotified: ReadonlyMap<string, EventState>;
+  parts: RecordingParts;
+};
+
+function decideChanges({ monitor, changes }: ChangedMonitor, given: Decision): DecidedChange[] {
+  const dependencies = monitor.dependencyIds.flatMap((id) => given.dependencies.get(id) ?? []);
+  return changes.map((change, index) => {
+    const culprits = findCulprits(change, dependencies);
+    const before = index === 0 ? notifiedState(monitor, change) : change.from;
+    return {
+      monitor,
+      sequence: monitor.sequence + 1 + index,
+      change: blame(change, culprits),
+      // No channel is notified of what our own overload made unknown, nor of its end.
+      isNotified: change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to),
+      lastNotified: isEventState(before) ? before : (given.lastNotified.get(monitor.id) ?? null),
+      culprits,
+      newIncidentId: given.parts.newId('inc'),
+    };
+  });
 }
 
 /**
@@ -125,23 +121,15 @@ function notifiedState(monitor: EvaluatedMonitor, change: Change | undefined): M
   return monitor.uncheckedFrom ?? change?.from ?? monitor.state;
 }
 
-function uncheckedOf({
-  monitor,
-  sequence,
-  change,
-}: DecidedTransition & { monitor: EvaluatedMonitor }): UncheckedMonitor[] {
-  return change.isOurs === true
-    ? [
-        {
-          monitorId: monitor.id,
-          monitorNo: monitor.no,
-          tenantId: monitor.tenantId,
-          sequence,
-          from: change.from,
-          atMs: change.atMs,
-        },
-      ]
-    : [];
+/** A monitor that our overload made unknown is checked again from its first change on. */
+function endOfUnchecked({ monitor, changes: [change] }: ChangedMonitor) {
+  return monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }];
+}
+
+function beginningOfUnchecked({ monitor, sequence, change }: DecidedChange): UncheckedMonitor[] {
+  if (change.isOurs !== true) return [];
+  const { id: monitorId, no: monitorNo, tenantId } = monitor;
+  return [{ monitorId, monitorNo, tenantId, sequence, from: change.from, atMs: change.atMs }];
 }
 
 function stateAfter({ monitor, changes }: ChangedMonitor) {
@@ -152,16 +140,12 @@ function stateAfter({ monitor, changes }: ChangedMonitor) {
 }
 
 /** Of changes for the worse: those for the better tell no source's first failure. */
-function evidenceOf({
-  monitor,
-  change,
-  incident,
-}: DecidedTransition & WithIncident & { monitor: EvaluatedMonitor }): NewEvidence[] {
+function evidenceOf({ monitor, change, incident }: DecidedChange & WithIncident): NewEvidence[] {
   if (incident === null || (change.to !== 'down' && change.to !== 'degraded')) return [];
   return change.failures.map((failure) => ({ ...failure, incidentId: incident.id, monitor }));
 }
 
-function transitionOf({ monitor, sequence, change, incident }: DecidedTransition & WithIncident): RecordedTransition {
+function transitionOf({ monitor, sequence, change, incident }: DecidedChange & WithIncident): RecordedTransition {
   return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
 }
 
@@ -174,7 +158,7 @@ export function firstAttempt({ id, channelId, createdAtMs, dueAtMs }: NewDeliver
  * What the monitors that go down depend on, vendors that changed in this very batch as they are after it; most batches
  * ask nothing.
  */
-async function listDependencies(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Dependency>> {
+async function findDependenciesOf(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Dependency>> {
   const ids = moved
     .filter(({ changes }) => changes.some(({ to }) => to === 'down'))
     .flatMap(({ monitor }) => monitor.dependencyIds);
@@ -186,44 +170,4 @@ async function listDependencies(run: Run, moved: readonly ChangedMonitor[]): Pro
     if (known !== undefined && last !== undefined) dependencies.set(monitor.id, { ...known, state: last.to });
   }
   return dependencies;
-}
-
-type NotifiedTransition = WithIncident & {
-  monitor: EvaluatedMonitor;
-  change: Change;
-  lastNotified: EventState | null;
-  culprits: readonly FailingDependency[];
-  sequence: number;
-  routes: readonly Route[];
-};
-
-function deliveriesOf(
-  { monitor, change, lastNotified, culprits, sequence, incident, routes }: NotifiedTransition,
-  tools: RecordingTools,
-): { isChat: boolean; delivery: ChatDelivery }[] {
-  const event = eventOf(change);
-  if (event === null) return [];
-  const { id, name, type, target, tenantId } = monitor;
-  const message = buildMonitorMessage({
-    event,
-    monitor: { id, name, type, target },
-    change,
-    culprits,
-    sequence,
-    incident,
-    publicUrl: tools.publicUrl,
-  });
-  return routes
-    .filter((route) => shouldNotify(route.type, change, lastNotified))
-    .map((route) => ({
-      isChat: route.type !== 'webhook',
-      delivery: {
-        id: tools.newId('dlv'),
-        tenantId,
-        channelId: route.channelId,
-        monitorId: id,
-        message,
-        createdAtMs: change.detectedAtMs,
-      },
-    }));
 }

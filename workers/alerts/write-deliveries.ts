@@ -1,0 +1,203 @@
+import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
+import { eventOf, shouldNotify, type EventState } from '../../core/alerts/event.ts';
+import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
+import type { Change } from '../../core/incidents/change.ts';
+import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
+import type { Route } from '../../models/alerts/channels.ts';
+import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
+import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
+import { supersedeRetries } from '../../models/alerts/superseding.ts';
+import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
+import {
+  addToSummaries,
+  countChangedMonitors,
+  listNewestSummaries,
+  upsertSummaries,
+  type NewestSummary,
+} from '../../models/incidents/storms.ts';
+import type { WithIncident } from '../../models/incidents/transitions.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
+import type { Run } from '../../models/sql.ts';
+import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
+
+/** A change of a monitor that channels are to be notified of, whose transition is written already. */
+export type NotifiedChange = WithIncident & {
+  monitor: Pick<EvaluatedMonitor, 'id' | 'tenantId' | 'name' | 'type' | 'target'>;
+  sequence: number;
+  change: Change;
+  /** What channels were notified of before; null = nothing. */
+  lastNotified: EventState | null;
+  /** The vendors that it is blamed on. */
+  culprits: readonly FailingDependency[];
+};
+
+/** `routes` are the channels of each monitor, by its id. */
+export type DeliveryParts = {
+  routes: ReadonlyMap<string, readonly Route[]>;
+  newId: (prefix: IdPrefix) => string;
+  publicUrl: string;
+};
+
+/** A monitor's change on its way to one channel. */
+type RoutedDelivery = ChangeDelivery & { message: MonitorMessage };
+
+/** Writes the deliveries of changes, at the rate of their monitors and channels, and returns those to be enqueued. */
+export async function writeDeliveries(
+  run: Run,
+  changes: readonly NotifiedChange[],
+  parts: DeliveryParts,
+): Promise<NewDelivery[]> {
+  const routed = changes.flatMap((change) => deliveriesOf(change, parts));
+  const chats = new Set(routed.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
+  const scheduled = await scheduleAtRate(
+    run,
+    routed.map(({ delivery }) => delivery),
+  );
+  const toWebhooks = await insertAtRate(
+    run,
+    scheduled.filter(({ id }) => !chats.has(id)),
+  );
+  const toChats = await writeChatDeliveries(
+    run,
+    scheduled.filter(({ id }) => chats.has(id)),
+    parts,
+  );
+  return [...toWebhooks, ...toChats];
+}
+
+function deliveriesOf(
+  { monitor, change, lastNotified, culprits, sequence, incident }: NotifiedChange,
+  { routes, newId, publicUrl }: DeliveryParts,
+): { isChat: boolean; delivery: RoutedDelivery }[] {
+  const event = eventOf(change);
+  if (event === null) return [];
+  const { id, name, type, target, tenantId } = monitor;
+  const message = buildMonitorMessage({
+    event,
+    monitor: { id, name, type, target },
+    change,
+    culprits,
+    sequence,
+    incident,
+    publicUrl,
+  });
+  const notified = (routes.get(id) ?? []).filter((route) => shouldNotify(route.type, change, lastNotified));
+  return notified.map(({ type: channelType, channelId }) => ({
+    isChat: channelType !== 'webhook',
+    delivery: {
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: id,
+      message,
+      createdAtMs: change.detectedAtMs,
+    },
+  }));
+}
+
+/**
+ * A chat is not notified of the end of what it was never notified of. Retries that the change supersedes are dropped.
+ * In a storm, and as long after one as a summary is still open, a chat gets a summary of the changes instead of a
+ * delivery for each.
+ */
+async function writeChatDeliveries(
+  run: Run,
+  changes: readonly RoutedDelivery[],
+  parts: DeliveryParts,
+): Promise<NewDelivery[]> {
+  const nowMs = Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
+  const current = await dropUnawaited(run, changes, nowMs);
+  if (current.length === 0) return [];
+  const tenantIds = unique(current.map(({ tenantId }) => tenantId));
+  const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
+  const newest = await listNewestSummaries(run, unique(current.map(({ channelId }) => channelId)));
+  await supersedeRetries(run, current, nowMs);
+  const { gathered = [], single = [] } = Object.groupBy(current, ({ tenantId, channelId }) =>
+    newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0) ? 'gathered' : 'single',
+  );
+  const written = await insertAtRate(run, single);
+  const opened = await writeSummaries(run, gathered, { newest, nowMs, ...parts });
+  return [...written, ...opened];
+}
+
+type Gathering = DeliveryParts & { newest: ReadonlyMap<string, NewestSummary>; nowMs: number };
+
+/** Adds changes to the summaries of their chats, and returns the summaries that it opened. */
+async function writeSummaries(run: Run, gathered: readonly RoutedDelivery[], given: Gathering): Promise<NewDelivery[]> {
+  const opened = openSummaries(gathered, given);
+  const deliveries = [...opened.values()];
+  await insertDeliveries(run, deliveries);
+  await upsertSummaries(
+    run,
+    deliveries.map(({ id, channelId, dueAtMs }) => ({ channelId, deliveryId: id, dueAtMs })),
+  );
+  await addToSummaries(
+    run,
+    gathered.map(({ channelId, monitorId, message, createdAtMs }) => ({
+      deliveryId: opened.get(channelId)?.id ?? given.newest.get(channelId)?.deliveryId ?? '',
+      monitorId,
+      name: message.monitor.name,
+      state: message.state,
+      sequence: message.detail.sequence,
+      atMs: createdAtMs,
+    })),
+  );
+  return deliveries;
+}
+
+/**
+ * Without each `up` that ends what its chat was not notified of (D-44): one that was made, connected, enabled or routed
+ * while it was down.
+ */
+async function dropUnawaited(
+  run: Run,
+  changes: readonly RoutedDelivery[],
+  nowMs: number,
+): Promise<readonly RoutedDelivery[]> {
+  const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
+  const handled = new Set<string>();
+  // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
+  const changed = changes.filter((change) => {
+    const isFirst = !handled.has(keyOf(change));
+    handled.add(keyOf(change));
+    return isFirst && change.message.state === 'up';
+  });
+  const recoveries = changed.map(({ channelId, monitorId, message }) => ({
+    channelId,
+    monitorId,
+    sequence: message.detail.sequence,
+  }));
+  const awaited = new Set(
+    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * 86_400_000)).map(keyOf),
+  );
+  const old = new Set(changed.filter((change) => !awaited.has(keyOf(change))));
+  return changes.filter((change) => !old.has(change));
+}
+
+/** A summary, by channel, for each channel that gathers and has none open. */
+function openSummaries(
+  gathered: readonly RoutedDelivery[],
+  { newest, newId, publicUrl, nowMs }: Gathering,
+): Map<string, NewDelivery & { dueAtMs: number }> {
+  const opened = new Map<string, NewDelivery & { dueAtMs: number }>();
+  for (const { tenantId, channelId } of gathered) {
+    const last = newest.get(channelId) ?? null;
+    if (last?.isOpen === true || opened.has(channelId)) continue;
+    const dueAtMs = summaryDueAtMs(nowMs, last?.dueAtMs ?? null);
+    opened.set(channelId, {
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message: openSummary({ openedAtMs: nowMs, publicUrl }),
+      createdAtMs: nowMs,
+      dueAtMs,
+    });
+  }
+  return opened;
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}

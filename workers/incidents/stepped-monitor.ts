@@ -1,0 +1,146 @@
+import { recheckAfterMs, recheckAtMs } from '../../core/checks/recheck.ts';
+import type { Verdict } from '../../core/checks/verdict.ts';
+import type { Change, SourceFailure } from '../../core/incidents/change.ts';
+import { isFresh, type DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
+import { toFailureEvidence } from '../../core/incidents/failure-evidence.ts';
+import { applyResult, failuresOf } from '../../core/incidents/monitor-state.ts';
+import { firstBadOf, GAUGES, voteOf, type SourceState } from '../../core/incidents/source-state.ts';
+import { talksToTarget } from '../../core/monitors/monitor.ts';
+import type { MeasuredResult } from '../../models/checks/check-results.ts';
+import type { PlannedRecheck } from '../../models/checks/schedule.ts';
+import type { EvaluatedMonitor, FirstFailureEvidence } from '../../models/incidents/evaluation.ts';
+import type { NewEvidence } from '../../models/incidents/evidence.ts';
+
+/** A monitor as it was before its results of a batch, as it is after them, and what came of them in between. */
+export type SteppedMonitor = {
+  monitor: EvaluatedMonitor;
+  results: readonly MeasuredResult[];
+  after: DecidedMonitor;
+  changes: readonly Change[];
+  rechecks: readonly PlannedRecheck[];
+};
+
+/** The results of a monitor, and when each source's newest one before them was due, by `sourceKey`. */
+type MonitorResults = { results: readonly MeasuredResult[]; newest: ReadonlyMap<string, number>; nowMs: number };
+
+/** Names a source as `findNewestResults` does. */
+export function sourceKey(source: { monitorNo: number; agentNo: number }): string {
+  return `${source.monitorNo}/${source.agentNo}`;
+}
+
+/** Applies the results of a locked monitor, which are in time order. */
+export function stepMonitor(locked: EvaluatedMonitor, given: MonitorResults): SteppedMonitor {
+  const { results, nowMs } = given;
+  const monitor = asBefore(locked, given);
+  const changes: Change[] = [];
+  // Of several results of a source the last one says whether it is worth a recheck.
+  const rechecks = new Map<number, PlannedRecheck | null>();
+  let after: DecidedMonitor = monitor;
+  for (const result of results) {
+    rechecks.set(result.agentNo, planRecheck({ monitor, before: after }, result, nowMs));
+    const applied = applyResult(after, result, nowMs);
+    if (applied.change !== null)
+      changes.push({ ...applied.change, failures: withEvidence(applied.change.failures, results) });
+    after = applied.monitor;
+  }
+  const planned = [...rechecks.values()].filter((recheck) => recheck !== null);
+  return { monitor, results, after, changes, rechecks: planned };
+}
+
+/**
+ * A monitor as it was before the batch, whose results are stored already: an old result of a long backlog must not
+ * count as recent because of the newest one of it.
+ */
+function asBefore(monitor: EvaluatedMonitor, { results, newest }: MonitorResults): EvaluatedMonitor {
+  const sources = monitor.sources.map((source) => {
+    if (!results.some(({ agentNo }) => agentNo === source.agentNo)) return source;
+    const key = sourceKey({ monitorNo: monitor.no, agentNo: source.agentNo });
+    return { ...source, newestAtMs: newest.get(key) ?? null };
+  });
+  return { ...monitor, sources };
+}
+
+/**
+ * Null where the result needs no recheck (D-47), or its source is a customer's agent, which is notified when it hands
+ * in its results.
+ */
+function planRecheck(
+  { monitor, before }: { monitor: EvaluatedMonitor; before: DecidedMonitor },
+  result: MeasuredResult,
+  nowMs: number,
+): PlannedRecheck | null {
+  const { monitorNo, agentNo, dueAtMs } = result;
+  const { type, intervalSeconds } = monitor;
+  const slot = monitor.sources.find((source) => source.agentNo === agentNo)?.slot ?? null;
+  if (slot === null || !talksToTarget(type)) return null;
+  const state = before.sources.find((source) => source.agentNo === agentNo)?.state ?? null;
+  const afterMs = recheckAfterMs({ state, rule: monitor }, result);
+  const atMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, { intervalSeconds, slot, monitorNo });
+  return atMs === null ? null : { monitorNo, agentNo, atMs };
+}
+
+/** The sources whose states differ after the batch, as they are stored. */
+export function changedSources({ monitor, after, results }: SteppedMonitor, nowMs: number) {
+  return after.sources
+    .filter((source, index) => source.state !== monitor.sources[index]?.state)
+    .map((source) => ({
+      monitorNo: monitor.no,
+      agentNo: source.agentNo,
+      state: source.state,
+      firstFailureEvidence: collectFirstFailureEvidence(
+        source.state,
+        results.filter(({ agentNo }) => agentNo === source.agentNo),
+      ),
+      isNotCounted: !isFresh(source, after, nowMs),
+    }));
+}
+
+/** What the results of a source, one monitor's, saw at the first failures that its state knows of. */
+function collectFirstFailureEvidence(
+  state: SourceState | null,
+  results: readonly MeasuredResult[],
+): FirstFailureEvidence {
+  const byGauge: FirstFailureEvidence = {};
+  let hasFailed = false;
+  for (const gauge of GAUGES) {
+    const first = state && firstBadOf(state[gauge]);
+    if (first === null) continue;
+    hasFailed = true;
+    const result = results.find(({ dueAtMs }) => dueAtMs === first.atMs);
+    const evidence = result && toFailureEvidence(result);
+    if (result !== undefined) byGauge[gauge] = evidence ? { atMs: first.atMs, ...evidence } : null;
+  }
+  return hasFailed ? byGauge : null;
+}
+
+/** Failures with what these results, of their monitor, saw at them. */
+function withEvidence(failures: readonly SourceFailure[], results: readonly MeasuredResult[]): SourceFailure[] {
+  return failures.map((failure) => {
+    const result = results.find(
+      ({ agentNo, dueAtMs }) => agentNo === failure.agentNo && dueAtMs === failure.first.atMs,
+    );
+    return result === undefined ? failure : { ...failure, evidence: toFailureEvidence(result) };
+  });
+}
+
+/**
+ * The first failures of sources that turned bad, or worse, in a batch while their monitor was so already: where an
+ * incident is open, it gets them.
+ */
+export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor): NewEvidence[] {
+  if (after.state === 'up' || after.state === 'pending') return [];
+  const alreadyStored = new Set(
+    changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo),
+  );
+  const turned = after.sources.filter(
+    (source, index) =>
+      badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !alreadyStored.has(source.agentNo),
+  );
+  return withEvidence(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
+}
+
+const BADNESS = { up: 0, degraded: 1, down: 2 } as const satisfies Record<Verdict, number>;
+
+function badness(state: SourceState | null): number {
+  return BADNESS[voteOf(state) ?? 'up'];
+}
