@@ -4,7 +4,7 @@ import type { Vote } from '../core/checks/verdict.ts';
 import { Checker } from '../probes/checker.ts';
 import { openJudge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
-import { createStallWatch } from '../probes/stall-watch.ts';
+import { StallWatch } from '../probes/stall-watch.ts';
 import { type Assignment, createWorkReader } from './assignment.ts';
 import { createCheckIn, type CheckIn } from './check-in.ts';
 import { createClock, type Clock } from './clock.ts';
@@ -75,7 +75,7 @@ export class Agent {
     this.#checker = new Checker({
       probe: machine.probe,
       judge: this.#judge.judge,
-      watchStalls: createStallWatch(),
+      stallWatch: new StallWatch(),
       selfCheck: parts.selfCheck,
       limiter: { pass: (_account, run) => run() },
       now: Date.now,

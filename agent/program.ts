@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { lockExclusively } from '../config/exclusive-lock.ts';
 import type { HostPort } from '../net/host-port.ts';
-import { openSelfCheck, type SelfCheck } from '../probes/self-check.ts';
+import { SelfCheck } from '../probes/self-check.ts';
 import { Agent, type AgentParts } from './agent.ts';
 import { Journal } from './journal.ts';
 import { loadKeyPair } from './key-pair.ts';
@@ -105,7 +105,7 @@ export async function startAgent({
 
 function selfCheckOf(hosts: readonly HostPort[], log: Logger): SelfCheck | null {
   if (hosts.length === 0) return null;
-  return openSelfCheck({
+  return new SelfCheck({
     hosts,
     now: Date.now,
     onChange(reachesAny) {

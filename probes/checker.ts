@@ -38,9 +38,9 @@ export type Checked = {
 export type CheckerParts = {
   probe: Probe;
   judge: Judge;
-  watchStalls: StallWatch;
+  stallWatch: Pick<StallWatch, 'watch'>;
   /** Null = bad results are never suspect. */
-  selfCheck: SelfCheck | null;
+  selfCheck: Pick<SelfCheck, 'apply'> | null;
   /** Runs a check when its turn has come. */
   limiter: { pass: <T>(account: string, run: () => Promise<T>) => Promise<T> };
   now: () => number;
@@ -75,19 +75,19 @@ export class Checker {
     const judgement =
       selfCheck === null || monitorId === null || target === null
         ? measured.judgement
-        : await selfCheck({ monitor: monitorId, type: target.type }, measured.judgement);
+        : await selfCheck.apply({ monitor: monitorId, type: target.type }, measured.judgement);
     const { observation } = measured;
     const isEvidence = target !== null && observation !== null && isFirstFailure(judgement.verdict, badVote);
     return { ...measured, judgement, answer: isEvidence ? extractAnswerEvidence({ target, observation }) : null };
   }
 
   async #measure(account: string, request: CheckRequest): Promise<Omit<Checked, 'answer'>> {
-    const { probe, judge, watchStalls, now, aheadMs, onCrash } = this.#parts;
+    const { probe, judge, stallWatch, now, aheadMs, onCrash } = this.#parts;
     const startedAtMs = now();
     const { target, inability, monitorId, identity } = request;
     if (target === null || inability !== null) return noVote(startedAtMs, inability ?? '');
     try {
-      const { result: observation, ownTime } = await watchStalls(() => probe(target));
+      const { result: observation, ownTime } = await stallWatch.watch(() => probe(target));
       const { judgement, conditions } = await judge({ target, observation, account, check: identity });
       const counted = discountClock(discountStall(judgement, observation, ownTime), aheadMs());
       return { startedAtMs, observation, judgement: counted, conditions };

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRecentResults } from '../core/checks/self-check.ts';
+import { RecentResults } from '../core/checks/self-check.ts';
 import type { Judgement } from '../core/checks/verdict.ts';
 import { type MonitorType, talksToTarget } from '../core/monitors/monitor.ts';
 import type { HostPort } from '../net/host-port.ts';
@@ -14,15 +14,6 @@ export type SelfCheckOptions = {
   onChange: (reachesAny: boolean) => void;
 };
 
-/**
- * The judgement on a check as it counts: the given one, or no vote where this agent has lost its own network (D-48).
- * Never rejects.
- */
-export type SelfCheck = (
-  check: { monitor: string | number; type: MonitorType },
-  judgement: Judgement,
-) => Promise<Judgement>;
-
 /** All hosts are asked at once and have this long to accept a connection, in milliseconds. */
 const DEADLINE_MS = 2000;
 
@@ -36,61 +27,86 @@ const CUT_OFF: Judgement = {
 };
 
 /**
- * Opens the self-check of one place. Only a bad result costs more than a glance, and only where most have just turned
- * bad. Once the hosts are out of reach every bad result is suspect, and good ones have them asked again, until one is
- * reached.
+ * Tells an outage of this machine's own network from one of a target. Only a bad result costs more than a glance, and
+ * only where most have just turned bad. Once the hosts are out of reach every bad result is suspect, and good ones have
+ * them asked again, until one is reached.
  */
-export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfCheck {
-  const results = createRecentResults();
-  const ask = createReachability(hosts);
-  let reachesAny = true;
+export class SelfCheck {
+  readonly #options: SelfCheckOptions;
+  readonly #results = new RecentResults();
+  readonly #hosts: ReferenceHosts;
+  #reachesAny = true;
 
-  const checkAndNotify = async (): Promise<boolean> => {
-    const answer = await ask();
-    if (answer !== reachesAny) {
-      reachesAny = answer;
-      onChange(answer);
+  constructor(options: SelfCheckOptions) {
+    this.#options = options;
+    this.#hosts = new ReferenceHosts(options.hosts);
+  }
+
+  /**
+   * The judgement on a check as it counts: the given one, or no vote where this agent has lost its own network (D-48).
+   * Never rejects.
+   */
+  async apply(check: { monitor: string | number; type: MonitorType }, judgement: Judgement): Promise<Judgement> {
+    // What is known from earlier says nothing of the network of now.
+    if (!talksToTarget(check.type)) return judgement;
+    const { monitor } = check;
+    const isSuspect = this.#results.add({ monitor, verdict: judgement.verdict }, this.#options.now());
+    const isBad = judgement.verdict === 'down';
+    if (!isBad && !this.#reachesAny) void this.#askHosts();
+    if (!isBad || (!isSuspect && this.#reachesAny)) return judgement;
+    if (!(await this.#askHosts())) return CUT_OFF;
+    this.#results.confirm(monitor);
+    return judgement;
+  }
+
+  async #askHosts(): Promise<boolean> {
+    const answer = await this.#hosts.reachAny();
+    if (answer !== this.#reachesAny) {
+      this.#reachesAny = answer;
+      this.#options.onChange(answer);
     }
     return answer;
-  };
-
-  return async ({ monitor, type }, judgement) => {
-    // What is known from earlier says nothing of the network of now.
-    if (!talksToTarget(type)) return judgement;
-    const isSuspect = results.add({ monitor, verdict: judgement.verdict }, now());
-    const isBad = judgement.verdict === 'down';
-    if (!isBad && !reachesAny) void checkAndNotify();
-    if (!isBad || (!isSuspect && reachesAny)) return judgement;
-    if (!(await checkAndNotify())) return CUT_OFF;
-    results.confirm(monitor);
-    return judgement;
-  };
+  }
 }
 
-/**
- * Makes the question whether any host can be reached. Its answer is for those who came before it was asked: an earlier
- * one may be from before the network was lost.
- */
-function createReachability(hosts: readonly HostPort[]): () => Promise<boolean> {
-  const connect = createTcpClient({ allowPrivateNetwork: true });
-  // A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in
-  // its name.
-  const reach = async (host: HostPort) => {
-    const { outcome } = await connect({ ...host, payload: new Uint8Array(), receive: null, deadlineMs: DEADLINE_MS });
+/** The hosts of which one must be reached. */
+class ReferenceHosts {
+  readonly #hosts: readonly HostPort[];
+  readonly #connect = createTcpClient({ allowPrivateNetwork: true });
+  #next: Promise<boolean> | null = null;
+  #last = Promise.resolve(true);
+  #startedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(hosts: readonly HostPort[]) {
+    this.#hosts = hosts;
+  }
+
+  /**
+   * Whether any host can be reached. The answer is for those who came before it was asked: an earlier one may be from
+   * before the network was lost.
+   */
+  reachAny(): Promise<boolean> {
+    this.#next ??= this.#askNext();
+    return this.#next;
+  }
+
+  async #askNext(): Promise<boolean> {
+    await this.#last;
+    await delay(Math.max(0, this.#startedAtMs + QUESTIONS_APART_MS - performance.now()));
+    this.#next = null;
+    this.#startedAtMs = performance.now();
+    this.#last = Promise.any(this.#hosts.map((host) => this.#reach(host))).catch(() => false);
+    return await this.#last;
+  }
+
+  /**
+   * A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in
+   * its name.
+   */
+  async #reach(host: HostPort): Promise<true> {
+    const exchange = { ...host, payload: new Uint8Array(), receive: null, deadlineMs: DEADLINE_MS };
+    const { outcome } = await this.#connect(exchange);
     if (outcome === 'failed') throw new Error(`${host.host}:${host.port} cannot be reached`);
     return true;
-  };
-  const reachAny = () => Promise.any(hosts.map(reach)).catch(() => false);
-  let next: Promise<boolean> | null = null;
-  let last = Promise.resolve(true);
-  let startedAtMs = Number.NEGATIVE_INFINITY;
-  const askNext = async (): Promise<boolean> => {
-    await last;
-    await delay(Math.max(0, startedAtMs + QUESTIONS_APART_MS - performance.now()));
-    next = null;
-    startedAtMs = performance.now();
-    last = reachAny();
-    return await last;
-  };
-  return () => (next ??= askNext());
+  }
 }

@@ -41,7 +41,9 @@ function checkerWith(overrides: Partial<CheckerParts> = {}) {
   const checker = new Checker({
     probe: () => Promise.resolve(http({ status: 500 })),
     judge: openJudge().judge,
-    watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
+    stallWatch: {
+      watch: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
+    },
     selfCheck: null,
     limiter: { pass: (_account, run) => run() },
     now: () => AT_MS,
@@ -66,7 +68,9 @@ test("it begins when its turn has come, as what it is by then; what it reads cou
       return Promise.resolve(http({ status: 200 }));
     },
     judge: openJudge().judge,
-    watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 1, stalledMs: 0, longestStallMs: 0 } }),
+    stallWatch: {
+      watch: async (work) => ({ result: await work(), ownTime: { tookMs: 1, stalledMs: 0, longestStallMs: 0 } }),
+    },
     selfCheck: null,
     limiter: {
       async pass(account, run) {
@@ -108,7 +112,7 @@ test('of a first failing answer is kept what may be; of a good, a known or a dis
   t.like(await answerOf({ ...answer, hadSecrets: true }), { body: null, bodyWithheld: 'secrets' });
   t.is(await answerOf({ ...answer, status: 200 }), null);
   t.is(await answerOf(answer, {}, { badVote: 'down' }), null);
-  t.is(await answerOf(answer, { selfCheck: () => Promise.resolve(CUT_OFF) }), null);
+  t.is(await answerOf(answer, { selfCheck: { apply: () => Promise.resolve(CUT_OFF) } }), null);
 });
 
 test('a probe that crashes is no vote, and reported as our bug', async (t) => {
@@ -129,7 +133,7 @@ test('what cannot be checked is not probed, and no vote with its reason', async 
 });
 
 test('the self-check has the last word on a bad result, and none on a preview', async (t) => {
-  const { check } = checkerWith({ selfCheck: () => Promise.resolve(CUT_OFF) });
+  const { check } = checkerWith({ selfCheck: { apply: () => Promise.resolve(CUT_OFF) } });
   t.deepEqual((await check()).judgement, CUT_OFF);
   t.like(await check({ monitorId: null }), { judgement: { verdict: 'down' } });
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Judgement } from '../../core/checks/verdict.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
-import { openSelfCheck } from '../../probes/self-check.ts';
+import { SelfCheck } from '../../probes/self-check.ts';
 import { startListener } from '../helpers/listener.ts';
 import { until } from '../helpers/until.ts';
 
@@ -12,11 +12,12 @@ const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 function openChecked(hosts: readonly { host: string; port: number }[]) {
   const changes: boolean[] = [];
   let nowMs = 1_700_000_000_000;
-  const selfCheck = openSelfCheck({ hosts, now: () => nowMs, onChange: (reachesAny) => void changes.push(reachesAny) });
+  const selfCheck = new SelfCheck({ hosts, now: () => nowMs, onChange: (reachesAny) => void changes.push(reachesAny) });
   return {
     changes,
     pass: (seconds: number) => void (nowMs += seconds * 1000),
-    see: (monitor: number, judgement: Judgement, type: MonitorType = 'http') => selfCheck({ monitor, type }, judgement),
+    see: (monitor: number, judgement: Judgement, type: MonitorType = 'http') =>
+      selfCheck.apply({ monitor, type }, judgement),
   };
 }
 

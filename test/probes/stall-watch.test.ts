@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { createStallWatch } from '../../probes/stall-watch.ts';
+import { StallWatch } from '../../probes/stall-watch.ts';
 
 /** Keeps the event loop from turning, as a process does that gets no processor. */
 function standStill(ms: number): void {
@@ -11,22 +11,22 @@ function standStill(ms: number): void {
 test.serial(
   'what was lost is known in the very turn in which the process moves again, and to those only who were under way then',
   async (t) => {
-    const watch = createStallWatch();
+    const stallWatch = new StallWatch();
     const woken = Promise.withResolvers<void>();
-    const during = watch(() => woken.promise);
+    const during = stallWatch.watch(() => woken.promise);
     await delay(120);
     standStill(400);
     woken.resolve();
     const { stalledMs, longestStallMs } = (await during).ownTime;
     t.true(stalledMs >= 300, String(stalledMs));
     t.true(longestStallMs >= 300, String(longestStallMs));
-    const after = await watch(() => delay(60));
+    const after = await stallWatch.watch(() => delay(60));
     t.true(after.ownTime.stalledMs < 200, String(after.ownTime.stalledMs));
   },
 );
 
 test.serial("of two stand-stills one after the other both count, and the result is the work's", async (t) => {
-  const { result, ownTime } = await createStallWatch()(async () => {
+  const { result, ownTime } = await new StallWatch().watch(async () => {
     standStill(300);
     await delay(10);
     standStill(300);
@@ -40,10 +40,10 @@ test.serial("of two stand-stills one after the other both count, and the result 
 });
 
 test.serial('work that fails leaves nothing behind', async (t) => {
-  const watch = createStallWatch();
+  const stallWatch = new StallWatch();
   await t.throwsAsync(
-    watch(() => Promise.reject(new Error('No'))),
+    stallWatch.watch(() => Promise.reject(new Error('No'))),
     { message: 'No' },
   );
-  t.is((await watch(() => Promise.resolve(1))).result, 1);
+  t.is((await stallWatch.watch(() => Promise.resolve(1))).result, 1);
 });

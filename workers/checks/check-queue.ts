@@ -11,8 +11,8 @@ import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-port.ts';
 import { Checker, type CheckerParts } from '../../probes/checker.ts';
 import type { Probe } from '../../probes/index.ts';
-import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
-import { createStallWatch } from '../../probes/stall-watch.ts';
+import { SelfCheck } from '../../probes/self-check.ts';
+import { StallWatch } from '../../probes/stall-watch.ts';
 import { checkQueueName } from '../../queues/names.ts';
 import { type RegionJob, type PreviewJob, type PreviewReturn } from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
@@ -156,7 +156,7 @@ function openChecker(runtime: Runtime, { probe, limiter, selfCheckHosts }: Check
   return new Checker({
     probe,
     judge,
-    watchStalls: createStallWatch(),
+    stallWatch: new StallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
     limiter,
     now,
@@ -170,7 +170,7 @@ function openChecker(runtime: Runtime, { probe, limiter, selfCheckHosts }: Check
 
 function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPort[]): SelfCheck | null {
   if (hosts.length === 0) return null;
-  return openSelfCheck({
+  return new SelfCheck({
     hosts,
     now,
     onChange(reachesAny) {

@@ -1,12 +1,12 @@
 import test from 'ava';
-import { createRecentResults } from '../../../core/checks/self-check.ts';
+import { RecentResults } from '../../../core/checks/self-check.ts';
 import type { Vote } from '../../../core/checks/verdict.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
 /** Results of monitors, a second apart unless a moment is given; says of the last one whether it is suspect. */
 function findSuspects(given: readonly [monitor: number, verdict: Vote, second?: number][]): boolean {
-  const results = createRecentResults();
+  const results = new RecentResults();
   return (
     given
       .map(([monitor, verdict, second], index) => results.add({ monitor, verdict }, NOW_MS + (second ?? index) * 1000))
@@ -144,7 +144,7 @@ test(
   'a monitor whose failures were confirmed five times in a row is suspect no more, and is no reason to suspect ' +
     'others, until it was good',
   (t) => {
-    const results = createRecentResults();
+    const results = new RecentResults();
     const add = (monitor: number, verdict: Vote, second: number) =>
       results.add({ monitor, verdict }, NOW_MS + second * 1000);
     for (let confirmed = 0; confirmed < 5; confirmed += 1) {
@@ -162,7 +162,7 @@ test(
 );
 
 test('the suspicion lasts as long as the outage, however long that is', (t) => {
-  const results = createRecentResults();
+  const results = new RecentResults();
   for (let minute = 0; minute < 600; minute += 1) {
     t.true(results.add({ monitor: minute % 7, verdict: 'down' }, NOW_MS + minute * 60_000));
   }

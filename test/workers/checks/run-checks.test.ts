@@ -58,7 +58,7 @@ function dueCheck(monitorNo: number): DueCheck {
   };
 }
 
-type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'watchStalls'> &
+type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'stallWatch'> &
   Pick<CheckRunnerParts, 'listDueChecks' | 'behind' | 'batcher'> & { limiter: ConcurrencyLimiter };
 
 /** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
@@ -71,10 +71,12 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   const parts = {
     probe: () => Promise.resolve(answered(200)),
     judge: openJudge().judge,
-    watchStalls: async <T>(work: () => Promise<T>) => ({
-      result: await work(),
-      ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 },
-    }),
+    stallWatch: {
+      watch: async <T>(work: () => Promise<T>) => ({
+        result: await work(),
+        ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 },
+      }),
+    },
     selfCheck: null,
     limiter: new ConcurrencyLimiter({ concurrency: 10, perTurn: 10 }),
     ...overrides,
@@ -303,10 +305,12 @@ test('a batch that the queue refuses is offered again until it takes it', async 
 test('a timeout while this process stood still is no vote', async (t) => {
   const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
     probe: () => Promise.resolve(TIMED_OUT),
-    watchStalls: async (work) => ({
-      result: await work(),
-      ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 },
-    }),
+    stallWatch: {
+      watch: async (work) => ({
+        result: await work(),
+        ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 },
+      }),
+    },
   });
   await check(ENTRY, SLOT_START_MS);
   t.deepEqual(
