@@ -45,9 +45,6 @@ type PlannedCheck = { check: DueCheck; agentNo: number; dueAtMs: number; interva
 /** Null where the check was left out. */
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
-/** The checks of a tick that have begun; `passedOver` are those of older ticks for which it stands. */
-type BegunTick = { passedOver: number; outcomes: Promise<CheckedOutcome>[] };
-
 /** Runs the checks of a region: who is due, wait for the due time, check, hand the result on. */
 export class CheckRunner {
   readonly #parts: CheckRunnerParts;
@@ -66,10 +63,14 @@ export class CheckRunner {
    */
   async runTick(slot: ScheduleSlot, slotBeginsAtMs: number): Promise<CheckOutcome> {
     this.#recordIfLate(slot, slotBeginsAtMs);
-    const begun = await this.#ticks.run(slotKey(slot), slotBeginsAtMs, (tick) => this.#beginTick(slot, tick));
-    if (begun !== null) return summarise(await Promise.all(begun.outcomes), begun.passedOver);
-    this.#recordBehind(slot.agentNo);
-    return summarise([]);
+    const tick = await this.#ticks.enter(slotKey(slot), slotBeginsAtMs);
+    if (tick === null) {
+      this.#recordBehind(slot.agentNo);
+      return summarise([]);
+    }
+    const due = await this.#listDueChecks(slot, tick);
+    const outcomes = await Promise.all(due.map((check) => this.#checkOnTime(check, slot, tick)));
+    return summarise(outcomes, tick.passedOver * due.length);
   }
 
   /** Claims the monitors of the agent that wait for a recheck, some at a time until none is left, and checks them. */
@@ -83,13 +84,13 @@ export class CheckRunner {
     return summarise(outcomes);
   }
 
-  async #beginTick(slot: ScheduleSlot, tick: Tick): Promise<BegunTick> {
+  async #listDueChecks(slot: ScheduleSlot, tick: Tick): Promise<DueCheck[]> {
     this.#recordIfLate(slot, tick.slotBeginsAtMs);
-    const due = await this.#parts.listDueChecks(slot);
-    return {
-      passedOver: tick.passedOver * due.length,
-      outcomes: due.map((check) => this.#checkOnTime(check, slot, tick)),
-    };
+    try {
+      return await this.#parts.listDueChecks(slot);
+    } finally {
+      this.#ticks.leave(tick);
+    }
   }
 
   /** Null when the tick came so late that the next one is nearer, or the monitor's check before still waits. */

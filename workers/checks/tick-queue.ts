@@ -6,7 +6,7 @@ export type Tick = { slotBeginsAtMs: number; passedOver: number; hasWaited: bool
 /** The queue of checks that have been read and wait to begin. */
 export type LimiterQueue = { isFull: () => boolean; waitForRoom: () => Promise<void> };
 
-type WaitingTick = { tick: Tick; begin: (tick: Tick) => Promise<void> };
+type WaitingTick = { tick: Tick; begin: (tick: Tick) => void };
 
 /**
  * Queues ticks that come while more checks are in hand than can begin soon. A tick that waits has read nothing yet, so
@@ -17,42 +17,33 @@ export class TickQueue {
   readonly #limiterQueue: LimiterQueue;
   readonly #waiting = new Map<string, WaitingTick>();
   #isDraining = false;
+  /** The tick that had its turn last, until it leaves. */
+  #begun: { tick: Tick; leave: () => void } | null = null;
 
   constructor(limiterQueue: LimiterQueue) {
     this.#limiterQueue = limiterQueue;
   }
 
   /**
-   * Waits for the turn of a slot's tick and does the first part of its work; null where an earlier tick of the slot
-   * still waits, which becomes this one.
+   * Waits for the turn of a slot's tick; null where an earlier tick of the slot still waits, which becomes this one.
+   * A tick that has its turn must `leave` when its checks are read, or could not be.
    */
-  async run<Begun>(slot: string, slotBeginsAtMs: number, begin: (tick: Tick) => Promise<Begun>): Promise<Begun | null> {
+  async enter(slot: string, slotBeginsAtMs: number): Promise<Tick | null> {
     const before = this.#waiting.get(slot);
     if (before !== undefined) {
       Object.assign(before.tick, { slotBeginsAtMs, passedOver: before.tick.passedOver + 1 });
       return null;
     }
-    if (!this.#isDraining && !this.#limiterQueue.isFull())
-      return await begin({ slotBeginsAtMs, passedOver: 0, hasWaited: false });
-    return await this.#queueUp(slot, { slotBeginsAtMs, passedOver: 0, hasWaited: true }, begin);
+    if (!this.#isDraining && !this.#limiterQueue.isFull()) return { slotBeginsAtMs, passedOver: 0, hasWaited: false };
+    const { promise: turn, resolve: begin } = Promise.withResolvers<Tick>();
+    this.#waiting.set(slot, { tick: { slotBeginsAtMs, passedOver: 0, hasWaited: true }, begin });
+    if (!this.#isDraining) void this.#drain();
+    return await turn;
   }
 
-  #queueUp<Begun>(slot: string, tick: Tick, begin: (tick: Tick) => Promise<Begun>): Promise<Begun> {
-    const { promise, resolve } = Promise.withResolvers<Begun>();
-    this.#waiting.set(slot, {
-      tick,
-      begin(newest) {
-        const begun = begin(newest);
-        resolve(begun);
-        // The caller gets a failure; the ticks behind this one begin all the same.
-        return begun.then(
-          () => undefined,
-          () => undefined,
-        );
-      },
-    });
-    if (!this.#isDraining) void this.#drain();
-    return promise;
+  /** Lets the tick behind this one have its turn. */
+  leave(tick: Tick): void {
+    if (this.#begun?.tick === tick) this.#begun.leave();
   }
 
   async #drain(): Promise<void> {
@@ -63,7 +54,10 @@ export class TickQueue {
       if (next === undefined) break;
       const [slot, { tick, begin }] = next;
       this.#waiting.delete(slot);
-      await begin(tick);
+      const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+      this.#begun = { tick, leave };
+      begin(tick);
+      await left;
       // Its checks are in the limiter's queue by the next turn of the event loop, and only then it can be seen whether
       // there is room for more.
       await new Promise<void>((resolve) => setImmediate(resolve));
