@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { readSourceFiles, sourceFile, type Import, type SourceFile } from './helpers/source-files.ts';
@@ -237,4 +238,18 @@ test('a ring of imports is found, through type-only ones as well, and told with 
     sourceFile('core/outside.ts', `import { a } from './a.ts';`),
   ];
   t.deepEqual(violations(ring), ['cycle: core/a.ts > core/b.ts > core/c.ts > core/a.ts']);
+});
+
+test('every file on the road of a check is there, and there are at most 25 of them', async (t) => {
+  const document = await readFile(new URL('../docs/architecture.md', import.meta.url), 'utf8');
+  const road = document.split('\n## ').find((section) => section.startsWith('The road of a check')) ?? '';
+  const paths = new Set((await readSourceFiles(fileURLToPath(new URL('..', import.meta.url)))).map(({ path }) => path));
+  const named = [...road.matchAll(/`([\w./-]+\.ts)`/g)].map(([, path = '']) => path);
+  t.deepEqual(
+    named.filter((path) => !paths.has(path)),
+    [],
+  );
+  const entered = [...road.matchAll(/^\| \d+ \| `([\w./-]+)`/gm)].map(([, path]) => path);
+  t.true(entered.length > 0 && entered.length <= 25, String(entered.length));
+  t.is(new Set(entered).size, entered.length);
 });
