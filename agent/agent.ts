@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agents/wire.ts';
 import type { Vote } from '../core/checks/verdict.ts';
 import { Checker } from '../probes/checker.ts';
-import { openJudge } from '../probes/judging/judge.ts';
+import { Judge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { StallWatch } from '../probes/stall-watch.ts';
 import { type Assignment, createWorkReader } from './assignment.ts';
@@ -50,7 +50,7 @@ const HOUR_MS = 3_600_000;
 export class Agent {
   readonly #parts: AgentParts;
   readonly #tally = createTally();
-  readonly #judge = openJudge();
+  readonly #judge = new Judge();
   readonly #checker: Checker;
   readonly #readWork;
   readonly #clock: Clock;
@@ -74,7 +74,7 @@ export class Agent {
     this.#readWork = createWorkReader(keys);
     this.#checker = new Checker({
       probe: machine.probe,
-      judge: this.#judge.judge,
+      judge: this.#judge,
       stallWatch: new StallWatch(),
       selfCheck: parts.selfCheck,
       limiter: { pass: (_account, run) => run() },

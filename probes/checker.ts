@@ -37,7 +37,7 @@ export type Checked = {
 
 export type CheckerParts = {
   probe: Probe;
-  judge: Judge;
+  judge: Pick<Judge, 'judge'>;
   stallWatch: Pick<StallWatch, 'watch'>;
   /** Null = bad results are never suspect. */
   selfCheck: Pick<SelfCheck, 'apply'> | null;
@@ -88,7 +88,7 @@ export class Checker {
     if (target === null || inability !== null) return noVote(startedAtMs, inability ?? '');
     try {
       const { result: observation, ownTime } = await stallWatch.watch(() => probe(target));
-      const { judgement, conditions } = await judge({ target, observation, account, check: identity });
+      const { judgement, conditions } = await judge.judge({ target, observation, account, check: identity });
       const counted = discountClock(discountStall(judgement, observation, ownTime), aheadMs());
       return { startedAtMs, observation, judgement: counted, conditions };
     } catch (error) {

@@ -14,11 +14,6 @@ import type { JudgingTask } from './judge-thread.ts';
  */
 export type ObservedCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
 
-/** Judges what a check has observed, with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
-export type Judge = (observed: ObservedCheck) => Promise<Judged>;
-
-export type OpenJudge = { judge: Judge; close: () => Promise<void> };
-
 /** What is judged on the event loop takes no longer than this at the worst, in milliseconds. */
 const ON_THE_LOOP_MS = 1;
 
@@ -48,46 +43,54 @@ const MOST_SLOW = 10_000;
 type Slow = { times: number; untilMs: number; judgement: Judgement };
 
 /**
- * Opens the judge that all checks of a process share. What takes next to nothing is judged at once, everything else
- * in a thread, which the first that needs it starts.
+ * Judges what the checks of a process have observed. What takes next to nothing is judged at once, everything else in a
+ * thread, which the first that needs it starts.
  */
-export function openJudge(): OpenJudge {
-  const search = createPatternSearch();
-  const thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));
-  const slow = new Map<string, Slow>();
+export class Judge {
+  readonly #search = createPatternSearch();
+  readonly #thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));
+  /** Monitors that take long, those judged longest ago first. */
+  readonly #slow = new Map<string, Slow>();
 
-  const recordCost = (check: string, { result: { judgement, isOverBudget } }: Computed<Judged>) => {
-    const times = Math.max(0, (slow.get(check)?.times ?? 0) + (isOverBudget ? 1 : -1));
-    slow.delete(check);
+  /** Judges an observation with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
+  async judge({ target, observation, account, check }: ObservedCheck): Promise<Judged> {
+    if (measureJudging(target, observation) <= ON_THE_LOOP_MS * MS_OF_WORK) {
+      const judging = beginJudging({ target, observation, search: this.#search });
+      judging.run();
+      return judging.judged();
+    }
+    const known = check === null ? undefined : this.#slow.get(check);
+    if (known !== undefined && performance.now() < known.untilMs) return unjudged(notJudgedAgainYet(known.judgement));
+    const computed = await this.#thread.run(taskOf(target, observation), {
+      account,
+      bytes: mostBytesOf(observation),
+      takesLong: known !== undefined,
+    });
+    if (computed === null) return unjudged(CROWDED_OUT);
+    if (check !== null) this.#recordCost(check, computed);
+    return computed.result;
+  }
+
+  /** Ends the thread; what it is at is not judged. */
+  async close(): Promise<void> {
+    await this.#thread.close();
+  }
+
+  #recordCost(check: string, { result: { judgement, isOverBudget } }: Computed<Judged>): void {
+    const times = Math.max(0, (this.#slow.get(check)?.times ?? 0) + (isOverBudget ? 1 : -1));
+    this.#slow.delete(check);
     if (times === 0) return;
-    // Once may have been chance. Who is over budget again and again gives way to all others like it.
-    const forAll = times > 1 ? [...slow.values()].filter((one) => one.times > 0).length * REST_FOR_EACH_MS : 0;
-    const restMs = isOverBudget ? Math.max(forAll, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1))) : 0;
-    slow.set(check, { times, untilMs: performance.now() + restMs, judgement });
-    const [oldest] = slow.keys();
-    if (slow.size > MOST_SLOW && oldest !== undefined) slow.delete(oldest);
-  };
+    const restMs = isOverBudget ? this.#restMs(times) : 0;
+    this.#slow.set(check, { times, untilMs: performance.now() + restMs, judgement });
+    const [oldest] = this.#slow.keys();
+    if (this.#slow.size > MOST_SLOW && oldest !== undefined) this.#slow.delete(oldest);
+  }
 
-  return {
-    async judge({ target, observation, account, check }) {
-      if (measureJudging(target, observation) <= ON_THE_LOOP_MS * MS_OF_WORK) {
-        const judging = beginJudging({ target, observation, search });
-        judging.run();
-        return judging.judged();
-      }
-      const known = check === null ? undefined : slow.get(check);
-      if (known !== undefined && performance.now() < known.untilMs) return unjudged(notJudgedAgainYet(known.judgement));
-      const computed = await thread.run(taskOf(target, observation), {
-        account,
-        bytes: mostBytesOf(observation),
-        takesLong: known !== undefined,
-      });
-      if (computed === null) return unjudged(CROWDED_OUT);
-      if (check !== null) recordCost(check, computed);
-      return computed.result;
-    },
-    close: () => thread.close(),
-  };
+  /** Once may have been chance. Who is over budget again and again gives way to all others like it. */
+  #restMs(times: number): number {
+    const resting = times > 1 ? [...this.#slow.values()].filter((one) => one.times > 0).length : 0;
+    return Math.max(resting * REST_FOR_EACH_MS, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1)));
+  }
 }
 
 function unjudged(judgement: Judgement): Judged {

@@ -7,7 +7,7 @@ import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
 import type { DomainStore } from '../../probes/domain/store.ts';
 import { openServiceProbe } from '../../probes/index.ts';
-import { openJudge } from '../../probes/judging/judge.ts';
+import { Judge } from '../../probes/judging/judge.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 
 /** Checks that are to be run at once, and the registries that domains are looked up at. */
@@ -35,7 +35,7 @@ const MB = 1024 * 1024;
 const SERVICE_TYPES = new Set(['dns', 'domain', 'vendor']);
 
 const agentProbe = openAgentProbe({ allowPrivateNetwork: true });
-const { judge } = openJudge();
+const judge = new Judge();
 
 /** What is known of pages and domains lasts for one order. */
 function openProbes({ whois, rdapBase }: ProbingOrder) {
@@ -70,7 +70,7 @@ async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>):
   try {
     const observation = await probe(target);
     const probedMs = tookMs();
-    const { verdict, cause, reason } = (await judge({ target, observation, account: 'attacker', check: null }))
+    const { verdict, cause, reason } = (await judge.judge({ target, observation, account: 'attacker', check: null }))
       .judgement;
     extractAnswerEvidence({ target, observation });
     return { verdict, cause, reason, failure: null, tookMs: probedMs };

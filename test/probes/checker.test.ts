@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Observation } from '../../core/checks/observation.ts';
 import { bodyScope } from '../../net/body-budget.ts';
 import { Checker, type CheckerParts, type CheckRequest } from '../../probes/checker.ts';
-import { openJudge } from '../../probes/judging/judge.ts';
+import { Judge } from '../../probes/judging/judge.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
 
@@ -40,7 +40,7 @@ function checkerWith(overrides: Partial<CheckerParts> = {}) {
   const crashes: unknown[] = [];
   const checker = new Checker({
     probe: () => Promise.resolve(http({ status: 500 })),
-    judge: openJudge().judge,
+    judge: new Judge(),
     stallWatch: {
       watch: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
     },
@@ -67,7 +67,7 @@ test("it begins when its turn has come, as what it is by then; what it reads cou
       accounts.push(bodyScope()?.account, target.target);
       return Promise.resolve(http({ status: 200 }));
     },
-    judge: openJudge().judge,
+    judge: new Judge(),
     stallWatch: {
       watch: async (work) => ({ result: await work(), ownTime: { tookMs: 1, stalledMs: 0, longestStallMs: 0 } }),
     },
@@ -92,8 +92,8 @@ test("it begins when its turn has come, as what it is by then; what it reads cou
 });
 
 test('a check that takes long to judge is no vote, and says where', async (t) => {
-  const { judge, close } = openJudge();
-  t.teardown(() => close());
+  const judge = new Judge();
+  t.teardown(() => judge.close());
   const { check } = checkerWith({ judge, probe: () => Promise.resolve(http({ status: 200, body: HOSTILE_BODY })) });
   const target = { ...httpTarget({ target: 'http://127.0.0.1:9/' }), checkSpec: { assertions: HOSTILE_ASSERTIONS } };
   const { judgement } = await check({ target });

@@ -8,7 +8,7 @@ import { runOn } from '../../models/sql.ts';
 import { unrolledSinceMs } from '../../models/statistics/rollups.ts';
 import type { ClockName } from '../../models/system/service-clock.ts';
 import { upsertActivity, type Activity } from '../../models/system/service-marks.ts';
-import { openJudge } from '../../probes/judging/judge.ts';
+import { Judge } from '../../probes/judging/judge.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { openJobQueues } from '../../queues/job-queues.ts';
 import { registerQueueMetrics } from '../../queues/metrics.ts';
@@ -55,7 +55,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
   });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
-  const { judge, close: closeJudge } = openJudge();
+  const judge = new Judge();
   const activities = new ThrottledRecorder<Activity>({
     store: (name, nowMs) => upsertActivity(database, name, nowMs),
     onFailure: (error) => log.warn({ err: error }, 'service.activity_not_recorded'),
@@ -76,7 +76,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
   return {
     runtime,
     async close() {
-      await closeJudge();
+      await judge.close();
       await queues.close();
       await backend.close();
       await closeDatabase(database);

@@ -5,7 +5,7 @@ import { claimDomain } from '../../../models/checks/domains.ts';
 import { createVendorDocumentStore } from '../../../models/checks/vendor-pages.ts';
 import { bodyBudget, holdingBodies, OutOfBodyMemory } from '../../../net/body-budget.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
-import { openJudge } from '../../../probes/judging/judge.ts';
+import { Judge } from '../../../probes/judging/judge.ts';
 import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { agentCaller } from '../../api/agents/agent-caller.ts';
@@ -253,7 +253,7 @@ const domains: Walker = async (t) => {
 
 /** The walkers of what is watched. */
 const judging: Walker = async (t) => {
-  const { judge, close } = openJudge();
+  const judge = new Judge();
   const observation: HttpObservation = {
     type: 'http',
     outcome: 'answered',
@@ -270,9 +270,9 @@ const judging: Walker = async (t) => {
   };
   const target = httpTarget({ target: 'https://shop.example/', checkSpec: { assertions: HOSTILE_ASSERTIONS } });
   const before = process.cpuUsage();
-  const { judgement } = await judge({ target, observation, account: 'ten_1', check: null });
+  const { judgement } = await judge.judge({ target, observation, account: 'ten_1', check: null });
   const { user, system } = process.cpuUsage(before);
-  await close();
+  await judge.close();
   t.like(judgement, { verdict: 'none', cause: null });
   // Each of the fifty patterns would take a second; starting the thread is in it, and a run cut short while others had
   // the processor is made again.

@@ -4,7 +4,7 @@ import type { HttpAnswered } from '../../../core/checks/http/observation.ts';
 import { CROWDED_OUT, type Judged } from '../../../core/checks/judging.ts';
 import type { Observation } from '../../../core/checks/observation.ts';
 import type { Assertion, CheckTarget } from '../../../core/monitors/monitor.ts';
-import { openJudge, type Judge } from '../../../probes/judging/judge.ts';
+import { Judge } from '../../../probes/judging/judge.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';
 
@@ -33,8 +33,8 @@ const HONEST: Assertion[] = [
   { source: 'text_body', op: 'matches', value: String.raw`(?i)prices in (?:euro|dollars): \d+\.\d\d` },
 ];
 
-const { judge, close } = openJudge();
-test.after.always(() => close());
+const judge = new Judge();
+test.after.always(() => judge.close());
 
 type Given = { body?: string; account?: string; check?: string | null; by?: Judge } & Partial<CheckTarget>;
 
@@ -42,7 +42,7 @@ function judgeAnswer(
   assertions: Assertion[],
   { body = HOSTILE_BODY, account = 'ten_1', check = null, by = judge, ...target }: Given = {},
 ): Promise<Judged> {
-  return by({
+  return by.judge({
     target: httpTarget({ target: 'http://127.0.0.1/', ...target, checkSpec: { assertions } }),
     observation: { ...ANSWER, body },
     account,
@@ -165,8 +165,8 @@ test('a preview shows what was judged before the budget was over, and goes on af
 });
 
 test('who was over budget is not judged again soon, unless the monitor changed or fails otherwise', async (t) => {
-  const { judge: by, close: end } = openJudge();
-  t.teardown(() => end());
+  const by = new Judge();
+  t.teardown(() => by.close());
   t.true((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).isOverBudget);
   t.regex(
     (await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).judgement.reason ?? '',
@@ -181,8 +181,8 @@ test('who was over budget is not judged again soon, unless the monitor changed o
 });
 
 test('fifty hostile monitors of one account do not keep the checks of another from being judged', async (t) => {
-  const { judge: by, close: end } = openJudge();
-  t.teardown(() => end());
+  const by = new Judge();
+  t.teardown(() => by.close());
   let judged = 0;
   const hostile = Array.from({ length: 50 }, (_, index) =>
     judgeAnswer(HOSTILE_ASSERTIONS, { account: 'ten_bad', check: `bad ${index}`, by }).finally(() => (judged += 1)),
@@ -212,7 +212,7 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
     target: '127.0.0.1:9',
     checkSpec: { transport: { expect: 'a[ab]{300}[cd]', expectMode: 'regex' } },
   });
-  t.like((await judge({ target, observation: udp, account: 'ten_1', check: null })).judgement, {
+  t.like((await judge.judge({ target, observation: udp, account: 'ten_1', check: null })).judgement, {
     verdict: 'none',
     reason:
       'The 50 ms of computing that a check has were over at the expected answer "a[ab]{300}[cd]": simplify the pattern',
@@ -235,7 +235,7 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
   };
   const expected = Array.from({ length: 50 }, (_, index) => `10.0.0.${index}`);
   const records = Array.from({ length: 50 }, () => ({ type: 'A', mode: 'equals', expected }) as const);
-  const judging = judge({
+  const judging = judge.judge({
     target: httpTarget({ type: 'dns', target: 'a.example', checkSpec: { dns: { records } } }),
     observation: dns,
     account: 'ten_1',
@@ -249,8 +249,8 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
 });
 
 test('what waits to be judged is counted in bytes, of which a character of a body may have two', async (t) => {
-  const { judge: busy, close: closeBusy } = openJudge();
-  t.teardown(closeBusy);
+  const busy = new Judge();
+  t.teardown(() => busy.close());
   const body = '\u3042'.repeat(1024 * 1024);
   let crowdedOut = 0;
   for (let no = 0; no < 100; no += 1)

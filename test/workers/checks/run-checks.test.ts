@@ -5,7 +5,7 @@ import type { ScheduleSlot } from '../../../core/checks/schedule.ts';
 import type { DueCheck } from '../../../models/checks/checks.ts';
 import { bodyScope } from '../../../net/body-budget.ts';
 import { Checker, type CheckerParts } from '../../../probes/checker.ts';
-import { openJudge } from '../../../probes/judging/judge.ts';
+import { Judge } from '../../../probes/judging/judge.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { CertificateRecorder } from '../../../workers/checks/certificate-recorder.ts';
 import { ConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
@@ -70,7 +70,7 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   const now = () => nowMs;
   const parts = {
     probe: () => Promise.resolve(answered(200)),
-    judge: openJudge().judge,
+    judge: new Judge(),
     stallWatch: {
       watch: async <T>(work: () => Promise<T>) => ({
         result: await work(),
