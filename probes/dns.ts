@@ -14,7 +14,7 @@ import {
   createPanel,
   type Panel,
 } from './dns/own-resolvers.ts';
-import { createResolverPool, type ResolverPool } from './dns/resolver-pool.ts';
+import { ResolverPool } from './dns/resolver-pool.ts';
 
 /**
  * What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The
@@ -34,7 +34,7 @@ export function openDnsProbe(
   { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,
   ownServers = readSystemServers,
 ): OpenDnsProbe {
-  const resolvers = createResolverPool();
+  const resolvers = new ResolverPool();
   const ownResolvers = createOwnResolvers(ownServers, resolvers);
   const panel = createPanel(dnsResolvers);
   return {

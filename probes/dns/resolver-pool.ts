@@ -1,19 +1,5 @@
 import { Resolver } from 'node:dns/promises';
 
-/**
- * Resolvers of one try each. Making one costs as much as the question that it is for, so those that are done with are
- * kept.
- */
-export type ResolverPool = {
-  /**
-   * A resolver for one caller and one server (`address` or `address:port`). It has never asked that server:
-   * its port is new, and its patience is whole.
-   */
-  take: (server: string) => Resolver;
-  /** Ends what is still being asked, whose promises reject, and keeps the resolver for the next. */
-  giveBack: (resolver: Resolver) => void;
-};
-
 // The longest that a check may take (`timeout_ms`); who needs it sooner gives the resolver back.
 const ONE_TRY = { timeout: 10_000, tries: 1 };
 
@@ -25,19 +11,27 @@ const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
 
 const KEPT_AT_MOST = 64;
 
-/** Makes an empty pool. What it keeps holds no socket, so it need not be closed. */
-export function createResolverPool(): ResolverPool {
-  const idle: Resolver[] = [];
-  return {
-    take(server) {
-      const resolver = idle.pop() ?? new Resolver(ONE_TRY);
-      resolver.setServers([server]);
-      return resolver;
-    },
-    giveBack(resolver) {
-      resolver.cancel();
-      resolver.setServers(UNREACHABLE_SERVERS);
-      if (idle.length < KEPT_AT_MOST) idle.push(resolver);
-    },
-  };
+/**
+ * Keeps resolvers of one try each that are done with: making one costs as much as the question that it is for. They hold
+ * no socket, so the pool need not be closed.
+ */
+export class ResolverPool {
+  readonly #idle: Resolver[] = [];
+
+  /**
+   * A resolver for one caller and one server (`address` or `address:port`). It has never asked that server: its port is
+   * new, and its patience is whole.
+   */
+  take(server: string): Resolver {
+    const resolver = this.#idle.pop() ?? new Resolver(ONE_TRY);
+    resolver.setServers([server]);
+    return resolver;
+  }
+
+  /** Ends what is still being asked, whose promises reject, and keeps the resolver for the next. */
+  giveBack(resolver: Resolver): void {
+    resolver.cancel();
+    resolver.setServers(UNREACHABLE_SERVERS);
+    if (this.#idle.length < KEPT_AT_MOST) this.#idle.push(resolver);
+  }
 }

@@ -46,7 +46,7 @@ const MOST_REMEMBERED = 500;
  */
 export function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
   const underWay = new Map<string, Promise<VendorDocumentRecord>>();
-  const remembered = createDocumentMemory({ most: MOST_REMEMBERED, mostBytes: REMEMBERED_BYTES });
+  const remembered = new DocumentMemory({ most: MOST_REMEMBERED, mostBytes: REMEMBERED_BYTES });
 
   return async (document, tenantId) => {
     const known = remembered.get(document.url);
@@ -60,38 +60,40 @@ export function createDocumentReader(options: DocumentReaderOptions): ReadDocume
   };
 }
 
-export type DocumentMemory = {
-  get: (url: string) => VendorDocumentRecord | undefined;
-  set: (record: VendorDocumentRecord) => void;
-  bytes: () => number;
-};
+/** Remembers documents, and forgets what was stored longest ago once there are too many, or too many bytes of them. */
+export class DocumentMemory {
+  readonly #size: { most: number; mostBytes: number };
+  readonly #documents = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
+  #bytes = 0;
 
-/**
- * Makes a memory of documents that forgets what was stored longest ago once there are too many, or too many bytes of
- * them.
- */
-export function createDocumentMemory({ most, mostBytes }: { most: number; mostBytes: number }): DocumentMemory {
-  const memory = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
-  let total = 0;
-  const forget = (url: string): void => {
-    total -= memory.get(url)?.bytes ?? 0;
-    memory.delete(url);
-  };
-  return {
-    get: (url) => memory.get(url)?.record,
-    set(record) {
-      if (memory.get(record.url)?.record === record) return;
-      forget(record.url);
-      const bytes = Buffer.byteLength(JSON.stringify(record));
-      memory.set(record.url, { record, bytes });
-      total += bytes;
-      for (const url of memory.keys()) {
-        if (memory.size <= most && total <= mostBytes) break;
-        forget(url);
-      }
-    },
-    bytes: () => total,
-  };
+  constructor(size: { most: number; mostBytes: number }) {
+    this.#size = size;
+  }
+
+  get(url: string): VendorDocumentRecord | undefined {
+    return this.#documents.get(url)?.record;
+  }
+
+  set(record: VendorDocumentRecord): void {
+    if (this.get(record.url) === record) return;
+    this.#forget(record.url);
+    const bytes = Buffer.byteLength(JSON.stringify(record));
+    this.#documents.set(record.url, { record, bytes });
+    this.#bytes += bytes;
+    for (const url of this.#documents.keys()) {
+      if (this.#documents.size <= this.#size.most && this.#bytes <= this.#size.mostBytes) break;
+      this.#forget(url);
+    }
+  }
+
+  bytes(): number {
+    return this.#bytes;
+  }
+
+  #forget(url: string): void {
+    this.#bytes -= this.#documents.get(url)?.bytes ?? 0;
+    this.#documents.delete(url);
+  }
 }
 
 async function refresh(

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { VendorDocumentRecord } from '../../../core/checks/vendor/document.ts';
-import { createDocumentMemory } from '../../../probes/vendors/document-reader.ts';
+import { DocumentMemory } from '../../../probes/vendors/document-reader.ts';
 
 const recordOf = (no: number, nameLength: number): VendorDocumentRecord => ({
   url: `https://status.example/${no}`,
@@ -19,7 +19,7 @@ test(
   'documents are remembered by their bytes: what was stored longest ago goes, and one that is larger than all room ' +
     'is not kept',
   (t) => {
-    const memory = createDocumentMemory({ most: 100, mostBytes: 10_000 });
+    const memory = new DocumentMemory({ most: 100, mostBytes: 10_000 });
     for (let no = 0; no < 50; no += 1) {
       memory.set(recordOf(no, 1000));
       t.true(memory.bytes() <= 10_000);
@@ -33,7 +33,7 @@ test(
 );
 
 test('a document that is stored again counts once, and their number is bounded', (t) => {
-  const memory = createDocumentMemory({ most: 3, mostBytes: 100_000 });
+  const memory = new DocumentMemory({ most: 3, mostBytes: 100_000 });
   for (let turn = 0; turn < 10; turn += 1) memory.set(recordOf(1, 1000 + turn));
   const once = memory.bytes();
   t.true(once < 2000);
