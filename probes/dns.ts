@@ -7,9 +7,8 @@ import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
 import { inquire } from './dns/inquiry.ts';
 import {
-  createOwnResolvers,
+  OwnResolvers,
   readSystemServers,
-  type OwnResolvers,
   type OwnResolversWatch,
   createPanel,
   type Panel,
@@ -35,7 +34,7 @@ export function openDnsProbe(
   ownServers = readSystemServers,
 ): OpenDnsProbe {
   const resolvers = new ResolverPool();
-  const ownResolvers = createOwnResolvers(ownServers, resolvers);
+  const ownResolvers = new OwnResolvers(ownServers, resolvers);
   const panel = createPanel(dnsResolvers);
   return {
     probe: (target) => new DnsCheck(target, { allowPrivateNetwork, resolvers, ownResolvers, panel }).run(),

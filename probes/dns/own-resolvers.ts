@@ -52,14 +52,6 @@ export function createPanel(addresses: readonly string[]): Panel {
   };
 }
 
-/** The resolvers that this machine is set up with. */
-export type OwnResolvers = {
-  /** Their addresses as the system's configuration has them now. */
-  servers: () => readonly string[];
-  /** Begins to watch them for one check that has `deadlineMs` milliseconds. */
-  watch: (deadlineMs: number) => OwnResolversWatch;
-};
-
 /** The means by which a name that fails is distinguished from resolvers of ours that do (D-42). */
 export type OwnResolversWatch = {
   /**
@@ -83,39 +75,49 @@ export function readSystemServers(): string[] {
   return new Resolver().getServers();
 }
 
-/** Makes the view of the machine's own resolvers that all checks share. */
-export function createOwnResolvers(servers: () => readonly string[], resolvers: ResolverPool): OwnResolvers {
-  let known: { atMs: number; works: Promise<boolean> } | null = null;
-  const askForRoot = async () => {
+/** The resolvers that this machine is set up with, as all checks share the view of them. */
+export class OwnResolvers {
+  /** Their addresses as the system's configuration has them now. */
+  readonly servers: () => readonly string[];
+  readonly #resolvers: ResolverPool;
+  #known: { atMs: number; works: Promise<boolean> } | null = null;
+
+  constructor(servers: () => readonly string[], resolvers: ResolverPool) {
+    this.servers = servers;
+    this.#resolvers = resolvers;
+  }
+
+  /** Begins to watch them for one check that has `deadlineMs` milliseconds. */
+  watch(deadlineMs: number): OwnResolversWatch {
+    const endsAtMs = performance.now() + deadlineMs;
+    let works: Promise<boolean> | null = null;
+    // At the deadline it would be too late to ask, so a check that takes long has it asked halfway.
+    const halfway = setTimeout(() => {
+      works = this.#work();
+    }, deadlineMs / 2);
+    return {
+      work: () => isTrueWithin(endsAtMs - performance.now(), works ?? this.#work()),
+      end: () => clearTimeout(halfway),
+    };
+  }
+
+  #work(): Promise<boolean> {
+    const nowMs = performance.now();
+    if (this.#known === null || nowMs - this.#known.atMs > KEEP_MS)
+      this.#known = { atMs: nowMs, works: this.#askForRoot().catch(() => false) };
+    return this.#known.works;
+  }
+
+  async #askForRoot(): Promise<boolean> {
     const { NS } = await inquire({
       name: '.',
       types: ['NS'],
-      servers: servers(),
-      resolvers,
+      servers: this.servers(),
+      resolvers: this.#resolvers,
       deadlineMs: ASK_WITHIN_MS,
     });
     return NS !== undefined && NS.outcome !== 'failed';
-  };
-  const work = () => {
-    const nowMs = performance.now();
-    if (known === null || nowMs - known.atMs > KEEP_MS) known = { atMs: nowMs, works: askForRoot().catch(() => false) };
-    return known.works;
-  };
-  return {
-    servers,
-    watch(deadlineMs) {
-      const endsAtMs = performance.now() + deadlineMs;
-      let works: Promise<boolean> | null = null;
-      // At the deadline it would be too late to ask, so a check that takes long has it asked halfway.
-      const halfway = setTimeout(() => {
-        works = work();
-      }, deadlineMs / 2);
-      return {
-        work: () => isTrueWithin(endsAtMs - performance.now(), works ?? work()),
-        end: () => clearTimeout(halfway),
-      };
-    },
-  };
+  }
 }
 
 async function isTrueWithin(deadlineMs: number, answer: Promise<boolean>): Promise<boolean> {

@@ -29,7 +29,7 @@ const UNNAMED_ACCOUNT = 'previews';
 
 /**
  * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
- * can hold: a tick that is not in hand has no place in the line.
+ * can hold: a tick that is not in hand has no place in the queue.
  */
 const JOBS_AT_ONCE = 10_000;
 

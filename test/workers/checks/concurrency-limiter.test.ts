@@ -63,7 +63,7 @@ test('the queue is full when as many accounts wait as can run, and its room is a
   await Promise.all(all);
 });
 
-test('the account with the fewest inside is next, and one account alone does not fill the hall', async (t) => {
+test('the account with the fewest inside is next, and one account alone does not fill the queue', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 100 });
   const entered: string[] = [];
   const begin = (account: string) => {

@@ -321,7 +321,7 @@ test('a timeout while this process stood still is no vote', async (t) => {
 });
 
 test(
-  'a slot that waits for its turn keeps its one position in the line, and is then checked for its newest tick, ' +
+  'a slot that waits for its turn keeps its one place in the queue, and is then checked for its newest tick, ' +
     'however late that is',
   async (t) => {
     const begun = Promise.withResolvers<void>();
