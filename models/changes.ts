@@ -8,8 +8,8 @@ export const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /**
- * A row that was made, changed or deleted; the tables say so themselves (migration 0016). A null tenant: everybody sees
- * it.
+ * A row that was made, changed or deleted; the tables send it themselves (`tell_change` in the schema). A null tenant:
+ * everybody sees it.
  */
 export type Change = { tenantId: string | null; kind: ChangeKind; id: string };
 

@@ -17,14 +17,27 @@ const LOCK_TIMEOUT_MS = 1000;
 const LOCK_PAUSE_MS = 1000;
 const LOCK_ATTEMPTS = 60;
 
+/**
+ * The migrations that `0001-schema.sql` took the place of: a database at the last of them has that schema (D-398). The
+ * ledger keeps their names, which processes of the release before look for.
+ */
+const BEFORE_THE_SCHEMA = (
+  'accounts monitors history alerts domains vendor-pages heartbeats deliveries-by-channel first-looks agents ' +
+  'alerts-people-rely-on order-and-quiet accounting telegram-updates console live-monitors live-incidents ' +
+  'live-channels live-agents asked-checks processes audit-log behind set-aside overload bounded-stores ping-rates ' +
+  'pings-in-vain sign-in-places'
+)
+  .split(' ')
+  .map((name, index) => `${String(index + 1).padStart(4, '0')}-${name}.sql`);
+
 /** SQLSTATEs of a lock that was not to be had in time, and of one that was waited for in a circle. */
 const HELD_BY_OTHERS: ReadonlySet<string | null> = new Set(['55P03', '40P01']);
 
 /**
  * Brings the schema up to date: the SQL files of `migrations/` in order, each in a transaction of its own, under an
  * advisory lock. Forward only; running it again does nothing. `onProgress` receives one short line for each step, and
- * of migrations that only a newer release knows: the schema is left as it is then. Throws what PostgreSQL refused, and
- * where the text of an applied migration is another one now.
+ * of migrations that only a newer release knows: the schema is left as it is then. Throws what PostgreSQL refused,
+ * where the text of an applied migration is another one now, and where the schema is older than `0001-schema.sql`.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {
   const Connection = clientClass(databaseUrl, { application_name: 'spotcheck migrate' });
@@ -39,12 +52,35 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
     );
     await client.query('ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS checksum text');
     const files = await listMigrationFiles();
+    await adoptSchema(client, files);
     const applied = await compareApplied(client, files, onProgress);
     // Most starts find nothing to do, and what would do it takes long to load.
     if (files.some(({ name }) => !applied.has(name))) await (await umzugOver(client, files, onProgress)).up();
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Enters `0001-schema.sql` in the ledger of a database that has all migrations from before it; throws where it has some
+ * of them only. Any other database is left as it is.
+ */
+async function adoptSchema(client: Client, [schema]: readonly MigrationFile[]): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT name FROM schema_migrations WHERE name = ANY($1) ORDER BY name',
+    [BEFORE_THE_SCHEMA],
+  );
+  const newest = rows.at(-1);
+  if (schema === undefined || newest === undefined) return;
+  if (rows.length < BEFORE_THE_SCHEMA.length)
+    throw new Error(
+      `The database is at ${newest.name}, which is too old for this release: run the migrate of the last release that ` +
+        `has ${BEFORE_THE_SCHEMA.at(-1)} first, then this one`,
+    );
+  await client.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+    schema.name,
+    schema.checksum,
+  ]);
 }
 
 /**
@@ -60,6 +96,7 @@ async function compareApplied(
     'SELECT name, checksum FROM schema_migrations ORDER BY name',
   );
   for (const { name, checksum } of rows) {
+    if (BEFORE_THE_SCHEMA.includes(name)) continue;
     const file = files.find((known) => known.name === name);
     if (file === undefined) onProgress?.(`a newer release has applied ${name}, which this one does not know`);
     else if (checksum === null)

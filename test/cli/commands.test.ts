@@ -209,7 +209,7 @@ test('a database that is away or was never prepared is exit 1 with one line', as
   await isRefused(t, runSpotcheck(['tenant', 'list'], env), /tenants/);
 
   const { applied } = await jsonOf(t, runSpotcheck(['migrate', '--json'], env));
-  t.true(applied.length > 3);
+  t.is(applied[0], 'migration 0001-schema.sql');
   t.deepEqual(await jsonOf(t, runSpotcheck(['migrate', '--json'], env)), { applied: [] });
   t.like(await jsonOf(t, runSpotcheck(['tenant', 'list', '--json'], env)), [{ name: 'default', plan: 'pro' }]);
 });

@@ -1,19 +1,31 @@
+import { cp, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { migrate } from '../../models/migrate.ts';
 import { listMigrationFiles, requireSchema } from '../../models/schema-state.ts';
 import { createTestDatabase } from '../helpers/database.ts';
+import { ROOT } from '../helpers/program.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
 
-/** A migration that changes tables in use, and what takes it back. */
-const LAST = {
-  name: '0012-order-and-quiet.sql',
-  undo:
-    'ALTER TABLE deliveries DROP COLUMN after_id; ALTER TABLE channels DROP COLUMN quiet_until; ALTER TABLE ' +
-    'summary_changes DROP COLUMN sequence',
-};
+const SCHEMA = '0001-schema.sql';
+
+/** A migration of the next release, which changes a table in use. */
+const NEXT = { name: '9999-next.sql', sql: 'ALTER TABLE deliveries ADD COLUMN of_the_next_release text;\n' };
+
+/** What the next release migrates with: this one's sources and one migration more. */
+async function nextRelease(t: ExecutionContext): Promise<typeof migrate> {
+  const folder = await temporaryFolder(t);
+  for (const name of ['core', 'models', 'postgres', 'package.json'])
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  await writeFile(join(folder, 'models/migrations', NEXT.name), NEXT.sql);
+  const next: { migrate: typeof migrate } = await import(join(folder, 'models/migrate.ts'));
+  return next.migrate;
+}
 
 /** A migrated database of the test's own, and a connection to it. */
 async function openMigrated(t: ExecutionContext) {
@@ -27,10 +39,10 @@ async function openMigrated(t: ExecutionContext) {
   return { databaseUrl, client, query: async (sql: string) => (await client.query(sql)).rows };
 }
 
-/** Migrates and returns what was said. */
-async function migrated(databaseUrl: string): Promise<string[]> {
+/** Migrates, as this release does by default, and returns its progress. */
+async function migrated(databaseUrl: string, migrateAs = migrate): Promise<string[]> {
   const said: string[] = [];
-  await migrate(databaseUrl, (text) => said.push(text));
+  await migrateAs(databaseUrl, (text) => said.push(text));
   return said;
 }
 
@@ -46,10 +58,9 @@ test('of several that migrate an empty database at once one does it all, and all
 });
 
 test('a migration that does not get its lock lets others through and comes again', async (t) => {
-  const { databaseUrl, query, client } = await openMigrated(t);
-  await query(`${LAST.undo}; DELETE FROM schema_migrations WHERE name = '${LAST.name}'`);
+  const [{ databaseUrl, query, client }, migrateNext] = await Promise.all([openMigrated(t), nextRelease(t)]);
   await client.query('BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE');
-  const migrating = migrated(databaseUrl);
+  const migrating = migrated(databaseUrl, migrateNext);
   const isWaiting = () =>
     withClient(
       databaseUrl,
@@ -62,12 +73,8 @@ test('a migration that does not get its lock lets others through and comes again
   await withClient(databaseUrl, (other) => other.query(`SET lock_timeout = '5s'; SELECT count(*) FROM deliveries`));
   t.true(performance.now() - startedAt < 3000);
   await client.query('COMMIT');
-  t.deepEqual(await migrating, [`migration ${LAST.name}`]);
-  t.is(
-    (await query(`SELECT FROM information_schema.columns WHERE table_name = 'deliveries' AND column_name = 'after_id'`))
-      .length,
-    1,
-  );
+  t.deepEqual(await migrating, [`migration ${NEXT.name}`]);
+  t.is((await query(`SELECT FROM information_schema.columns WHERE column_name = 'of_the_next_release'`)).length, 1);
 });
 
 test(
@@ -75,13 +82,13 @@ test(
     'its own',
   async (t) => {
     const { databaseUrl, query } = await openMigrated(t);
-    await query(`UPDATE schema_migrations SET checksum = NULL WHERE name = '${LAST.name}'`);
+    await query(`UPDATE schema_migrations SET checksum = NULL WHERE name = '${SCHEMA}'`);
     t.deepEqual(await migrated(databaseUrl), []);
     t.deepEqual(await query('SELECT name FROM schema_migrations WHERE checksum IS NULL'), []);
-    await query(`UPDATE schema_migrations SET checksum = 'other' WHERE name = '${LAST.name}'`);
+    await query(`UPDATE schema_migrations SET checksum = 'other' WHERE name = '${SCHEMA}'`);
     await t.throwsAsync(migrate(databaseUrl), {
       message:
-        `The migration ${LAST.name} is not the one that was applied: put its text back, and write what is to change ` +
+        `The migration ${SCHEMA} is not the one that was applied: put its text back, and write what is to change ` +
         'into a new one',
     });
   },
@@ -96,12 +103,29 @@ test('an older release runs on a newer schema and says so; if a migration is mis
     'a newer release has applied 9999-of-the-future.sql, which this one does not know',
   ]);
   await t.notThrowsAsync(requireSchema(database));
-  await database.pool.query(`DELETE FROM schema_migrations WHERE name LIKE '0013%'`);
-  await t.throwsAsync(requireSchema(database), {
-    message: `The database lacks 0013-accounting.sql: run the release's migrate first`,
-  });
+  const lacks = { message: `The database lacks ${SCHEMA}: run the release's migrate first` };
+  await database.pool.query('DELETE FROM schema_migrations WHERE name = $1', [SCHEMA]);
+  await t.throwsAsync(requireSchema(database), lacks);
   await database.pool.query('DROP TABLE schema_migrations');
-  await t.throwsAsync(requireSchema(database), {
-    message: /^The database lacks 0001-accounts\.sql, .*: run the release's migrate first$/,
+  await t.throwsAsync(requireSchema(database), lacks);
+});
+
+/** A ledger as releases before the one schema left it, with some of their migrations. */
+const LEDGER_BEFORE = (names: readonly string[]) => `
+  DROP TABLE schema_migrations;
+  CREATE TABLE schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), checksum text);
+  INSERT INTO schema_migrations (name, checksum) VALUES ${names.map((name) => `('${name}', 'theirs')`).join(', ')}`;
+
+test('a database that is not at the last migration before the one schema is refused with the remedy', async (t) => {
+  const { databaseUrl, query } = await openMigrated(t);
+  await query(LEDGER_BEFORE(['0001-accounts.sql', '0002-monitors.sql']));
+  await t.throwsAsync(migrate(databaseUrl), {
+    message:
+      'The database is at 0002-monitors.sql, which is too old for this release: run the migrate of the last release ' +
+      'that has 0029-sign-in-places.sql first, then this one',
   });
+  t.deepEqual(await query('SELECT name FROM schema_migrations ORDER BY name'), [
+    { name: '0001-accounts.sql' },
+    { name: '0002-monitors.sql' },
+  ]);
 });
