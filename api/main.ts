@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const database = openApiDatabase({
     databaseUrl,
     secrets: createSecretBox(secretKeys),
-    poolSize: 10,
+    poolSize: 15,
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
   await requireSchema(database);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fingerprintOf, generateToken } from '../models/accounts/api-tokens.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
@@ -92,7 +92,7 @@ export async function api({ isQuick, report, withHarness }: BenchContext): Promi
 /** More tokens than a plan allows: the API is measured here, not its limit. */
 async function addTokens({ database, tenantId }: Installation): Promise<string[]> {
   const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
-  await runWith(database)(
+  await runOn(database.pool)(
     `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
      SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[])
        WITH ORDINALITY AS f (fingerprint, i)`,

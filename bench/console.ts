@@ -3,7 +3,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { prepareConsole } from '../cli/console-build.ts';
 import { DAY_MS } from '../core/statistics/rollup-spans.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
 import { openPage, startBrowser } from '../test/helpers/browser.ts';
 import type { Ending } from '../test/helpers/program.ts';
@@ -202,7 +202,7 @@ async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
  * changes that were.
  */
 function changeMonitors({ database }: Installation): { stop: () => Promise<number> } {
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const end = new AbortController();
   const work = (async () => {
     let round = 0;

@@ -1,6 +1,6 @@
 import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
@@ -62,7 +62,7 @@ export async function evaluate({ isQuick, report, withHarness }: BenchContext): 
       targets: ['http://127.0.0.1/m/'],
       downAfterFailures: 1,
     });
-    const sources = await runWith(installation.database)<{ monitor_no: number; agent_no: number }>(
+    const sources = await runOn(installation.database.pool)<{ monitor_no: number; agent_no: number }>(
       'SELECT monitor_no, agent_no FROM monitor_sources ORDER BY monitor_no',
     );
     const decide = createEvaluator({
@@ -102,7 +102,7 @@ export async function evaluate({ isQuick, report, withHarness }: BenchContext): 
           });
       }
     }
-    const [table] = await runWith(installation.database)<{ bytes: number; results: number }>(
+    const [table] = await runOn(installation.database.pool)<{ bytes: number; results: number }>(
       `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
        WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,
     );

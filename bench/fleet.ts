@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, slope } from './figures.ts';
 import { spreadOverAccounts } from './harness/accounts.ts';
@@ -139,7 +139,7 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
         `${memoryOf(before, overload.samples.at(-1), after)}`,
     );
     const ours = [monitorId(1), monitorId(2 * monitors), normal.window.fromMs];
-    const changed = await runWith(database)<{
+    const changed = await runOn(database.pool)<{
       change: string;
       reason: string;
       count: number;
@@ -165,12 +165,12 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
       unit: '',
       atMost: 0,
     });
-    const [alerts] = await runWith(database)<{ count: number }>(
+    const [alerts] = await runOn(database.pool)<{ count: number }>(
       'SELECT count(*)::int AS count FROM deliveries WHERE monitor_id BETWEEN $1 AND $2 AND created_at >= $3',
       ours,
     );
     report.bound({ name: 'alerts', value: alerts?.count ?? 0, unit: '', atMost: 0 });
-    const [left] = await runWith(database)<{ count: number }>(
+    const [left] = await runOn(database.pool)<{ count: number }>(
       'SELECT count(*)::int AS count FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no WHERE ' +
         'u.ended_at IS NULL AND m.id BETWEEN $1 AND $2',
       [monitorId(1), monitorId(monitors)],

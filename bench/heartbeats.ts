@@ -1,6 +1,6 @@
 import { recordPingAvailability } from '../models/heartbeats/ping-availability.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { watchHeartbeats } from '../workers/heartbeats/watch.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
@@ -63,7 +63,7 @@ export async function heartbeats({ isQuick, report, withHarness }: BenchContext)
 
     const sweeps: number[] = [];
     for (let done = 0; done < (isQuick ? 5 : 15); done += 1) {
-      await runWith(database)(
+      await runOn(database.pool)(
         'UPDATE heartbeats SET due_at = $1::bigint WHERE monitor_no IN (SELECT monitor_no FROM heartbeats WHERE ' +
           'due_at IS NOT NULL ORDER BY monitor_no DESC LIMIT $2)',
         [now() - 1000, MISSED],
@@ -121,7 +121,7 @@ export async function heartbeats({ isQuick, report, withHarness }: BenchContext)
 
 /** Heartbeats that have been up for an hour and are due over the next one. */
 async function addHeartbeats({ database, tenantId }: Installation): Promise<void> {
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const nowMs = Date.now();
   await run(
     `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,

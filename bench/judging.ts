@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Assertion } from '../core/monitors/monitor.ts';
 import { createTenant } from '../models/accounts/tenants.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
@@ -133,7 +133,7 @@ async function addFleet(
     [FLEETS[1], HONEST_ASSERTIONS],
     [FLEETS[2], HOSTILE_ASSERTIONS],
   ] as const) {
-    await runWith(database)('UPDATE monitors SET check_spec = $3, timeout_ms = 900 WHERE id BETWEEN $1 AND $2', [
+    await runOn(database.pool)('UPDATE monitors SET check_spec = $3, timeout_ms = 900 WHERE id BETWEEN $1 AND $2', [
       monitorId(first),
       monitorId(first + count - 1),
       JSON.stringify({ assertions }),
@@ -157,7 +157,7 @@ async function countResults(
   { database }: Installation,
   { first, count, sinceMs }: { first: number; count: number; sinceMs: number },
 ): Promise<{ reason: string; results: number }[]> {
-  return await runWith(database)<{ reason: string; results: number }>(
+  return await runOn(database.pool)<{ reason: string; results: number }>(
     `SELECT CASE WHEN r.verdict = 1 THEN 'up' ELSE coalesce(left(regexp_replace(r.detail::jsonb ->> 'reason', '"[^"]*"',
      '...'), 90), 'without a reason') END AS reason, count(*)::int AS results
      FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id BETWEEN $1 AND $2 AND r.due_at >= $3

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fingerprintOf, generateToken } from '../models/accounts/api-tokens.ts';
 import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
@@ -79,7 +79,7 @@ export async function live({ isQuick, report, withHarness }: BenchContext): Prom
 
 async function addTokens({ database, tenantId }: Installation): Promise<string[]> {
   const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
-  await runWith(database)(
+  await runOn(database.pool)(
     `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
      SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read}', 0 FROM unnest($2::bytea[])
        WITH ORDINALITY AS f (fingerprint, i)`,
@@ -128,7 +128,7 @@ async function changeUnderLoad(
     newId: createIdSource(),
     publicUrl: 'http://localhost:3000',
   });
-  const sources = await runWith(database)<{ no: number; id: string; agent_no: number }>(
+  const sources = await runOn(database.pool)<{ no: number; id: string; agent_no: number }>(
     'SELECT m.no, m.id, s.agent_no FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no ORDER BY m.no',
   );
   const tookMs: number[] = [];
@@ -174,7 +174,7 @@ async function changeAll(
   for (const events of received.at) events.clear();
   received.bytes = 0;
   const startedAt = performance.now();
-  await runWith(database)(`UPDATE monitors SET name = name || ' all' WHERE id BETWEEN $1 AND $2`, [
+  await runOn(database.pool)(`UPDATE monitors SET name = name || ' all' WHERE id BETWEEN $1 AND $2`, [
     monitorId(1),
     monitorId(MONITORS),
   ]);

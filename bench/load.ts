@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
@@ -64,7 +64,7 @@ async function loadOn({ isQuick, report, withHarness }: BenchContext, backend: B
 
     // Due times repeat every interval, so that a window of whole intervals holds each monitor equally often.
     const due = Math.round((MONITORS * windowMs) / (INTERVAL_SECONDS * 1000));
-    const [stored] = await runWith(installation.database)<{ count: number }>(
+    const [stored] = await runOn(installation.database.pool)<{ count: number }>(
       'SELECT count(*) FROM check_results WHERE due_at >= $1 AND due_at < $2',
       [startMs, startMs + windowMs],
     );

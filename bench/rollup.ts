@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../core/statistics/rollup-spans.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { beginRollups, rollNextHour } from '../models/statistics/rollups.ts';
 import { createPartitions, createRollupPartitions, indexNewTimes } from '../models/system/partitions.ts';
 import type { BenchContext } from './benchmark.ts';
@@ -36,7 +36,7 @@ export async function rollup({ isQuick, report, withHarness }: BenchContext): Pr
         fromMs: atMs,
         everyMs: HOUR_MS / RESULTS_A_MONITOR,
       });
-    const run = runWith(database);
+    const run = runOn(database.pool);
     const [stored] = await run<{ bytes: number; results: number }>(
       `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
        WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,

@@ -4,7 +4,7 @@ import { endedPeriods } from '../core/statistics/reports/periods.ts';
 import { DAY_MS } from '../core/statistics/rollup-spans.ts';
 import { createTenant } from '../models/accounts/tenants.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
-import { runOn, runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { readStatistics } from '../models/statistics/monitor-statistics.ts';
 import { rolledUntilMs } from '../models/statistics/rollups.ts';
 import { makeReport } from '../workers/statistics/reports.ts';
@@ -40,7 +40,7 @@ export async function statistics({ isQuick, report, withHarness }: BenchContext)
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, 'redis');
     const { database } = installation;
-    const run = runWith(database);
+    const run = runOn(database.pool);
     const monitors = isQuick ? MONITORS / 10 : MONITORS;
     await addMonitors(installation, {
       count: monitors + REPORTED,

@@ -34,7 +34,7 @@ async function runOnDatabase<Result>(
 ): Promise<Result> {
   const databaseUrl = await findDatabase(environment);
   const secretKeys = environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir));
-  const database = openDatabase({ databaseUrl, secrets: createSecretBox(secretKeys), poolSize: 1 });
+  const database = openDatabase({ databaseUrl, secrets: createSecretBox(secretKeys), poolSize: 2 });
   try {
     const [newId, nowMs] = [createIdSource(), Date.now()];
     return await work({

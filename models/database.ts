@@ -1,5 +1,5 @@
 import { Pool, types } from 'pg';
-import { Sequelize, type ModelStatic } from 'sequelize';
+import type { ModelStatic, Sequelize } from 'sequelize';
 import type { Author } from '../core/accounts/audit-entry.ts';
 import { clientClass, type ClientClass } from '../postgres/client.ts';
 import {
@@ -12,11 +12,12 @@ import { sessionNameOf } from './accounts/session-name.ts';
 import { defineAgentRecord, type AgentRecord } from './agents/record.ts';
 import { defineChannelRecord, type ChannelRecord } from './alerts/channel-record.ts';
 import { defineMonitorRecord, type MonitorRecord } from './monitors/record.ts';
+import { ormOn } from './orm.ts';
 import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
- * The two clients of one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL, and
- * `Client` for a connection of one's own. What changes through one that has an `author` is recorded as theirs.
+ * One PostgreSQL: `orm` for records that people edit and `pool` for plain SQL, on the same connections, and `Client` for
+ * a connection of one's own. What changes through one that has an `author` is recorded as theirs.
  */
 export type Database = {
   orm: Sequelize;
@@ -39,7 +40,7 @@ export type Records = {
 export type DatabaseOptions = {
   databaseUrl: string;
   secrets: SecretBox;
-  /** Connections each of the two pools may hold; default 5. */
+  /** Connections at most, opened as they are needed; default 8. */
   poolSize?: number;
   /**
    * How long a caller waits for a connection before the request fails as "database away", in milliseconds; default 5 s.
@@ -64,13 +65,15 @@ const QUERY_TIMEOUT_MS = 35_000;
 
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
+/** Opens the pool; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { poolSize = 5, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
+  const { poolSize = 8, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
   types.setTypeParser(types.builtins.INT8, Number);
   const Client = clientClass(options.databaseUrl, {
     application_name: sessionNameOf(options.secrets),
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    // The ORM writes strings into its statements by this rule, which a server may be set not to follow.
+    standard_conforming_strings: 'on',
   });
   const pool = new Pool({
     Client,
@@ -80,14 +83,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 30_000,
   });
   pool.on('error', (error) => options.onError?.(error));
-  const orm = new Sequelize({
-    dialect: 'postgres',
-    dialectModule: { Client, types },
-    logging: false,
-    pool: { max: poolSize, min: 0, acquire: acquireTimeoutMs, idle: 30_000 },
-    dialectOptions: { query_timeout: queryTimeoutMs, connectionTimeoutMillis: acquireTimeoutMs },
-    define: { timestamps: false, underscored: true, freezeTableName: true },
-  });
+  const orm = ormOn(pool);
   return { orm, pool, Client, secrets: options.secrets, records: defineRecords(orm) };
 }
 
@@ -102,10 +98,8 @@ function defineRecords(orm: Sequelize): Records {
 }
 
 /**
- * Closes both pools after the queries under way; a server that does not even answer a goodbye is left after five
- * seconds.
+ * Closes the pool after the queries under way; a server that does not even answer a goodbye is left after five seconds.
  */
 export async function closeDatabase(database: Database): Promise<void> {
-  const closed = Promise.all([database.orm.close(), database.pool.end()]);
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
+  await Promise.race([database.pool.end(), new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
 }

@@ -1,6 +1,4 @@
-import type { PoolClient } from 'pg';
-import type { Transaction } from 'sequelize';
-import type { Database } from './database.ts';
+import type { Pool, PoolClient } from 'pg';
 
 /**
  * A statement that each connection keeps under its name, so that PostgreSQL reads it once, and plans it once where no
@@ -13,19 +11,9 @@ export type Prepared = { name: string; text: string };
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
 
 /**
- * Statements inside a transaction of the ORM, or each on its own where none is given. None goes through the ORM itself,
- * which would cost as much as the statement.
+ * Statements on a client of the pool, or on the pool itself, each on its own. Each is waited for as long as the pool
+ * says, or `waitMs`. None goes through the ORM, which would cost as much as the statement.
  */
-export function runWith(database: Pick<Database, 'pool'>, transaction?: Transaction): Run {
-  return runOn(transaction === undefined ? database.pool : connectionOf(transaction));
-}
-
-/** The connection that a transaction of the ORM holds until it ends; its types keep it to themselves. */
-function connectionOf(transaction: Transaction): PoolClient {
-  return (transaction as Transaction & { connection: PoolClient }).connection;
-}
-
-/** Statements on a client of the pool; each is waited for as long as the pool says, or `waitMs`. */
 export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   return async <Row extends object>(statement: string | Prepared, bind: readonly unknown[] = []) => {
     const prepared = typeof statement === 'string' ? { text: statement } : statement;
@@ -38,17 +26,12 @@ export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   };
 }
 
-/** Runs a transaction of the ORM, and again where PostgreSQL chose it as the victim of a deadlock. */
+/**
+ * Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. Records
+ * of the ORM join it by `transactionOn`.
+ */
 export async function inTransaction<Result>(
-  database: Database,
-  work: (transaction: Transaction) => Promise<Result>,
-): Promise<Result> {
-  return await repeatedly(() => database.orm.transaction(work));
-}
-
-/** Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. */
-export async function inPoolTransaction<Result>(
-  database: Pick<Database, 'pool'>,
+  database: { pool: Pool },
   work: (run: Run, client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   return await repeatedly(() =>
@@ -63,26 +46,40 @@ export async function inPoolTransaction<Result>(
 
 /**
  * Lends a connection of the pool. After a failure it is closed, which ends its transaction and its locks whatever state
- * it was in. While it is lent nobody else gets its errors, and one that breaks between two statements would end the
- * process.
+ * it was in.
  */
 export async function withClient<Result>(
-  database: Pick<Database, 'pool'>,
+  { pool }: { pool: Pool },
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await database.pool.connect();
+  const client = await lendClient(pool);
   let isSound = false;
-  const onError = () => undefined;
-  client.on('error', onError);
   try {
     const result = await work(client);
     isSound = true;
     return result;
   } finally {
-    client.removeListener('error', onError);
-    client.release(!isSound);
+    takeBackClient(client, isSound);
   }
 }
+
+/**
+ * Takes a connection out of the pool. While it is lent nobody else gets its errors, and one that breaks between two
+ * statements would end the process.
+ */
+export async function lendClient(pool: Pool): Promise<PoolClient> {
+  const client = await pool.connect();
+  client.on('error', ignoreError);
+  return client;
+}
+
+/** Returns a lent connection to its pool, which closes it unless it is sound. */
+export function takeBackClient(client: PoolClient, isSound: boolean): void {
+  client.removeListener('error', ignoreError);
+  client.release(!isSound);
+}
+
+const ignoreError = (): void => undefined;
 
 /** SQLSTATEs after which the same transaction may simply run again: deadlock, serialization failure. */
 const REPEATABLE = new Set(['40P01', '40001']);

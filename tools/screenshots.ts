@@ -6,7 +6,7 @@ import { createHarnesses } from '../bench/harness/harness.ts';
 import { startInstallation } from '../bench/harness/installation.ts';
 import { startWeb } from '../bench/harness/running-service.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
-import { runWith } from '../models/sql.ts';
+import { runOn } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
 import { openPage, startBrowser } from '../test/helpers/browser.ts';
 import type { Ending } from '../test/helpers/program.ts';
@@ -56,7 +56,7 @@ await withHarness(async (harness) => {
   const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, {
     mark: 'Ada Park',
   });
-  await runWith(installation.database)(
+  await runOn(installation.database.pool)(
     `UPDATE users SET email = 'ada@northwind.example', password_changed_at = created_at - 3000000 WHERE id = $1`,
     [person.user.id],
   );

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Router, type RequestHandler } from 'express';
 import { applyChatUpdate } from '../../models/alerts/chat-connections.ts';
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
-import { inPoolTransaction } from '../../models/sql.ts';
+import { inTransaction } from '../../models/sql.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate } from '../../notifications/telegram/update.ts';
 import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
@@ -32,7 +32,7 @@ function updateHandler(dependencies: ApiDependencies): RequestHandler {
     // What people say to each other needs no mark: nothing is done about it.
     if (id === null || update.kind === 'other') return void response.json({});
     const nowMs = now();
-    const applied = await inPoolTransaction(database, async (run) =>
+    const applied = await inTransaction(database, async (run) =>
       (await takeUpdate(run, { bot: telegramBot, updateId: id, nowMs }))
         ? await applyChatUpdate(run, update, { newId: makeId, publicUrl, nowMs })
         : null,

@@ -1,7 +1,7 @@
 import type { ScheduleChange } from '../../core/checks/schedule.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { scheduleRechecks } from '../../models/checks/schedule.ts';
-import { runWith } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 
@@ -29,7 +29,7 @@ export async function announceMonitor(
   const planned = schedule.rechecks.map((agentNo) => ({ monitorNo: monitor.no, agentNo, atMs: now() }));
   try {
     const mayRecheck = planned.length > 0 && (await takesRecheck(dependencies, monitor.tenantId));
-    if (mayRecheck) await scheduleRechecks(runWith(database), planned);
+    if (mayRecheck) await scheduleRechecks(runOn(database.pool), planned);
     announceSchedule(dependencies, mayRecheck ? schedule : { ...schedule, rechecks: [] });
   } catch (error) {
     logger.warn({ err: error, monitor_id: monitor.id }, 'schedule.look_not_planned');

@@ -1,5 +1,5 @@
 import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
-import { runWith } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 import { monitorId } from './monitors.ts';
 
@@ -14,7 +14,7 @@ export async function spreadOverAccounts(
   { database }: Installation,
   { monitors, accounts, tokensEach }: { monitors: number; accounts: number; tokensEach: number },
 ): Promise<Account[]> {
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const share = Math.ceil(monitors / accounts);
   const spread: Account[] = [];
   for (let index = 0; index < accounts; index += 1) {

@@ -3,7 +3,7 @@ import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
-import { inPoolTransaction } from '../../models/sql.ts';
+import { inTransaction } from '../../models/sql.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { openJobQueues } from '../../queues/job-queues.ts';
@@ -57,7 +57,7 @@ export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database,
           createdAtMs: atMs,
         })),
       );
-      await inPoolTransaction(database, (run) => insertDeliveries(run, inserted));
+      await inTransaction(database, (run) => insertDeliveries(run, inserted));
       await queues.enqueueAttempts(
         inserted.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })),
       );

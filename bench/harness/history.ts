@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
-import { runWith } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 
 /**
  * Of each monitor: ten outages of five minutes, evenly over the days before `untilMs`, as transitions and incidents.
@@ -9,7 +9,7 @@ export async function fillWithOutages(
   database: Database,
   { days, untilMs }: { days: number; untilMs: number },
 ): Promise<void> {
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const fromMs = untilMs - days * DAY_MS;
   const everyMs = Math.floor((untilMs - fromMs) / 10);
   await run('UPDATE monitors SET created_at = $1::bigint / 1000', [fromMs]);

@@ -1,6 +1,6 @@
 import { countSlots } from '../../core/checks/slots.ts';
 import { stepSource } from '../../core/incidents/source-state.ts';
-import { inTransaction, runWith, type Run } from '../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 
 export type Fleet = {
@@ -28,8 +28,8 @@ export function monitorId(number: number): string {
  * own.
  */
 export async function addMonitors({ database, tenantId }: Installation, fleet: Fleet): Promise<void> {
-  await inTransaction(database, (transaction) => insertMonitors(runWith(database, transaction), tenantId, fleet));
-  await runWith(database)('ANALYZE');
+  await inTransaction(database, (run) => insertMonitors(run, tenantId, fleet));
+  await runOn(database.pool)('ANALYZE');
 }
 
 async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise<void> {
@@ -112,7 +112,7 @@ export async function unscheduleMonitors(
   { first, count }: { first: number; count: number },
 ): Promise<void> {
   for (let from = first; from < first + count; from += UNSCHEDULED_AT_ONCE) {
-    await runWith(database)(
+    await runOn(database.pool)(
       `WITH before AS MATERIALIZED (
          SELECT s.* FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no WHERE m.id BETWEEN $1 AND $2
            ORDER BY s.monitor_no FOR NO KEY UPDATE OF s

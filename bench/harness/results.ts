@@ -1,5 +1,5 @@
 import type { Database } from '../../models/database.ts';
-import { runWith } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 
 export type StoredChecks = { monitors: number; perMonitor: number; fromMs: number; everyMs: number };
 
@@ -17,7 +17,7 @@ export async function fillWithResults(
 ): Promise<void> {
   const ticksAtOnce = Math.max(1, Math.floor(ROWS_AT_ONCE / monitors));
   for (let tick = 0; tick < perMonitor; tick += ticksAtOnce) {
-    await runWith(database)(
+    await runOn(database.pool)(
       `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail)
        SELECT $1::bigint + tick * $2::bigint + monitor_no % 1000 * ($2::bigint / 1000), monitor_no, 2,
               (20 + monitor_no % 100 + 15 * exp(2 * random()))::int, CASE WHEN luck < 0.01 THEN 503 ELSE 200 END, CASE

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
-import { runWith, type Run } from '../../models/sql.ts';
+import { type Run, runOn } from '../../models/sql.ts';
 import { beginRollups } from '../../models/statistics/rollups.ts';
 import { createRollupPartitions } from '../../models/system/partitions.ts';
 
@@ -21,7 +21,7 @@ export async function fillWithRollups(
   database: Database,
   { monitors, days, untilMs }: { monitors: number; days: number; untilMs: number },
 ): Promise<void> {
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const fromMs = untilMs - days * DAY_MS;
   for (let atMs = fromMs; atMs < untilMs; atMs += DAY_MS) await createRollupPartitions(database, atMs);
   for (const kind of KINDS) {

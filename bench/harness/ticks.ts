@@ -1,5 +1,5 @@
 import type { Database } from '../../models/database.ts';
-import { runWith } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 import { monitorId } from './monitors.ts';
 
 /** Monitors 1 to n over a window of whole intervals, in Unix milliseconds: every one of them is due once in each. */
@@ -17,7 +17,7 @@ export async function countTicks(
   { monitors, intervalSeconds, fromMs, toMs }: TickWindow,
 ): Promise<TickCount> {
   const everyMs = intervalSeconds * 1000;
-  const [row] = await runWith(database)<{ stored: number; fewest: number; most: number }>(
+  const [row] = await runOn(database.pool)<{ stored: number; fewest: number; most: number }>(
     `SELECT sum(stored)::int AS stored, min(stored)::int AS fewest, max(stored)::int AS most FROM (
        SELECT m.no, count(DISTINCT (r.due_at - $1::bigint) / $3::int) AS stored
        FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no AND r.due_at >= $1 AND r.due_at < $2

@@ -3,7 +3,8 @@ import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
 import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runWith } from '../sql.ts';
+import { transactionOn } from '../orm.ts';
+import { inTransaction } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 import type { ApiTokenRecord, TokenScope } from './records.ts';
 
@@ -53,8 +54,7 @@ export async function createApiToken(
   limit: number,
 ): Promise<ApiToken | null> {
   const now = Math.floor(token.nowMs / 1000);
-  return await inTransaction(database, async (transaction) => {
-    const run = runWith(database, transaction);
+  return await inTransaction(database, async (run, client) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [token.tenantId]);
     const [usable] = await run<{ count: number }>(
       'SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR ' +
@@ -65,7 +65,7 @@ export async function createApiToken(
     const { id, tenantId, name, scopes, expiresAt } = token;
     const record = await database.records.apiTokens.create(
       { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
-      { transaction, returning: true },
+      { transaction: transactionOn(database, client), returning: true },
     );
     await recordChange(run, database, {
       tenantId,
@@ -165,8 +165,7 @@ export async function revokeTenantToken(
 
 /** Revokes the token of the id $1 at $2 where it meets a condition; false where there is none. */
 async function revoke(database: Database, condition: string, bind: readonly unknown[]): Promise<boolean> {
-  return await inTransaction(database, async (transaction) => {
-    const run = runWith(database, transaction);
+  return await inTransaction(database, async (run) => {
     const [revoked] = await run<{ id: string; name: string; tenant_id: string; revoked_at: number }>(
       `UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ${condition} RETURNING id, name, tenant_id, revoked_at`,
       bind,

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 import { personName } from './recorded-fields.ts';
 import type { User } from './user-row.ts';
@@ -82,7 +82,7 @@ export async function createInvitation(
   { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation,
 ): Promise<Invitation | 'member' | 'too_many' | 'full'> {
   const [email, now] = [normalizeEmail(given.email), Math.floor(nowMs / 1000)];
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     const members = await run('SELECT 1 FROM users WHERE tenant_id = $1 AND email IN ($2, $3)', [
       tenantId,
@@ -136,7 +136,7 @@ export async function deleteInvitation(
   database: Pick<Database, 'pool' | 'author'>,
   { tenantId, id }: { tenantId: string; id: string },
 ): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [gone] = await run<{ email: string; role: Role }>(
       'DELETE FROM invitations WHERE id = $2 AND tenant_id = $1 AND accepted_at IS NULL RETURNING email, role',
       [tenantId, id],
@@ -179,7 +179,7 @@ export async function acceptInvitation(
   database: Pick<Database, 'pool' | 'author'>,
   { token, userId, name, passwordHash, nowMs }: Acceptance,
 ): Promise<User | 'taken' | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const invitation = await readOpen(run, token, nowMs);
     if (invitation === null) return null;
     const { id, tenantId, email, role } = invitation;

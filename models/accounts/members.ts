@@ -1,7 +1,7 @@
 import { goneWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
@@ -28,7 +28,7 @@ export async function changeRole(
   key: MemberKey,
   { role, keepSessionId }: { role: Role; keepSessionId: string | null },
 ): Promise<User | 'last_owner' | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const member = await lockMember(run, key);
     if (member === null || member.role === role) return member;
     if (await isLastOwner(run, member)) return 'last_owner';
@@ -52,7 +52,7 @@ export async function removeMember(
   database: Pick<Database, 'pool' | 'author'>,
   key: MemberKey,
 ): Promise<User | 'last_owner' | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const member = await lockMember(run, key);
     if (member === null) return null;
     if (await isLastOwner(run, member)) return 'last_owner';

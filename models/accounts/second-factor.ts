@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
 
@@ -44,7 +44,7 @@ export async function beginSecondFactor(
   secret: string,
 ): Promise<boolean> {
   const sealed = database.secrets.seal(secret, totpContext(userId));
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const rows = await run(
       'UPDATE users SET sealed_totp_secret = $2, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL ' +
         'RETURNING id',
@@ -96,7 +96,7 @@ export async function confirmSecondFactor(
   { userId, keepSessionId }: FactorOwner,
   { sealed, step, codes, nowMs }: { sealed: string; step: number; codes: readonly string[]; nowMs: number },
 ): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const confirmed = await run(
       'UPDATE users SET totp_confirmed_at = $2, totp_step = $3 WHERE id = $1 AND sealed_totp_secret = $4 AND ' +
         'totp_confirmed_at IS NULL RETURNING id',
@@ -119,7 +119,7 @@ export async function replaceRecoveryCodes(
   userId: string,
   codes: readonly string[],
 ): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const held = await run('SELECT id FROM users WHERE id = $1 AND totp_confirmed_at IS NOT NULL FOR NO KEY UPDATE', [
       userId,
     ]);
@@ -138,7 +138,7 @@ export async function removeSecondFactor(
   database: Pick<Database, 'pool' | 'author'>,
   { userId, keepSessionId }: FactorOwner,
 ): Promise<number | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const removed = await run(
       'UPDATE users SET sealed_totp_secret = NULL, totp_confirmed_at = NULL, totp_step = NULL WHERE id = $1 AND ' +
         'totp_confirmed_at IS NOT NULL RETURNING id',

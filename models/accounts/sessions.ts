@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import type { Tenant } from './tenants.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
@@ -61,7 +61,7 @@ export async function createSession(
   { id, secret, user, address, userAgent, nowMs }: NewSession,
 ): Promise<boolean> {
   const now = Math.floor(nowMs / 1000);
-  const isCreated = await inPoolTransaction(database, async (run) => {
+  const isCreated = await inTransaction(database, async (run) => {
     const created = await run(
       `WITH signed_in AS (
          UPDATE users SET last_signed_in_at = $4 WHERE id = $2 AND password_hash = $7
@@ -151,7 +151,7 @@ export async function endSession(
   database: Pick<Database, 'pool' | 'author'>,
   { userId, id }: { userId: string; id: string },
 ): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const ended = await run('DELETE FROM sessions WHERE id = $2 AND user_id = $1 RETURNING id', [userId, id]);
     if (ended.length > 0) await recordMemberChange(run, database, { userId });
     return ended.length > 0;
@@ -163,7 +163,7 @@ export async function endSessionsElsewhere(
   database: Pick<Database, 'pool' | 'author'>,
   { userId, keepSessionId }: { userId: string; keepSessionId: string },
 ): Promise<number> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const ended = await endOtherSessions(run, { userId, keepSessionId });
     if (ended > 0) await recordMemberChange(run, database, { userId, changes: { ended_sessions: [null, ended] } });
     return ended;

@@ -1,7 +1,7 @@
 import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runWith, runOn } from '../sql.ts';
+import { inTransaction, runOn } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 
 /** An account. Times are Unix seconds. */
@@ -13,8 +13,7 @@ export async function createTenant(
   tenant: { id: string; name: string; plan: Plan; nowMs: number },
 ): Promise<Tenant | null> {
   const { id, name, plan, nowMs } = tenant;
-  const isCreated = await inTransaction(database, async (transaction) => {
-    const run = runWith(database, transaction);
+  const isCreated = await inTransaction(database, async (run) => {
     const rows = await run(
       'INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING ' +
         'RETURNING id',

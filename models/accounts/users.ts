@@ -1,7 +1,7 @@
 import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 import { recordMemberChange } from './recorded-member.ts';
@@ -31,7 +31,7 @@ export function normalizeEmail(email: string): string {
 
 /** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
 export async function createUser(database: Pick<Database, 'pool' | 'author'>, user: NewUser): Promise<User | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const created = await insertUser(run, user);
     if (created === null) return null;
     const { tenantId, email, name, role } = created;
@@ -93,7 +93,7 @@ export async function setOperator(
   id: string,
   isOperator: boolean,
 ): Promise<User | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     if (before === undefined) return null;
     await run('UPDATE users SET is_operator = $2 WHERE id = $1', [id, isOperator]);
@@ -114,7 +114,7 @@ export async function updateUser(
   id: string,
   { name, theme }: { name?: string; theme?: Theme },
 ): Promise<User | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     const [after] = await run<UserRow>(
       `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme)
@@ -141,7 +141,7 @@ export async function changePassword(
   database: Pick<Database, 'pool' | 'author'>,
   change: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number },
 ): Promise<number | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [changed] = await run<UserRow>(
       `UPDATE users u SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2
        RETURNING ${USER_COLUMNS}`,
@@ -171,7 +171,7 @@ export async function resetAccess(
   userId: string,
   passwordHash: string,
 ): Promise<AccessReset | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [held] = await run<{ totp_confirmed_at: number | null }>(
       `WITH held AS (SELECT id, totp_confirmed_at FROM users WHERE id = $1 FOR NO KEY UPDATE)
        UPDATE users u SET password_hash = $2, password_changed_at = NULL, sealed_totp_secret = NULL,

@@ -6,7 +6,8 @@ import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { recordChange } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runWith, type Run, runOn } from '../sql.ts';
+import { transactionOn } from '../orm.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { AgentKind, AgentRecord } from './record.ts';
 
 /** An agent as it is stored. Times are Unix seconds. */
@@ -104,11 +105,12 @@ export async function createAgentWithin(
   agent: NewAgent,
   limit: number | null,
 ): Promise<Agent | null> {
-  return await inTransaction(database, async (transaction) => {
-    await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [agent.tenantId]);
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [agent.tenantId]);
     if (limit !== null && (await countOwnAgents(database, agent.tenantId, transaction)) >= limit) return null;
     const created = await createAgent(database, agent, transaction);
-    await recordAgent(runWith(database, transaction), database, {
+    await recordAgent(run, database, {
       agent: created,
       changes: madeWith(agentFields(created), { token: agent.tokenFingerprint.length }),
     });
@@ -124,10 +126,10 @@ export async function deleteAgent(
   database: Database,
   { tenantId, id }: { tenantId: string; id: string },
 ): Promise<ScheduleChange | null> {
-  return await inTransaction(database, async (transaction) => {
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
     const record = await database.records.agents.findOne({ where: { tenantId, id, kind: 'tenant' }, transaction });
     if (record === null) return null;
-    const run = runWith(database, transaction);
     await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);
     await run(
       `UPDATE monitors m SET down_min_sources = greatest(1, least(m.down_min_sources, (SELECT count(*) - 1
@@ -184,8 +186,7 @@ const RETURNING = 'RETURNING id, name, tenant_id AS "tenantId"';
 
 /** Runs a statement that changes the token of one agent, and records it; false where it changed none. */
 async function changeOne(database: Database, sql: string, bind: readonly unknown[]): Promise<boolean> {
-  return await inTransaction(database, async (transaction) => {
-    const run = runWith(database, transaction);
+  return await inTransaction(database, async (run) => {
     const [agent] = await run<Pick<Agent, 'id' | 'name' | 'tenantId'>>(sql, bind);
     if (agent !== undefined) await recordAgent(run, database, { agent, changes: { token: 'changed' } });
     return agent !== undefined;
@@ -216,7 +217,7 @@ export async function registerSharedAgent(
   database: Database,
   shared: { newId: string; region: string; version: string; arch: string; nowMs: number },
 ): Promise<SharedAgent> {
-  const [row] = await runWith(database)<{ id: string }>(
+  const [row] = await runOn(database.pool)<{ id: string }>(
     `INSERT INTO agents (id, kind, name, region, capabilities, version, arch, last_seen_at, created_at)
      VALUES ($1, 'first_party', $2, $2, $3, $4, $5, $6, $6)
      ON CONFLICT (region) WHERE kind = 'first_party'
@@ -238,7 +239,7 @@ export async function registerSharedAgent(
 
 /** Updates when an agent was last at work. */
 export async function updateLastSeenAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
-  await runWith(database)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [
+  await runOn(database.pool)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [
     agentNo,
     Math.floor(nowMs / 1000),
   ]);
@@ -246,7 +247,7 @@ export async function updateLastSeenAt(database: Database, agentNo: number, nowM
 
 /** Records that an agent of ours left out checks for want of time (Unix milliseconds). */
 export async function updateBehindAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
-  await runWith(database)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
+  await runOn(database.pool)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
 }
 
 /**
@@ -268,7 +269,7 @@ export async function assignMissingSources(
   if (shared.length === 0) return change;
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
   const alive = listAliveAgents(shared, nowMs);
-  const orphans = await runWith(database)<{
+  const orphans = await runOn(database.pool)<{
     no: number;
     id: string;
     type: MonitorType;
@@ -281,8 +282,7 @@ export async function assignMissingSources(
   );
   for (const orphan of orphans) {
     const agentNos = choose(orphan.id, alive).flatMap((id) => numbers.get(id) ?? []);
-    const scheduled = await inTransaction(database, async (transaction) => {
-      const run = runWith(database, transaction);
+    const scheduled = await inTransaction(database, async (run) => {
       // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
       await run('UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false WHERE no = $1', [
         orphan.no,

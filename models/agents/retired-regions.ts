@@ -6,7 +6,7 @@ import { authorOf, OPERATOR, recordChange } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /**
  * A region that is to be given up, and where its monitors shall go: to one region, or null = those without another
@@ -95,7 +95,7 @@ export async function retireRegion(
   );
   const schedule = noScheduleChange();
   for (let [done, afterNo] = [0, 0]; done < retirement.limit;) {
-    const batch = await inPoolTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));
+    const batch = await inTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));
     schedule.occupied.push(...batch.schedule.occupied);
     schedule.emptied.push(...batch.schedule.emptied);
     schedule.rechecks.push(...batch.schedule.rechecks);

@@ -11,7 +11,7 @@ import type { CheckSpec, HttpMethod, MonitorSecrets, MonitorType } from '../../c
 import { fingerprintOf } from '../accounts/api-tokens.ts';
 import type { Database } from '../database.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
-import { inPoolTransaction } from '../sql.ts';
+import { inTransaction } from '../sql.ts';
 
 /** The agent that a token speaks for, as it checked in last. */
 export type TokenAgent = {
@@ -129,7 +129,7 @@ export async function updateGivenVersions(
   database: Database,
   { agentNo, given, nowMs }: { agentNo: number; given: readonly AssignedWork[]; nowMs: number },
 ): Promise<void> {
-  await inPoolTransaction(database, async (run) => {
+  await inTransaction(database, async (run) => {
     // In the order in which evaluators lock them.
     await run(
       'SELECT 1 FROM monitor_sources WHERE agent_no = $1 AND monitor_no = ANY($2::int[]) ORDER BY monitor_no FOR ' +

@@ -1,11 +1,12 @@
-import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import { Op, type WhereOptions } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import { recordChange } from '../accounts/audit-log.ts';
 import { channelFields } from '../accounts/recorded-fields.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runWith, type Run } from '../sql.ts';
+import { transactionOn } from '../orm.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
 import { sealWebhook } from './webhook-secrets.ts';
 
@@ -65,8 +66,8 @@ export async function countChannels(database: Database, tenantId: string): Promi
  */
 export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
   const { id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
-  return await inTransaction(database, async (transaction) => {
-    const run = runWith(database, transaction);
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MOST_CHANNELS)
       throw new TooManyChannels();
@@ -109,7 +110,7 @@ export async function createChannel(database: Database, channel: NewChannel): Pr
 export async function findChannel(database: Database, { tenantId, id }: ChannelKey): Promise<Channel | null> {
   const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId } });
   if (record === null) return null;
-  return channelOf(record, (await listRouting(database, [id])).get(id));
+  return channelOf(record, (await listRouting(runOn(database.pool), [id])).get(id));
 }
 
 /** A tenant's channels by creation, then id; `after` is the last one of the page before. */
@@ -128,7 +129,7 @@ export async function listChannels(
     ...(limit !== undefined && { limit }),
   });
   const routing = await listRouting(
-    database,
+    runOn(database.pool),
     records.map((record) => record.id),
   );
   return records.map((record) => channelOf(record, routing.get(record.id)));
@@ -144,7 +145,8 @@ export async function updateChannel(
   change: ChannelChange,
 ): Promise<Channel | null> {
   const { monitorIds, ...fields } = change;
-  return await inTransaction(database, async (transaction) => {
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
     const record = await database.records.channels.findOne({
       attributes: SHOWN,
       where: key,
@@ -152,8 +154,7 @@ export async function updateChannel(
       lock: transaction.LOCK.NO_KEY_UPDATE,
     });
     if (record === null) return null;
-    const run = runWith(database, transaction);
-    const routing = (await listRouting(database, [key.id], transaction)).get(key.id);
+    const routing = (await listRouting(run, [key.id])).get(key.id);
     const before = channelOf(record, routing);
     // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
     await record.update(fields, { transaction });
@@ -170,12 +171,13 @@ export async function updateChannel(
 /** Deletes a channel with its deliveries; false when the tenant has no such channel. */
 export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
   // In a transaction that is repeated: the record of a delivery that heals the channel locks the delivery first.
-  return await inTransaction(database, async (transaction) => {
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
     const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId }, transaction });
     if (record === null) return false;
-    const channel = channelOf(record, (await listRouting(database, [id], transaction)).get(id));
+    const channel = channelOf(record, (await listRouting(run, [id])).get(id));
     if ((await database.records.channels.destroy({ where: { id, tenantId }, transaction })) === 0) return false;
-    await recordChange(runWith(database, transaction), database, {
+    await recordChange(run, database, {
       tenantId,
       object: { kind: 'channel', id, name: channel.name },
       changes: goneWith(channelFields(channel).fields ?? {}),
@@ -253,13 +255,9 @@ async function replaceRouting(
   return rows.map((row) => row.monitor_id).toSorted();
 }
 
-async function listRouting(
-  database: Database,
-  channelIds: readonly string[],
-  transaction?: Transaction,
-): Promise<Map<string, string[]>> {
+async function listRouting(run: Run, channelIds: readonly string[]): Promise<Map<string, string[]>> {
   if (channelIds.length === 0) return new Map();
-  const rows = await runWith(database, transaction)<{ channel_id: string; monitor_ids: string[] }>(
+  const rows = await run<{ channel_id: string; monitor_ids: string[] }>(
     'SELECT channel_id, array_agg(monitor_id ORDER BY monitor_id COLLATE "C") AS monitor_ids FROM ' +
       'channel_monitors WHERE channel_id = ANY($1::text[]) GROUP BY channel_id',
     [channelIds],

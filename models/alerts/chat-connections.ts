@@ -4,7 +4,7 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../../core/alerts/chat/update.ts';
 import { authorOf, recordChange, systemActor } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { insertLossDeliveries, type LossTools, type LostChannel } from './channel-losses.ts';
 import type { NewDelivery } from './deliveries.ts';
@@ -60,7 +60,7 @@ export async function disconnectChannel(
   lost: LostConnection,
   tools: LossTools,
 ): Promise<readonly NewDelivery[] | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const rows = await run<LostRow>(
       `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
        WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url) = $2

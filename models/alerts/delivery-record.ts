@@ -2,7 +2,7 @@ import type { FieldChanges } from '../../core/accounts/field-changes.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { recordChange } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /** What became of a delivery so far. */
 export type DeliveryOutcome = 'pending' | 'delivered' | 'failed' | 'superseded';
@@ -117,7 +117,7 @@ export async function reopenDelivery(
   { tenantId, id }: Key,
   nowMs: number,
 ): Promise<ReopenedDelivery | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [row] = await run<ReopenedDelivery>(
       `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3,
        claimed_until = NULL, finished_at = NULL, after_id = NULL
@@ -142,7 +142,7 @@ export async function replayDeliveries(
   replay: { tenantId: string; channelId: string; sinceMs: number; untilMs: number; nowMs: number },
 ): Promise<{ count: number; first: ReopenedDelivery | null }> {
   const { channelId, tenantId, sinceMs, untilMs, nowMs } = replay;
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const rows = await run<ReopenedDelivery>(
       `WITH failed AS (
          SELECT id, no FROM deliveries

@@ -1,6 +1,6 @@
 import { recordChange } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn } from '../sql.ts';
+import { inTransaction, runOn } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { takeConnectCode, type CodedChannel } from './chat-connections.ts';
 
@@ -43,7 +43,7 @@ export async function connectSlackChannel(
   connection: SlackConnection,
 ): Promise<CodedChannel | null> {
   const { fingerprint, webhookUrl, teamName, channelName, nowMs } = connection;
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const taken = await takeConnectCode(run, { fingerprint, type: 'slack', nowMs });
     if (taken.outcome !== 'taken') return null;
     const { channel } = taken;

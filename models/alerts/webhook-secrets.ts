@@ -1,6 +1,6 @@
 import { recordChange } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn } from '../sql.ts';
+import { inTransaction, runOn } from '../sql.ts';
 
 /**
  * What a webhook is called and signed with. `previousSecret` signs as well until a day after a change of the secret;
@@ -72,7 +72,7 @@ export async function rotateSigningSecret(
   { tenantId, id }: ChannelKey,
   { signingSecret, nowMs }: { signingSecret: string; nowMs: number },
 ): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     // The sealed text changes its column only, so that it works even where the old key has left the ring.
     const [rotated] = await run<{ name: string }>(
       `UPDATE channels SET sealed_previous_secret = sealed_signing_secret, previous_secret_until = $4,

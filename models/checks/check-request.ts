@@ -3,7 +3,7 @@ import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { recordChange } from '../accounts/audit-log.ts';
 import type { AgentKind } from '../agents/record.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction } from '../sql.ts';
+import { inTransaction } from '../sql.ts';
 
 /** A source of which a recheck was requested: when it will make it, and for `unable` why it will not. */
 export type RequestedSource = {
@@ -38,7 +38,7 @@ export async function requestCheck(
   database: Database,
   { tenantId, id, nowMs }: { tenantId: string; id: string; nowMs: number },
 ): Promise<CheckRequest | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [monitor] = await run<CheckRequest['monitor'] & { name: string }>(
       'SELECT no, name, type, target, enabled FROM monitors WHERE id = $1 AND tenant_id = $2',
       [id, tenantId],

@@ -1,7 +1,7 @@
 import { noScheduleChange, type ScheduleChange, type ScheduleSlot } from '../../core/checks/schedule.ts';
 import { chooseSlot, isTickFar } from '../../core/checks/slots.ts';
 import type { Database } from '../database.ts';
-import { runWith, type Run } from '../sql.ts';
+import { type Run, runOn } from '../sql.ts';
 
 /**
  * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isChanged`: there is
@@ -104,7 +104,7 @@ export async function scheduleRechecks(run: Run, rechecks: readonly PlannedReche
 
 /** Every slot that has monitors: what the queue must hold a job scheduler for. */
 export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
-  const rows = await runWith(database)<{ agent_no: number; interval_seconds: number; slot: number }>(
+  const rows = await runOn(database.pool)<{ agent_no: number; interval_seconds: number; slot: number }>(
     'SELECT agent_no, interval_seconds, phase AS slot FROM schedule_phases WHERE monitors > 0',
   );
   return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot }));
@@ -115,7 +115,7 @@ export async function listOccupiedSlots(database: Database): Promise<ScheduleSlo
  * told of it, or who was notified is gone.
  */
 export async function listOverdueRechecks(database: Database, beforeMs: number): Promise<number[]> {
-  const rows = await runWith(database)<{ no: number }>(
+  const rows = await runOn(database.pool)<{ no: number }>(
     `SELECT no FROM agents a WHERE kind <> 'tenant' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.agent_no = a.no
      AND s.look_at < $1)`,
     [beforeMs],

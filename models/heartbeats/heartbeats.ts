@@ -11,7 +11,7 @@ import { findRoom, type PingMarks } from '../../core/heartbeats/ping-rates.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { fingerprintOf } from '../accounts/api-tokens.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, sqlStateOf, type Run } from '../sql.ts';
+import { inTransaction, sqlStateOf, type Run } from '../sql.ts';
 import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 
 /** A ping and the token that it came with. */
@@ -60,7 +60,7 @@ export async function takePings(
   pings: readonly TokenPing[],
   nowMs: number,
 ): Promise<PingOutcome[]> {
-  const take = () => inPoolTransaction(database, (run) => takeBatch(run, pings, nowMs));
+  const take = () => inTransaction(database, (run) => takeBatch(run, pings, nowMs));
   try {
     return await take();
   } catch (error) {

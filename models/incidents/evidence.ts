@@ -2,7 +2,7 @@ import type { Verdict } from '../../core/checks/verdict.ts';
 import type { SourceFailure } from '../../core/incidents/change.ts';
 import type { FailureEvidence } from '../../core/incidents/failure-evidence.ts';
 import type { Database } from '../database.ts';
-import { runWith, type Run } from '../sql.ts';
+import { type Run, runOn } from '../sql.ts';
 
 /** What one source saw at its first failure of one verdict in an incident. */
 export type IncidentEvidence = {
@@ -64,7 +64,7 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
 
 /** What each source saw at its first failures in an incident, in the order of these. */
 export async function listEvidence(database: Database, incidentId: string): Promise<IncidentEvidence[]> {
-  return await runWith(database)<IncidentEvidence>(
+  return await runOn(database.pool)<IncidentEvidence>(
     `SELECT agent_no AS "agentNo", source_id AS "sourceId", source_name AS "sourceName", at AS "atMs", verdict, cause,
      reason, http_status AS "httpStatus",
             latency_ms AS "latencyMs", seen AS evidence

@@ -1,6 +1,6 @@
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Database } from '../database.ts';
-import { runWith, type Run } from '../sql.ts';
+import { type Run, runOn } from '../sql.ts';
 
 /** An incident as it is stored (D-45). Times are Unix milliseconds. */
 export type Incident = {
@@ -111,7 +111,7 @@ export async function listIncidents(
   // A monitor's have an index of their own, which a condition that may be none would not find.
   const [name, ofMonitor] =
     monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
-  const rows = await runWith(database)<IncidentRow>(
+  const rows = await runOn(database.pool)<IncidentRow>(
     {
       name,
       text: `SELECT ${INCIDENT_COLUMNS} FROM incidents

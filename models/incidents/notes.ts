@@ -2,7 +2,7 @@ import type { FieldChanges } from '../../core/accounts/field-changes.ts';
 import { recordChange } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
 
 /** A note at an incident; `author` is the name of the token. */
@@ -30,7 +30,7 @@ export async function listIncidentNotes(database: Database, incidentId: string):
 
 /** Adds a note to a tenant's incident, unless it is full. */
 export async function addIncidentNote(database: Database, key: Key, note: IncidentNote): Promise<AddedNote> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null) return { outcome: 'unknown_incident' };
     if (!(await insertNote(run, key, note))) return { outcome: 'full' };
@@ -41,7 +41,7 @@ export async function addIncidentNote(database: Database, key: Key, note: Incide
 
 /** Deletes a note of a tenant's incident; false where there is none. */
 export async function deleteIncidentNote(database: Database, key: Key, noteId: string): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     const [deleted] = await run<{ text: string }>(
       'DELETE FROM incident_notes WHERE id = $3 AND incident_id = (SELECT id FROM incidents WHERE id = $1 AND ' +
@@ -65,7 +65,7 @@ export async function acknowledgeIncident(
   key: Key,
   by: { name: string; nowMs: number; note: IncidentNote | null },
 ): Promise<ListedIncident | 'full' | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null) return null;
     const isNewNote = by.note !== null && !(await hasNote(run, key.id, by.note));
@@ -91,7 +91,7 @@ export async function acknowledgeIncident(
 
 /** Takes an acknowledgement back and returns the incident; null where the tenant has no such incident. */
 export async function unacknowledgeIncident(database: Database, key: Key): Promise<ListedIncident | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null || incident.acknowledgedAtMs === null) return incident;
     await run('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL WHERE id = $1', [key.id]);

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Transaction } from 'sequelize';
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
 import {
@@ -14,7 +13,8 @@ import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
-import { inPoolTransaction, inTransaction, runWith, type Run } from '../sql.ts';
+import { transactionOn } from '../orm.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import {
   COLUMNS,
   columnOf,
@@ -52,8 +52,8 @@ export async function createMonitor(
   { id, tenantId, settings, secrets, agentIds, nowMs, holdsRechecks }: NewMonitor,
   limit: number | null,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
-  return await inTransaction(database, async (transaction) => {
-    if (limit !== null && (await isAtLimit(database, { tenantId, limit }, transaction))) return null;
+  return await inTransaction(database, async (run, client) => {
+    if (limit !== null && (await isAtLimit(run, tenantId, limit))) return null;
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
       {
@@ -66,9 +66,8 @@ export async function createMonitor(
         createdAt: now,
         updatedAt: now,
       },
-      { transaction, returning: true },
+      { transaction: transactionOn(database, client), returning: true },
     );
-    const run = runWith(database, transaction);
     const monitor = monitorOf(record.get({ plain: true }));
     await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
     return {
@@ -88,7 +87,7 @@ export async function updateMonitor(
   key: ChangeKey,
   decide: (current: WholeMonitor) => MonitorChange | Promise<MonitorChange>,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const locked = await lockMonitor(run, key);
     if (locked === null) return null;
     const { row, agentIds } = locked;
@@ -162,7 +161,7 @@ export async function deleteMonitor(
   key: { tenantId: string; id: string; nowMs: number },
 ): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const locked = await lockMonitor(run, key);
     if (locked === null) return null;
     const { row, agentIds } = locked;
@@ -194,7 +193,7 @@ export async function deleteMonitor(
  * order than the evaluator.
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
-  await runWith(database)(
+  await runOn(database.pool)(
     `UPDATE monitors SET check_spec = CASE WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec -
      'dependencies'
                                           
@@ -212,7 +211,7 @@ async function setEnabled(
   key: ChangeKey,
   enabled: boolean,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const locked = await lockMonitor(run, key);
     if (locked === null) return null;
     const { row, agentIds } = locked;
@@ -297,13 +296,10 @@ async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<Monit
   return { ...row, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
 }
 
-async function isAtLimit(
-  database: Database,
-  { tenantId, limit }: { tenantId: string; limit: number },
-  transaction: Transaction,
-): Promise<boolean> {
-  await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-  return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
+async function isAtLimit(run: Run, tenantId: string, limit: number): Promise<boolean> {
+  await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  const [row] = await run<{ count: number }>('SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]);
+  return (row?.count ?? 0) >= limit;
 }
 
 type ScheduledMonitor = {

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, type Run } from '../sql.ts';
+import { inTransaction, type Run } from '../sql.ts';
 import { setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
 import { holdMark, LATE_AFTER_MS, rollDayWithoutFaulty, rollHourWithoutFaulty, uniqueSources } from './rollups.ts';
 
@@ -45,7 +45,7 @@ export type RemadeHours = { taken: number; setAside: SetAsideHour[] };
  * fail are set aside for longer each time.
  */
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     // A day is made of all its hours: two who make hours of one day at once would each miss the other's.
     const untilMs = await holdMark(run);
     if (untilMs === null) return { taken: 0, setAside: [] };

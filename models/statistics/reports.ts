@@ -1,7 +1,7 @@
 import type { ReportContent, ReportDetails } from '../../core/statistics/reports/content.ts';
 import type { ReportPeriod, ReportWindow } from '../../core/statistics/reports/periods.ts';
 import type { Database } from '../database.ts';
-import { runOn, runWith, type Run } from '../sql.ts';
+import { runOn, type Run } from '../sql.ts';
 
 /** A report as it is stored (D-62), without what only its single read shows. Times are Unix seconds. */
 export type Report = {
@@ -32,7 +32,7 @@ export async function listReports(
   database: Database,
   query: { tenantId: string; period?: ReportPeriod; before?: { createdAt: number; id: string }; limit?: number },
 ): Promise<Report[]> {
-  const rows = await runWith(database)<ReportRow>(
+  const rows = await runOn(database.pool)<ReportRow>(
     `SELECT ${COLUMNS} FROM reports
      WHERE tenant_id = $1 AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3::text)) AND ($5::text IS NULL
        OR period = $5)
@@ -53,7 +53,7 @@ export async function findReport(
   database: Database,
   key: { tenantId: string; id: string },
 ): Promise<FullReport | null> {
-  const [row] = await runWith(database)<ReportRow & { details: ReportDetails | null }>(
+  const [row] = await runOn(database.pool)<ReportRow & { details: ReportDetails | null }>(
     `SELECT ${COLUMNS}, details FROM reports WHERE tenant_id = $1 AND id = $2`,
     [key.tenantId, key.id],
   );

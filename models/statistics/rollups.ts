@@ -2,7 +2,7 @@ import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
 import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
 import { bucketSql, isTimed, timingsOfCheck, rawChecks, storedTimings } from '../checks/raw-checks.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
 
 /** Name of the mark that says how far checks are rolled up: what ends before it is, hours and days. */
@@ -106,7 +106,7 @@ export async function beginRollups(run: Run, fromMs: number): Promise<void> {
  * finds the other busy.
  */
 export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<NextHour> {
-  return await inPoolTransaction(database, async (_, client) => {
+  return await inTransaction(database, async (_, client) => {
     const run = runOn(client, MAX_STATEMENT_MS);
     const atMs = await holdMark(run);
     if (atMs === null) return { outcome: 'busy' };

@@ -8,7 +8,7 @@ import {
   type WatchStep,
 } from '../../core/statistics/service-gaps.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, type Run } from '../sql.ts';
+import { inTransaction, type Run } from '../sql.ts';
 import { MARKS } from '../system/service-marks.ts';
 
 export type { GapKind, ServiceGap };
@@ -80,7 +80,7 @@ export async function watchService(
   database: Database,
   evidence: Pick<ServiceEvidence, 'nowMs' | 'oldestResultsAtMs'>,
 ): Promise<WatchStep> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const [sweep] = await run<{ at: number; resumed_at: number }>(
       'SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR NO KEY UPDATE',
       [MARKS.sweep],

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { TimeReading } from '../../core/system/service-clock.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { pullBackTimes } from '../system/future-times.ts';
 import { MARKS } from '../system/service-marks.ts';
 
@@ -64,7 +64,7 @@ export async function correctTime(
   database: Pick<Database, 'pool'>,
   { reading, correctionMs }: { reading: TimeReading; correctionMs: number },
 ): Promise<boolean> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     const now = await lockTime(run);
     if (now.correctionMs !== reading.correctionMs || Math.abs(now.databaseMs - reading.databaseMs) > AFTERMATH_MS)
       return false;
@@ -93,7 +93,7 @@ export type TimeSetting = { byMs: number };
  * another process was quicker.
  */
 export async function settleTime(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
-  return await inPoolTransaction(database, async (run, client) => {
+  return await inTransaction(database, async (run, client) => {
     const now = await lockTime(run);
     if (now.correctionMs !== reading.correctionMs || now.correctedAtMs !== reading.correctedAtMs) return null;
     const nowMs = Math.round(now.databaseMs);
@@ -111,7 +111,7 @@ export async function settleAfterRest(
   database: Pick<Database, 'pool'>,
   reading: TimeReading,
 ): Promise<TimeSetting | null> {
-  return await inPoolTransaction(database, async (run, client) => {
+  return await inTransaction(database, async (run, client) => {
     const now = await lockTime(run);
     if (now.agreedAtMs !== reading.agreedAtMs || now.correctionMs !== reading.correctionMs) return null;
     const nowMs = Math.round(now.databaseMs);
@@ -176,7 +176,7 @@ export async function isTimeUncertain(
  * host.
  */
 export async function recordClockStep(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
-  await inPoolTransaction(database, async (run) => {
+  await inTransaction(database, async (run) => {
     await lockTime(run);
     await recordClockGap(run, { startMs: atMs, endMs: atMs });
   });

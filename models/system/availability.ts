@@ -1,4 +1,3 @@
-import { BaseError } from 'sequelize';
 import { sqlStateOf } from '../sql.ts';
 
 /**
@@ -27,8 +26,7 @@ const AWAY_CODES = new Set([
 const AWAY_CLASSES = new Set(['08', '53']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;
 
-/** What pg and Sequelize say without a code when a connection is lost or none can be had. */
-const AWAY_NAMES = /^Sequelize(?:Connection|HostNot|HostNotReachable|AccessDenied)/;
+/** What pg says without a code when a connection is lost or none can be had. */
 const AWAY_MESSAGES = new RegExp(
   [
     '^Connection terminated',
@@ -48,5 +46,5 @@ export function isDatabaseAway(error: unknown): boolean {
   if (code !== null && (AWAY_CODES.has(code) || (SQL_STATE.test(code) && AWAY_CLASSES.has(code.slice(0, 2)))))
     return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
-  return (error instanceof BaseError && AWAY_NAMES.test(error.name)) || AWAY_MESSAGES.test(error.message);
+  return AWAY_MESSAGES.test(error.message);
 }

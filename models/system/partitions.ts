@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
 import type { Database } from '../database.ts';
-import { inPoolTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
+import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { rolledUntilMs, rollupsFailingSinceMs } from '../statistics/rollups.ts';
 
 /**
@@ -63,7 +63,7 @@ async function create(
   wanted: readonly { table: Table; partition: Partition }[],
 ): Promise<void> {
   for (const [table, partitions] of Map.groupBy(wanted, (one) => one.table)) {
-    await inPoolTransaction(database, async (run) => {
+    await inTransaction(database, async (run) => {
       // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
       await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
       for (const { partition } of partitions) {
@@ -112,7 +112,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
  */
 export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   try {
-    await inPoolTransaction(database, async (run) => {
+    await inTransaction(database, async (run) => {
       await run(`SET LOCAL lock_timeout = '2s'`);
       await run(
         `SELECT brin_summarize_new_values(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a

@@ -3,7 +3,7 @@ import type { Timings, Vote } from '../../core/checks/verdict.ts';
 import { bucketOf, mergeHistograms } from '../../core/statistics/latency-histogram.ts';
 import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import type { Database } from '../../models/database.ts';
-import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { inTransaction, runOn } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/late-hours.ts';
 import type { Tally } from '../../models/statistics/statistics.ts';
 
@@ -54,7 +54,7 @@ export async function storeChecks(
   nowMs: number,
 ): Promise<void> {
   const results = checks.map(resultOf);
-  await inPoolTransaction(database, async (run) => {
+  await inTransaction(database, async (run) => {
     await storeResults(run, results);
     await insertLateHours(run, results, nowMs);
   });

@@ -1,7 +1,11 @@
 import test from 'ava';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
-import { inPoolTransaction, withClient } from '../../models/sql.ts';
+import { closeDatabase } from '../../models/database.ts';
+import { transactionOn } from '../../models/orm.ts';
+import { inTransaction, withClient } from '../../models/sql.ts';
+import { openTestDatabase } from '../helpers/database.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
+import { until } from '../helpers/until.ts';
 
 const BACKEND = 'SELECT pg_backend_pid() AS pid';
 
@@ -21,7 +25,7 @@ test('a lent connection that breaks between two statements costs its borrower an
 
 test('a transaction that fails leaves nothing behind, neither rows nor locks nor its connection', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
-  const failed = inPoolTransaction(database, async (run) => {
+  const failed = inTransaction(database, async (run) => {
     await run(`UPDATE tenants SET name = 'changed' WHERE id = $1`, [tenantId]);
     throw new Error('half-way');
   });
@@ -30,6 +34,34 @@ test('a transaction that fails leaves nothing behind, neither rows nor locks nor
     tenantId,
   ]);
   t.is(rows[0]?.name, tenantId);
+});
+
+test('records and statements share one connection: a record joins the transaction, and rolls back with it', async (t) => {
+  const { databaseUrl, tenantId } = await openTestRuntime(t);
+  const database = openTestDatabase(databaseUrl, { poolSize: 1 });
+  t.teardown(() => closeDatabase(database));
+  const nameOf = async () => (await database.records.tenants.findByPk(tenantId))?.name;
+  const failed = inTransaction(database, async (run, client) => {
+    await run(`UPDATE tenants SET name = 'changed' WHERE id = $1`, [tenantId]);
+    const transaction = transactionOn(database, client);
+    const record = await database.records.tenants.findByPk(tenantId, { transaction, rejectOnEmpty: true });
+    t.is(record.name, 'changed');
+    await record.update({ plan: 'solo' }, { transaction });
+    t.is((await run<{ plan: string }>('SELECT plan FROM tenants WHERE id = $1', [tenantId]))[0]?.plan, 'solo');
+    throw new Error('half-way');
+  });
+  await t.throwsAsync(failed, { message: 'half-way' });
+  t.is(await nameOf(), tenantId);
+  t.is(database.pool.totalCount, 1);
+});
+
+test('a connection that breaks under a statement of the ORM makes place for another', async (t) => {
+  const { databaseUrl, tenantId } = await openTestRuntime(t);
+  const database = openTestDatabase(databaseUrl, { poolSize: 1 });
+  t.teardown(() => closeDatabase(database));
+  await t.throwsAsync(database.orm.query('SELECT pg_terminate_backend(pg_backend_pid())'));
+  await until(() => database.records.tenants.findByPk(tenantId).then(Boolean, () => false));
+  t.is(database.pool.totalCount, 1);
 });
 
 test('of two that want a lock one does its work, and it is free again after a failure', async (t) => {

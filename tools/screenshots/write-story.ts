@@ -7,7 +7,7 @@ import { storeResults, type MeasuredResult } from '../../models/checks/check-res
 import { insertTransitions, type NewTransition } from '../../models/incidents/history.ts';
 import { addIncidentNote } from '../../models/incidents/notes.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
-import { runOn, runWith } from '../../models/sql.ts';
+import { runOn } from '../../models/sql.ts';
 import { beginRollups, rollNextHour } from '../../models/statistics/rollups.ts';
 import { createPartitions, createRollupPartitions } from '../../models/system/partitions.ts';
 import { claimNextDelivery, recordAttempt } from '../../test/helpers/deliveries.ts';
@@ -43,7 +43,7 @@ const ROWS_AT_ONCE = 5000;
  */
 export async function writeStory({ installation, url, newId }: Tools): Promise<Written> {
   const { database, tenantId } = installation;
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const nowMs = Math.floor(Date.now() / INTERVAL_MS) * INTERVAL_MS;
   for (let atMs = nowMs - CHECKED_MS; atMs <= nowMs; atMs += DAY_MS) {
     await createPartitions(database, atMs);
@@ -100,7 +100,7 @@ async function makeMonitors(tools: Tools, nowMs: number): Promise<Made[]> {
   const made: Made[] = [];
   for (const story of MONITORS) {
     const { id } = await ask(tools, '/monitors', { interval_seconds: INTERVAL_MS / 1000, ...story.settings });
-    const [row] = await runWith(tools.installation.database)<{ no: number }>(
+    const [row] = await runOn(tools.installation.database.pool)<{ no: number }>(
       'UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1 RETURNING no',
       [id, Math.floor((nowMs - AGE_MS) / 1000)],
     );
@@ -160,14 +160,14 @@ async function writePast(
       steps.push({ ...ends, sequence: steps.length + 1, from: verdict, to: 'up', atMs: toMs, detectedAtMs: toMs });
     }
     transitions.push(...steps);
-    await runWith(database)(`UPDATE monitors SET state = 'up', state_since = $2, sequence = $3 WHERE id = $1`, [
+    await runOn(database.pool)(`UPDATE monitors SET state = 'up', state_since = $2, sequence = $3 WHERE id = $1`, [
       id,
       steps.at(-1)?.atMs,
       steps.length,
     ]);
   }
   await insertTransitions(runOn(database.pool), transitions);
-  await runWith(database)(
+  await runOn(database.pool)(
     `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
      detected_at, resolved_at, resolution)
      SELECT 'inc_' || lower(md5(t.monitor_id || t.sequence)), t.tenant_id, t.monitor_id, m.name, t.to_state, t.reason,
@@ -290,7 +290,7 @@ async function findWritten(
   { installation: { database, tenantId }, newId }: Tools,
   { monitors, channelId }: { monitors: readonly Made[]; channelId: string },
 ): Promise<Written> {
-  const run = runWith(database);
+  const run = runOn(database.pool);
   const monitorId = monitors[0]?.id ?? '';
   const [incident] = await run<{ id: string }>(
     'UPDATE incidents SET acknowledged_at = detected_at + 240000, acknowledged_by = $2 WHERE monitor_id = $1 AND ' +

@@ -10,7 +10,7 @@ import {
 } from '../../models/agents/watch.ts';
 import { listWebhookChannels } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
-import { inPoolTransaction, runOn, type Run } from '../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
@@ -63,7 +63,7 @@ async function change(
   to: AgentState,
   update: (run: Run) => Promise<ChangedAgent[]>,
 ): Promise<number> {
-  const { changed, deliveries } = await inPoolTransaction(dependencies.database, async (run) => {
+  const { changed, deliveries } = await inTransaction(dependencies.database, async (run) => {
     const updated = await update(run);
     const made = await makeDeliveries(
       run,

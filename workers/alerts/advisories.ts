@@ -12,7 +12,7 @@ import {
 import { listRoutes } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { listDomains } from '../../models/checks/domains.ts';
-import { inPoolTransaction } from '../../models/sql.ts';
+import { inTransaction } from '../../models/sql.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { findRegistrableDomain } from '../../probes/domain/registrable-domain.ts';
 import { firstAttempt } from '../incidents/record-changes.ts';
@@ -120,7 +120,7 @@ async function advise(runtime: Runtime, { monitors, expiries }: Page): Promise<n
     }),
   );
   if (wanted.length === 0) return 0;
-  const { said, deliveries } = await inPoolTransaction(runtime.database, async (run) => {
+  const { said, deliveries } = await inTransaction(runtime.database, async (run) => {
     const fresh = await recordAdvisories(run, wanted, nowMs);
     const pairs = fresh.flatMap((advisory) => {
       const monitor = byNo.get(advisory.monitorNo);

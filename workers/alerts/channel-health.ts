@@ -3,7 +3,7 @@ import { buildChannelMessage } from '../../core/alerts/channel-message.ts';
 import { claimNotification, recordFailure, type FailingChannel } from '../../models/alerts/channel-health.ts';
 import { disconnectChannel, type LostConnection } from '../../models/alerts/chat-connections.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
-import { inPoolTransaction } from '../../models/sql.ts';
+import { inTransaction } from '../../models/sql.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
@@ -75,7 +75,7 @@ export class ChannelHealth {
       nowMs,
       publicUrl,
     });
-    return await inPoolTransaction(database, async (run) => {
+    return await inTransaction(database, async (run) => {
       const channelIds = await claimNotification(run, { channelId: id, nowMs });
       const deliveries = channelIds.map((channelId) => ({
         id: newId('dlv'),

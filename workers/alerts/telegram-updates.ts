@@ -2,7 +2,7 @@ import type { Agent } from 'node:http';
 import { applyChatUpdate } from '../../models/alerts/chat-connections.ts';
 import { findNextUpdate, passUpdate } from '../../models/alerts/telegram-polls.ts';
 import { takeUpdate, type BotUpdate } from '../../models/alerts/telegram-updates.ts';
-import { inPoolTransaction, runOn, type Run } from '../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { callBot, nameBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { ALLOWED_UPDATES, readUpdate } from '../../notifications/telegram/update.ts';
@@ -67,7 +67,7 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
   const { id, update } = readUpdate(json, botName);
   if (id === null) return false;
   const nowMs = now();
-  const applied = await inPoolTransaction(database, async (run) =>
+  const applied = await inTransaction(database, async (run) =>
     (await takePolled(run, { bot: nameBot(bot.token), updateId: id, nowMs }))
       ? await applyChatUpdate(run, update, { newId, publicUrl, nowMs })
       : null,

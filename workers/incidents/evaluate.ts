@@ -14,7 +14,7 @@ import {
   type LockedSource,
 } from '../../models/incidents/evaluation.ts';
 import { insertEvidence } from '../../models/incidents/evidence.ts';
-import { inPoolTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
+import { inTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/late-hours.ts';
 import { createPartitions, NO_PARTITION } from '../../models/system/partitions.ts';
 import { recordChanges, type RecordedChanges, type RecordingParts } from './record-changes.ts';
@@ -47,7 +47,7 @@ export function createEvaluator(
   parts: EvaluatorParts,
 ): (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome> {
   const evaluate = (results: readonly MeasuredResult[]) =>
-    inPoolTransaction(parts.database, (run) => evaluateBatch(run, results, parts));
+    inTransaction(parts.database, (run) => evaluateBatch(run, results, parts));
   return async (measured) => {
     const results = measured.map(clean);
     try {

@@ -4,7 +4,7 @@ import { MAX_STANDSTILL_MS } from '../../core/statistics/service-gaps.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listReportChannels } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
-import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { inTransaction, runOn } from '../../models/sql.ts';
 import { composeReport } from '../../models/statistics/report-facts.ts';
 import { insertReport, listMissingReports, listTenantsWithout } from '../../models/statistics/reports.ts';
 import { rolledUntilMs } from '../../models/statistics/rollups.ts';
@@ -91,7 +91,7 @@ export async function makeReport(
   const report = await composeReport(database, { tenantId, window, nowMs });
   if (report === null) return { isMade: false, deliveries: [] };
   const id = newId('rep');
-  return await inPoolTransaction(database, async (run) => {
+  return await inTransaction(database, async (run) => {
     if (!(await insertReport(run, { id, tenantId, window, ...report, nowMs })))
       return { isMade: false, deliveries: [] };
     const channelIds = isNotified ? await listReportChannels(run, tenantId) : [];

@@ -31,7 +31,7 @@ export type RuntimeOptions = {
 /**
  * Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them.
  */
-const POOL_SIZE = 10;
+const POOL_SIZE = 12;
 
 /** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
 export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {

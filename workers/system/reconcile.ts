@@ -4,7 +4,7 @@ import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { assignMissingSources, listCheckRegions } from '../../models/agents/agents.ts';
 import { listOverdueChannels } from '../../models/alerts/deliveries.ts';
 import { listOverdueRechecks, listOccupiedSlots } from '../../models/checks/schedule.ts';
-import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { inTransaction, runOn } from '../../models/sql.ts';
 import { findSetBack } from '../../models/statistics/service-time.ts';
 import { pullBackTimes } from '../../models/system/future-times.ts';
 import type { Runtime } from '../runtime.ts';
@@ -45,7 +45,7 @@ export async function reconcile({
     const regions = await listCheckRegions(database);
     const isSetBack = await findSetBack(runOn(database.pool), nowMs);
     if (isSetBack) {
-      await inPoolTransaction(database, (_run, client) =>
+      await inTransaction(database, (_run, client) =>
         pullBackTimes(client, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }),
       );
       await queues.forgetTime(regions);

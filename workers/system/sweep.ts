@@ -11,7 +11,7 @@ import {
   updateNotCounted,
   type EvaluatedMonitor,
 } from '../../models/incidents/evaluation.ts';
-import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { inTransaction, runOn } from '../../models/sql.ts';
 import { watchOverload } from '../../models/statistics/overload.ts';
 import { watchService } from '../../models/statistics/service-gaps.ts';
 import { announce } from '../alerts/announce.ts';
@@ -118,7 +118,7 @@ async function watchOurselves(
 
 /** Begins and ends the gap of our overload, as the monitors that are not checked say. */
 async function watchOwnOverload({ database, metrics, log, now }: Runtime): Promise<void> {
-  const { begun, ended } = await inPoolTransaction(database, (run) => watchOverload(run, now()));
+  const { begun, ended } = await inTransaction(database, (run) => watchOverload(run, now()));
   if (begun !== null) {
     metrics.serviceGapBegan('overload');
     log.error({ kind: 'overload', started_at: begun }, 'service.gap_began');
@@ -137,7 +137,7 @@ function decideChunk(
   monitorNos: readonly number[],
   watching: Watching,
 ): Promise<RecordedChanges & { turned: TurnedSource[] }> {
-  return inPoolTransaction(runtime.database, async (run) => {
+  return inTransaction(runtime.database, async (run) => {
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
     const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));

@@ -5,7 +5,7 @@ import { AUDIT_ACTIONS, AUDIT_OBJECTS } from '../../../core/accounts/audit-entry
 import { createInvitation, generateInvitationToken } from '../../../models/accounts/invitations.ts';
 import { findUserByEmail } from '../../../models/accounts/users.ts';
 import { applyChatUpdate, disconnectChannel } from '../../../models/alerts/chat-connections.ts';
-import { inPoolTransaction } from '../../../models/sql.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { furnishAccount, type Furnished, type Kind } from '../../attackers/furnished-account.ts';
 import { buildRequest } from '../../attackers/request-fields.ts';
 import { listRows } from '../../attackers/stored-rows.ts';
@@ -349,7 +349,7 @@ test.serial('what becomes of a channel in its chat is recorded, though no member
   const tools = { newId: api.makeId, publicUrl: api.url, nowMs: Date.now() };
   await api.database.pool.query(`UPDATE channels SET status = 'connected', chat_id = '77' WHERE id = $1`, [id]);
   const applyUpdate = (update: Parameters<typeof applyChatUpdate>[1]) =>
-    inPoolTransaction(api.database, (run) => applyChatUpdate(run, update, tools));
+    inTransaction(api.database, (run) => applyChatUpdate(run, update, tools));
   await disconnectChannel(api.database, { channelId: id, connection: '77', problem: 'The bot was blocked' }, tools);
   await applyUpdate({ kind: 'start', chatId: '77', fingerprint: null });
   await applyUpdate({ kind: 'start', chatId: '77', fingerprint: null });

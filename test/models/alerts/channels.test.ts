@@ -13,7 +13,7 @@ import {
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { openWebhook } from '../../../models/alerts/webhook-secrets.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
-import { inPoolTransaction, runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -142,7 +142,7 @@ test('while deliveries are being written their channel can be changed, but not d
   const tenantId = await addTenant();
   const monitorId = await addMonitor(tenantId);
   const { id } = await addChannel(tenantId, {});
-  const deleted = await inPoolTransaction(database, async (run) => {
+  const deleted = await inTransaction(database, async (run) => {
     const [route] = await listRoutes(run, [monitorId]);
     t.is(route?.channelId, id);
     t.is((await updateChannel(database, { tenantId, id }, { name: 'Renamed' }))?.name, 'Renamed');

@@ -13,7 +13,7 @@ import { findNextUpdate, passUpdate } from '../../../models/alerts/telegram-poll
 import { deleteOldUpdates, takeUpdate } from '../../../models/alerts/telegram-updates.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
-import { inPoolTransaction, runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
 const NOW_MS = 1_800_000_000_000;
@@ -53,7 +53,7 @@ test('a code counts up to the second of its expiry, and for its own type of chan
 test('a code that a broken transaction took is not used up', async (t) => {
   const fingerprint = await addChannel('nch_broken');
   await t.throwsAsync(
-    inPoolTransaction(database, async (run) => {
+    inTransaction(database, async (run) => {
       await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs: NOW_MS });
       throw new Error('the process fails here');
     }),
@@ -268,9 +268,9 @@ test('an update is taken once, in whatever order updates come, and of every bot 
 
 test('of many that bring one update at once one takes it, and another does where that one fails', async (t) => {
   const update = { bot: 'bot_6', updateId: 1, nowMs: NOW_MS };
-  const failed = inPoolTransaction(database, async (run) => {
+  const failed = inTransaction(database, async (run) => {
     t.true(await takeUpdate(run, update));
-    const others = Array.from({ length: 3 }, () => inPoolTransaction(database, (other) => takeUpdate(other, update)));
+    const others = Array.from({ length: 3 }, () => inTransaction(database, (other) => takeUpdate(other, update)));
     throw Object.assign(new Error('the process fails here'), { others });
   });
   const { others } = await t.throwsAsync<Error & { others: Promise<boolean>[] }>(failed);
@@ -311,7 +311,7 @@ async function take(
   fingerprint: Buffer,
   { type = 'telegram', nowMs = NOW_MS }: { type?: 'telegram' | 'slack'; nowMs?: number } = {},
 ) {
-  return await inPoolTransaction(database, (run) => takeConnectCode(run, { fingerprint, type, nowMs }));
+  return await inTransaction(database, (run) => takeConnectCode(run, { fingerprint, type, nowMs }));
 }
 
 async function start(chatId: string, fingerprint: Buffer): Promise<void> {
@@ -320,7 +320,7 @@ async function start(chatId: string, fingerprint: Buffer): Promise<void> {
 }
 
 async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
-  return (await inPoolTransaction(database, (run) => applyChatUpdate(run, update, TOOLS))).outcome;
+  return (await inTransaction(database, (run) => applyChatUpdate(run, update, TOOLS))).outcome;
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 import { supersedeRetries } from '../../../models/alerts/superseding.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
-import { inPoolTransaction, runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 
@@ -197,7 +197,7 @@ test('several lanes that ask at once get no two deliveries of one monitor', asyn
 test('a delivery waits for an earlier one whose claim is not committed yet', async (t) => {
   const first = await addDelivery({ monitorId: 'mon_same' });
   await addDeliveryTo(first, { monitorId: 'mon_same' });
-  await inPoolTransaction(database, async (run) => {
+  await inTransaction(database, async (run) => {
     await run('UPDATE deliveries SET attempts = 1, claimed_until = $2 WHERE id = $1', [first.id, NOW_MS + 15_000]);
     t.deepEqual(await claimDeliveries(database, [first.channelId], CLAIM), [{ claimed: null, hasMore: true }]);
   });
@@ -432,7 +432,7 @@ test('deliveries vanish with their channel, and so does the attempt', async (t) 
 test('deliveries of a transaction that is rolled back were never there', async (t) => {
   const { tenantId, channelId } = await addDelivery();
   const lost = { id: 'dlv_lost', tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs: NOW_MS };
-  const broken = inPoolTransaction(database, async (run) => {
+  const broken = inTransaction(database, async (run) => {
     await insertDeliveries(run, [lost]);
     throw new Error('the evaluator broke');
   });

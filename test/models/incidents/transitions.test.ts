@@ -3,7 +3,7 @@ import type { Change } from '../../../core/incidents/change.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { recordTransitions } from '../../../models/incidents/transitions.ts';
-import { inPoolTransaction } from '../../../models/sql.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
 test('what a monitor goes through in one batch is written in order, each incident with its own end', async (t) => {
@@ -13,7 +13,7 @@ test('what a monitor goes through in one batch is written in order, each inciden
     { id: 'mon_mail', tenantId, name: 'Mail' },
   ];
   const record = (decided: Parameters<typeof recordTransitions>[1]) =>
-    inPoolTransaction(database, (run) => recordTransitions(run, decided));
+    inTransaction(database, (run) => recordTransitions(run, decided));
 
   const first = await record([
     { monitor: mail, sequence: 1, change: changeTo('degraded', 1000), newIncidentId: 'inc_mail' },
@@ -75,7 +75,7 @@ test('what a monitor goes through in one batch is written in order, each inciden
 test('a recovery that is dated before its incident ends it where it began', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
   const monitor = { id: 'mon_1', tenantId, name: 'Shop' };
-  await inPoolTransaction(database, (run) =>
+  await inTransaction(database, (run) =>
     recordTransitions(run, [
       { monitor, sequence: 1, change: changeTo('down', 2000), newIncidentId: 'inc_a' },
       { monitor, sequence: 2, change: changeTo('up', 1500), newIncidentId: 'inc_b' },

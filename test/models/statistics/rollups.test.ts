@@ -4,7 +4,7 @@ import { bucketOf, LATENCY_GROWTH } from '../../../core/statistics/latency-histo
 import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
 import { bucketSql } from '../../../models/checks/raw-checks.ts';
 import type { Database } from '../../../models/database.ts';
-import { inPoolTransaction, runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { remakeLateHours } from '../../../models/statistics/late-hours.ts';
 import { beginRollups, rolledUntilMs, rollNextHour } from '../../../models/statistics/rollups.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
@@ -206,7 +206,7 @@ test('an hour waits for transactions that began before its results were late, te
   const hourMs = Date.now() - HOUR_MS;
   await database.pool.query(`UPDATE service_marks SET at = $1 WHERE name = 'rollups'`, [hourMs]);
   await createPartitions(database, hourMs);
-  await inPoolTransaction(database, async (run) => {
+  await inTransaction(database, async (run) => {
     await run('SELECT 1');
     t.deepEqual(await rollNextHour(database, hourMs + HOUR_MS + SETTLED_MS), { outcome: 'early' });
     t.deepEqual(await rollNextHour(database, hourMs + HOUR_MS + 599_999), { outcome: 'early' });

@@ -8,7 +8,7 @@ import { createChannel, updateChannel } from '../../../models/alerts/channels.ts
 import { claimDeliveries } from '../../../models/alerts/deliveries.ts';
 import { addToSummaries, countChangedMonitors, listNewestSummaries } from '../../../models/incidents/storms.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
-import { inPoolTransaction } from '../../../models/sql.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
@@ -165,7 +165,7 @@ test('what is being added to a summary is in it: a claim passes by until the cha
   const [late] = await addMonitors(runtime, agent, 1);
   await change('down', { atMs: START_MS });
   const claim = { nowMs: START_MS + 5000, claimMs: CLAIM_MS };
-  await inPoolTransaction(runtime.database, async (run) => {
+  await inTransaction(runtime.database, async (run) => {
     await countChangedMonitors(run, [runtime.tenantId], START_MS - 30_000);
     const newest = (await listNewestSummaries(run, [chat])).get(chat);
     t.true(newest?.isOpen);

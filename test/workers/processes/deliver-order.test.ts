@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { buildTestMessage, type MonitorMessage } from '../../../core/alerts/envelope.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
-import { inPoolTransaction } from '../../../models/sql.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
@@ -156,7 +156,7 @@ async function insertDeliveriesOf(
       createdAtMs,
     };
   });
-  await inPoolTransaction(database, (run) => insertDeliveries(run, deliveries));
+  await inTransaction(database, (run) => insertDeliveries(run, deliveries));
   await queues.enqueueAttempts(
     deliveries.map(({ id }) => ({ deliveryId: id, channelId: 'nch_1', attempt: 1, dueAtMs: createdAtMs })),
   );

@@ -1,0 +1,29 @@
+import type { Pool, PoolClient } from 'pg';
+import { Sequelize, Transaction } from 'sequelize';
+import { lendClient, takeBackClient } from './sql.ts';
+
+/** A connection as the ORM gives it back: it marks those that it knows to be broken. */
+type ReturnedClient = PoolClient & { _invalid?: boolean };
+
+/** Makes an ORM that runs its statements on connections of a pool, and so has none of its own. */
+export function ormOn(pool: Pool): Sequelize {
+  const orm = new Sequelize({
+    dialect: 'postgres',
+    logging: false,
+    define: { timestamps: false, underscored: true, freezeTableName: true },
+  });
+  // The two ways in which each of its statements gets a connection and returns it; its own pool stays empty.
+  Object.assign(orm.connectionManager, {
+    getConnection: () => lendClient(pool),
+    releaseConnection: (client: ReturnedClient) => takeBackClient(client, client._invalid !== true),
+  });
+  return orm;
+}
+
+/**
+ * The transaction that a client is in, as calls of the ORM's records take it: they then run on that client. It begins
+ * and ends with `inTransaction`.
+ */
+export function transactionOn({ orm }: { orm: Sequelize }, client: PoolClient): Transaction {
+  return Object.assign(new Transaction(orm, {}), { connection: client });
+}
