@@ -3,7 +3,7 @@ import { findAgent, type Agent } from './agents/agents.ts';
 import { findChannel } from './alerts/channels.ts';
 import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './incidents/history.ts';
-import { LISTED_ATTRIBUTES, type ListedMonitor } from './monitors/monitor-rows.ts';
+import { LISTED, selectList, type ListedMonitor } from './monitors/monitor-rows.ts';
 import { runOn } from './sql.ts';
 
 /** Things of a tenant, or a tenant's to use, by their ids. */
@@ -11,13 +11,10 @@ type Keys = { tenantId: string; ids: readonly string[] };
 
 /** Those of `ids` that are monitors of the tenant, as lists show them, in no order. */
 export async function listMonitorsById(database: Database, { tenantId, ids }: Keys): Promise<ListedMonitor[]> {
-  const rows: unknown[] = await database.records.monitors.findAll({
-    attributes: LISTED_ATTRIBUTES,
-    raw: true,
-    where: { tenantId, id: [...ids] },
-  });
-  // As with all monitors: `raw` gives plain objects of the attributes.
-  return rows as ListedMonitor[];
+  return await runOn(database.pool)<ListedMonitor>(
+    `SELECT ${selectList(LISTED)} FROM monitors WHERE id = ANY($1::text[]) AND tenant_id = $2`,
+    [ids, tenantId],
+  );
 }
 
 /** Those of `ids` that are incidents of the tenant, in no order. */

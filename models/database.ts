@@ -16,8 +16,8 @@ import { ormOn } from './orm.ts';
 import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
- * One PostgreSQL: `orm` for records that people edit and `pool` for plain SQL, on the same connections, and `Client` for
- * a connection of one's own. What changes through one that has an `author` is recorded as theirs.
+ * One PostgreSQL: `orm` for records that people edit and `pool` for plain SQL, on the same connections; `Client` for a
+ * connection of one's own. What changes through one that has an `author` is recorded as theirs.
  */
 export type Database = {
   orm: Sequelize;

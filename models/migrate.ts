@@ -74,8 +74,8 @@ async function adoptSchema(client: Client, [schema]: readonly MigrationFile[]): 
   if (schema === undefined || newest === undefined) return;
   if (rows.length < BEFORE_THE_SCHEMA.length)
     throw new Error(
-      `The database is at ${newest.name}, which is too old for this release: run the migrate of the last release that ` +
-        `has ${BEFORE_THE_SCHEMA.at(-1)} first, then this one`,
+      `The database is at ${newest.name}, which is too old for this release: run the migrate of the last release ` +
+        `that has ${BEFORE_THE_SCHEMA.at(-1)} first, then this one`,
     );
   await client.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
     schema.name,

@@ -147,7 +147,7 @@ function holderOf(row: HolderRow): TokenHolder {
 
 /** Revokes a token; false when there is none of that id that was still usable. */
 export async function revokeApiToken(database: Database, id: string, nowMs: number): Promise<boolean> {
-  return await revoke(database, 'revoked_at IS NULL', [id, Math.floor(nowMs / 1000)]);
+  return await revoke(database, { id, revokedAt: null }, nowMs);
 }
 
 /** Revokes a token of a tenant's; false when it has none of that id that was still good. */
@@ -156,22 +156,25 @@ export async function revokeTenantToken(
   { tenantId, id }: { tenantId: string; id: string },
   nowMs: number,
 ): Promise<boolean> {
-  return await revoke(database, 'tenant_id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)', [
-    id,
-    Math.floor(nowMs / 1000),
-    tenantId,
-  ]);
+  const isGood = { revokedAt: null, expiresAt: { [Op.or]: [null, { [Op.gt]: Math.floor(nowMs / 1000) }] } };
+  return await revoke(database, { tenantId, id, ...isGood }, nowMs);
 }
 
-/** Revokes the token of the id $1 at $2 where it meets a condition; false where there is none. */
-async function revoke(database: Database, condition: string, bind: readonly unknown[]): Promise<boolean> {
-  return await inTransaction(database, async (run) => {
-    const [revoked] = await run<{ id: string; name: string; tenant_id: string; revoked_at: number }>(
-      `UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ${condition} RETURNING id, name, tenant_id, revoked_at`,
-      bind,
+/** Revokes the token that these conditions leave; false where there is none. */
+async function revoke(
+  database: Database,
+  where: WhereOptions<InferAttributes<ApiTokenRecord>>,
+  nowMs: number,
+): Promise<boolean> {
+  const revokedAt = Math.floor(nowMs / 1000);
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
+    const [, [revoked]] = await database.records.apiTokens.update(
+      { revokedAt },
+      { where, transaction, returning: true },
     );
     if (revoked === undefined) return false;
-    const { id, name, tenant_id: tenantId, revoked_at: revokedAt } = revoked;
+    const { id, name, tenantId } = revoked;
     await recordChange(run, database, {
       tenantId,
       object: { kind: 'token', id, name },

@@ -212,7 +212,15 @@ async function fillSummaries(
   return filled;
 }
 
-/** Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel. */
+/**
+ * Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel.
+ * 1. `requested`: the channels, without chats that asked for a pause.
+ * 2. `superseded`: due retries to chats that a newer change overtook are ended.
+ * 3. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
+ *    skipped.
+ * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened.
+ * 5. With each the way to its receiver, and whether its channel has more that is due.
+ */
 async function claimEach(
   database: Database,
   { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
@@ -281,6 +289,10 @@ function claimedOf(database: Database, row: ClaimedRow): ClaimedAttempt {
  * attempt is recorded, and the delivery stays the other's. A retry to a chat that has a newer change of the monitor by
  * now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
  * statement more.
+ * 1. `made`: the attempts as rows.
+ * 2. `recorded`: what came of each is written at it.
+ * 3. `healed`: channels that were failing and took one, locked in one order.
+ * 4. Deliveries whose newest attempt it is are finished, superseded, or due again.
  */
 export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
   // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know

@@ -53,7 +53,12 @@ export async function createMonitor(
   limit: number | null,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inTransaction(database, async (run, client) => {
-    if (limit !== null && (await isAtLimit(run, tenantId, limit))) return null;
+    const transaction = transactionOn(database, client);
+    if (limit !== null) {
+      // Of many requests at once none counts before the one ahead of it has stored its monitor.
+      await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+      if ((await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit) return null;
+    }
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
       {
@@ -66,7 +71,7 @@ export async function createMonitor(
         createdAt: now,
         updatedAt: now,
       },
-      { transaction: transactionOn(database, client), returning: true },
+      { transaction, returning: true },
     );
     const monitor = monitorOf(record.get({ plain: true }));
     await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
@@ -294,12 +299,6 @@ async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<Monit
       ...changed.map((name) => fields[name]),
     ]);
   return { ...row, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
-}
-
-async function isAtLimit(run: Run, tenantId: string, limit: number): Promise<boolean> {
-  await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-  const [row] = await run<{ count: number }>('SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]);
-  return (row?.count ?? 0) >= limit;
 }
 
 type ScheduledMonitor = {

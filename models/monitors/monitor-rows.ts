@@ -1,4 +1,3 @@
-import type { FindAttributeOptions } from 'sequelize';
 import type { Dependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
@@ -34,11 +33,6 @@ export const LISTED = [
   'createdAt',
   'updatedAt',
 ] as const satisfies readonly (keyof Monitor)[];
-
-/** The same for the mapper, which has another name for one. */
-export const LISTED_ATTRIBUTES: FindAttributeOptions = LISTED.map((name) =>
-  name === 'stateSinceMs' ? ['state_since', name] : name,
-);
 
 /** What a row holds beside what lists show. */
 const UNLISTED = {

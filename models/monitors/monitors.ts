@@ -79,8 +79,13 @@ export async function findWholeMonitor(
   key: { tenantId: string; id: string },
 ): Promise<WholeMonitor | null> {
   const found = await findMonitor(database, key);
-  const record = found && (await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId } }));
-  return record && { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, record) };
+  if (found === null) return null;
+  const [row] = await runOn(database.pool)<{ id: string; sealedSecrets: string | null }>(
+    'SELECT id, sealed_secrets AS "sealedSecrets" FROM monitors WHERE id = $1 AND tenant_id = $2',
+    [key.id, key.tenantId],
+  );
+  if (row === undefined) return null;
+  return { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, row) };
 }
 
 /** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */
@@ -147,11 +152,11 @@ export async function listVendorMonitorIds(
   tenantId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  const records = await database.records.monitors.findAll({
-    attributes: ['id'],
-    where: { tenantId, type: 'vendor', id: [...ids] },
-  });
-  return records.map((record) => record.id);
+  const rows = await runOn(database.pool)<{ id: string }>(
+    `SELECT id FROM monitors WHERE id = ANY($1::text[]) AND tenant_id = $2 AND type = 'vendor'`,
+    [ids, tenantId],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Those of `ids` that are monitors of the tenant. */
@@ -160,8 +165,11 @@ export async function listOwnMonitorIds(
   tenantId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  const records = await database.records.monitors.findAll({ attributes: ['id'], where: { tenantId, id: [...ids] } });
-  return records.map((record) => record.id);
+  const rows = await runOn(database.pool)<{ id: string }>(
+    'SELECT id FROM monitors WHERE id = ANY($1::text[]) AND tenant_id = $2',
+    [ids, tenantId],
+  );
+  return rows.map(({ id }) => id);
 }
 
 function statesOf(status: MonitorStatus): MonitorState[] {
