@@ -2,7 +2,6 @@ import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/webhook.ts';
-import { requireOwnPage } from './accounts/session/csrf.ts';
 import { createThrottle, type Throttle } from './accounts/session/throttle.ts';
 import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { slackReturnHandler } from './alerts/slack.ts';
@@ -15,13 +14,11 @@ import { createLive } from './live/live.ts';
 import { accountSlots, createShutAccountRecorder } from './middleware/account-slots.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
-import { headAsGet, jsonBody, requestForm } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
+import { headAsGet, requestForm } from './middleware/request-form.ts';
 import { assignRequestId, requestLog } from './middleware/request-log.ts';
-import { guardRoutes } from './middleware/route-guard.ts';
-import { validation } from './middleware/validation.ts';
 import { createRateLimits } from './rate-limits.ts';
-import { createRouter } from './routes.ts';
+import { createRouter } from './router.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './system/health.ts';
 
 /**
@@ -62,25 +59,19 @@ export async function createApp(
   const slots = accountSlots(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
   app.use(AGENT_PATH, createAgentRouter(dependencies, slots));
 
-  app.use(
-    BASE_PATH,
-    headAsGet,
-    authentication(dependencies),
-    rateLimit(dependencies.rateLimitStore),
-    guardRoutes(description),
-    requireOwnPage(dependencies.config.publicUrl),
-    ...jsonBody(),
-    slots,
-  );
-  // The validator looks at whole paths, which a router below /v1 would not show it.
-  app.use(...validation(description));
   const {
     database,
     rateLimitStore: store,
     config: { publicUrl },
   } = dependencies;
   const throttle = createThrottle({ database, store, publicUrl }, createShutAccountRecorder(dependencies));
-  app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), rateLimits }));
+  app.use(
+    BASE_PATH,
+    headAsGet,
+    authentication(dependencies),
+    rateLimit(store),
+    createRouter(description, { ...dependencies, throttle, live: createLive(dependencies), rateLimits }, slots),
+  );
 
   mount(app, { throttle });
   app.use(unknownRoute);

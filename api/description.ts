@@ -51,6 +51,9 @@ type Components = { schemas: Record<string, Schema>; parameters: Record<string, 
   Record<string, unknown>
 >;
 
+/** Where an operation stands in the description. */
+export type OperationKey = { path: string; method: Method };
+
 /** The description as far as the server itself reads it. */
 export type Description = {
   openapi: string;
@@ -147,22 +150,17 @@ export function querySchema(description: Description, path: string, name: string
 }
 
 /** The schema of an operation's JSON body; undefined when it takes none. */
-export function bodySchema(description: Description, path: string, method: string): Schema | undefined {
+export function bodySchema(description: Description, { path, method }: OperationKey): Schema | undefined {
   return resolveSchema(
     description,
-    findOperation(description, path, method)?.requestBody?.content?.['application/json']?.schema,
+    description.paths[path]?.[method]?.requestBody?.content?.['application/json']?.schema,
   );
 }
 
 /** False for an operation that takes no body, and for one whose body may be left out. */
-export function isBodyRequired(description: Description, path: string, method: string): boolean {
-  const body = findOperation(description, path, method)?.requestBody;
+export function isBodyRequired(description: Description, { path, method }: OperationKey): boolean {
+  const body = description.paths[path]?.[method]?.requestBody;
   return body?.content?.['application/json'] !== undefined && body.required !== false;
-}
-
-function findOperation(description: Description, path: string, method: string): Operation | undefined {
-  const known = METHODS.find((candidate) => candidate === method.toLowerCase());
-  return known && description.paths[path]?.[known];
 }
 
 /**

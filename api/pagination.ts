@@ -16,6 +16,12 @@ export function byCreation({ createdAt, id }: { createdAt: number; id: string })
 /** What a caller asked of a list (D-05). `limit` null = the whole list. */
 export type PageRequest = { limit: number | null; after: Position | null };
 
+/** A request as far as its URL is read as it was written. */
+export type WrittenRequest = Pick<Request, 'originalUrl'>;
+
+/** The query parameters of every list. */
+type PageQuery = { limit?: number; cursor?: string };
+
 /** Query parameters of lists that are whole numbers. */
 const WHOLE_NUMBERS = ['limit', 'since', 'until'] as const;
 
@@ -23,8 +29,8 @@ const WHOLE_NUMBERS = ['limit', 'since', 'until'] as const;
  * Throws 400 for a query parameter that is not written as a whole number: the validator takes whatever JavaScript reads
  * as one, `0x10` and `1e2` included.
  */
-export function requireWholeNumbers(request: Request, names: readonly string[]): void {
-  const written = new URL(request.originalUrl, 'http://unused').searchParams;
+export function requireWholeNumbers({ originalUrl }: WrittenRequest, names: readonly string[]): void {
+  const written = new URL(originalUrl, 'http://unused').searchParams;
   for (const name of names) {
     const text = written.get(name);
     if (text !== null && !/^\d+$/.test(text))
@@ -36,13 +42,13 @@ export function requireWholeNumbers(request: Request, names: readonly string[]):
  * Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours, and
  * for a number that is not written as one.
  */
-export function readPage(request: Request): PageRequest {
+export function readPage(request: WrittenRequest & { query: PageQuery }): PageRequest {
   requireWholeNumbers(request, WHOLE_NUMBERS);
   const { limit, cursor } = request.query;
-  const after = typeof cursor === 'string' ? decodeCursor(cursor) : null;
+  const after = cursor === undefined ? null : decodeCursor(cursor);
   if (cursor !== undefined && after === null)
     throw badRequest('cursor must be one from a Link header, got another text');
-  return { limit: limit === undefined ? null : Number(limit), after };
+  return { limit: limit ?? null, after };
 }
 
 /**
@@ -52,7 +58,7 @@ export function readPage(request: Request): PageRequest {
 export function cutPage<Entry>(
   entries: readonly Entry[],
   { limit, positionOf }: { limit: number | null; positionOf: (entry: Entry) => Position },
-  answer: { request: Request; response: Response; publicUrl: string },
+  answer: { request: WrittenRequest; response: Response; publicUrl: string },
 ): readonly Entry[] {
   if (limit === null || entries.length <= limit) return entries;
   const page = entries.slice(0, limit);
@@ -63,7 +69,7 @@ export function cutPage<Entry>(
 }
 
 function nextUrl(
-  { request, publicUrl }: { request: Request; response: Response; publicUrl: string },
+  { request, publicUrl }: { request: WrittenRequest; response: Response; publicUrl: string },
   limit: number,
   position: Position,
 ): string {

@@ -8,9 +8,7 @@ export type RequestContext = {
   /** Where it comes from, as far as trusted proxies tell; null = its connection was gone. */
   address?: string | null;
   caller?: Caller;
-  /** The operation of the description that the route guard admitted it to. */
-  operationId?: string;
-  /** Whether that one is open to everybody. */
+  /** Whether the operation that the route guard admitted it to is open to everybody. */
   isOpen?: boolean;
   /** Which customer's agent calls, on its own paths. */
   agent?: TokenAgent;
@@ -62,8 +60,12 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The path parameter `id` or of another name, or a text that no row has as its id where it cannot be one. */
-export function idOf(request: Request, name = 'id'): string {
-  const id = request.params[name];
-  return typeof id === 'string' && isId(id) ? id : '-';
+/** The path parameter `id`, as `asId` reads it. */
+export function idOf({ params }: { params: { id: string } }): string {
+  return asId(params.id);
+}
+
+/** A path parameter that names a row, or a text that no row has as its id where it cannot be one. */
+export function asId(text: string): string {
+  return isId(text) ? text : '-';
 }

@@ -1,4 +1,3 @@
-import { Router, type RequestHandler } from 'express';
 import type { AuditAction } from '../core/accounts/audit-entry.ts';
 import { listAuditLogHandler } from './accounts/audit-log.ts';
 import {
@@ -42,6 +41,7 @@ import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHand
 import { requestCheckHandler } from './checks/check-request.ts';
 import { listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+import type { Handler, OperationId } from './handler.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
@@ -51,7 +51,6 @@ import {
 } from './incidents/incident.ts';
 import { listIncidentsHandler, listMonitorIncidentsHandler } from './incidents/incidents.ts';
 import { watchLiveHandler } from './live/live.ts';
-import { onlyAs } from './middleware/route-guard.ts';
 import { getMonitorFactsHandler } from './monitors/facts.ts';
 import {
   createMonitorHandler,
@@ -65,24 +64,27 @@ import {
 import { getOverviewHandler, getOverviewHistoryHandler } from './monitors/overview.ts';
 import { previewMonitorHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
-import { recorded } from './recording.ts';
-import type { operations } from './schema.generated.ts';
 import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './statistics/stats.ts';
 
-/** Operations that are served elsewhere: without a token, or at the root. */
-type ServedElsewhere = 'getDescription' | `agent${string}` | `pingHeartbeat${string}` | `on${string}`;
-type OperationId = Exclude<keyof operations, ServedElsewhere>;
-
-type Served = { path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
+/** What serves an operation, and its path as the description writes it. */
+type Served<Id extends OperationId> = {
+  path: string;
+  handler: (dependencies: HandlerDependencies) => Handler<Id>;
+  /**
+   * For operations that hold no connection to the database: they wait for another service, as rarely as their own
+   * limits say, or are looked up together with others.
+   */
+  withoutSlot?: true;
+};
 
 /**
  * What can change something says what the audit log calls that; null where nothing is stored that a customer could ask
  * about later (previews and tests), and for a region that is given up, which is recorded in the accounts that it
  * watched for.
  */
-type Route = Served &
+type Route<Id extends OperationId> = Served<Id> &
   ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
 
 /**
@@ -92,105 +94,121 @@ type Route = Served &
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
   createMonitor: { method: 'post', path: '/monitors', records: 'monitor.created', handler: createMonitorHandler },
-  getMonitor: { method: 'get', path: '/monitors/:id', handler: getMonitorHandler },
-  updateMonitor: { method: 'patch', path: '/monitors/:id', records: 'monitor.changed', handler: updateMonitorHandler },
-  deleteMonitor: { method: 'delete', path: '/monitors/:id', records: 'monitor.deleted', handler: deleteMonitorHandler },
+  getMonitor: { method: 'get', path: '/monitors/{id}', withoutSlot: true, handler: getMonitorHandler },
+  updateMonitor: { method: 'patch', path: '/monitors/{id}', records: 'monitor.changed', handler: updateMonitorHandler },
+  deleteMonitor: {
+    method: 'delete',
+    path: '/monitors/{id}',
+    records: 'monitor.deleted',
+    handler: deleteMonitorHandler,
+  },
   pauseMonitor: {
     method: 'post',
-    path: '/monitors/:id/pause',
+    path: '/monitors/{id}/pause',
     records: 'monitor.paused',
     handler: pauseMonitorHandler,
   },
   requestCheck: {
     method: 'post',
-    path: '/monitors/:id/check',
+    path: '/monitors/{id}/check',
     records: 'monitor.check_requested',
     handler: requestCheckHandler,
   },
   resumeMonitor: {
     method: 'post',
-    path: '/monitors/:id/resume',
+    path: '/monitors/{id}/resume',
     records: 'monitor.resumed',
     handler: resumeMonitorHandler,
   },
-  listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
-  listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },
-  getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
-  getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
-  getMonitorFacts: { method: 'get', path: '/monitors/:id/facts', handler: getMonitorFactsHandler },
+  listMonitorIncidents: { method: 'get', path: '/monitors/{id}/incidents', handler: listMonitorIncidentsHandler },
+  listChecks: { method: 'get', path: '/monitors/{id}/checks', handler: listChecksHandler },
+  getMonitorStats: { method: 'get', path: '/monitors/{id}/stats', handler: getMonitorStatsHandler },
+  getMonitorUptime: { method: 'get', path: '/monitors/{id}/uptime', handler: getMonitorUptimeHandler },
+  getMonitorFacts: { method: 'get', path: '/monitors/{id}/facts', handler: getMonitorFactsHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   retireRegion: { method: 'post', path: '/fleet/retirements', records: null, handler: retireRegionHandler },
-  tryMonitor: { method: 'post', path: '/trials', records: null, handler: previewMonitorHandler },
+  tryMonitor: { method: 'post', path: '/trials', records: null, withoutSlot: true, handler: previewMonitorHandler },
   listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
   listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },
-  watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
+  watchLive: { method: 'get', path: '/live', withoutSlot: true, handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
-  getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
+  getIncident: { method: 'get', path: '/incidents/{id}', handler: getIncidentHandler },
   acknowledgeIncident: {
     method: 'post',
-    path: '/incidents/:id/acknowledge',
+    path: '/incidents/{id}/acknowledge',
     records: 'incident.acknowledged',
     handler: acknowledgeIncidentHandler,
   },
   unacknowledgeIncident: {
     method: 'delete',
-    path: '/incidents/:id/acknowledge',
+    path: '/incidents/{id}/acknowledge',
     records: 'incident.unacknowledged',
     handler: unacknowledgeIncidentHandler,
   },
   addIncidentNote: {
     method: 'post',
-    path: '/incidents/:id/notes',
+    path: '/incidents/{id}/notes',
     records: 'incident.note_added',
     handler: addIncidentNoteHandler,
   },
   deleteIncidentNote: {
     method: 'delete',
-    path: '/incidents/:id/notes/:note_id',
+    path: '/incidents/{id}/notes/{note_id}',
     records: 'incident.note_deleted',
     handler: deleteIncidentNoteHandler,
   },
   listServiceGaps: { method: 'get', path: '/service/gaps', handler: listServiceGapsHandler },
   listChannels: { method: 'get', path: '/channels', handler: listChannelsHandler },
   createChannel: { method: 'post', path: '/channels', records: 'channel.created', handler: createChannelHandler },
-  getChannel: { method: 'get', path: '/channels/:id', handler: getChannelHandler },
-  updateChannel: { method: 'patch', path: '/channels/:id', records: 'channel.changed', handler: updateChannelHandler },
-  deleteChannel: { method: 'delete', path: '/channels/:id', records: 'channel.deleted', handler: deleteChannelHandler },
-  testChannel: { method: 'post', path: '/channels/:id/test', records: null, handler: testChannelHandler },
+  getChannel: { method: 'get', path: '/channels/{id}', handler: getChannelHandler },
+  updateChannel: { method: 'patch', path: '/channels/{id}', records: 'channel.changed', handler: updateChannelHandler },
+  deleteChannel: {
+    method: 'delete',
+    path: '/channels/{id}',
+    records: 'channel.deleted',
+    handler: deleteChannelHandler,
+  },
+  testChannel: {
+    method: 'post',
+    path: '/channels/{id}/test',
+    records: null,
+    withoutSlot: true,
+    handler: testChannelHandler,
+  },
   rotateSecret: {
     method: 'post',
-    path: '/channels/:id/rotate-secret',
+    path: '/channels/{id}/rotate-secret',
     records: 'channel.secret_rotated',
     handler: rotateSecretHandler,
   },
-  listDeliveries: { method: 'get', path: '/channels/:id/deliveries', handler: listDeliveriesHandler },
+  listDeliveries: { method: 'get', path: '/channels/{id}/deliveries', handler: listDeliveriesHandler },
   replayDeliveries: {
     method: 'post',
-    path: '/channels/:id/replay',
+    path: '/channels/{id}/replay',
     records: 'channel.replayed',
     handler: replayHandler,
   },
-  getDelivery: { method: 'get', path: '/deliveries/:id', handler: getDeliveryHandler },
+  getDelivery: { method: 'get', path: '/deliveries/{id}', handler: getDeliveryHandler },
   redeliver: {
     method: 'post',
-    path: '/deliveries/:id/redeliver',
+    path: '/deliveries/{id}/redeliver',
     records: 'channel.redelivered',
     handler: redeliverHandler,
   },
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
   createAgent: { method: 'post', path: '/agents', records: 'agent.created', handler: createAgentHandler },
-  getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
-  deleteAgent: { method: 'delete', path: '/agents/:id', records: 'agent.deleted', handler: deleteAgentHandler },
+  getAgent: { method: 'get', path: '/agents/{id}', handler: getAgentHandler },
+  deleteAgent: { method: 'delete', path: '/agents/{id}', records: 'agent.deleted', handler: deleteAgentHandler },
   rotateAgentToken: {
     method: 'post',
-    path: '/agents/:id/rotate',
+    path: '/agents/{id}/rotate',
     records: 'agent.token_rotated',
     handler: rotateAgentTokenHandler,
   },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
-  getReport: { method: 'get', path: '/reports/:id', handler: getReportHandler },
+  getReport: { method: 'get', path: '/reports/{id}', handler: getReportHandler },
   signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },
   getSession: { method: 'get', path: '/session', handler: getSessionHandler },
   signOut: { method: 'delete', path: '/session', records: 'member.signed_out', handler: signOutHandler },
@@ -201,7 +219,7 @@ export const ROUTES = {
     records: 'member.other_sessions_ended',
     handler: endOtherSessionsHandler,
   },
-  endSession: { method: 'delete', path: '/sessions/:id', records: 'member.session_ended', handler: endSessionHandler },
+  endSession: { method: 'delete', path: '/sessions/{id}', records: 'member.session_ended', handler: endSessionHandler },
   updateUser: { method: 'patch', path: '/user', records: 'member.changed', handler: updateUserHandler },
   changePassword: {
     method: 'post',
@@ -229,8 +247,13 @@ export const ROUTES = {
     handler: renewRecoveryCodesHandler,
   },
   listMembers: { method: 'get', path: '/members', handler: listMembersHandler },
-  updateMember: { method: 'patch', path: '/members/:id', records: 'member.role_changed', handler: updateMemberHandler },
-  removeMember: { method: 'delete', path: '/members/:id', records: 'member.removed', handler: removeMemberHandler },
+  updateMember: {
+    method: 'patch',
+    path: '/members/{id}',
+    records: 'member.role_changed',
+    handler: updateMemberHandler,
+  },
+  removeMember: { method: 'delete', path: '/members/{id}', records: 'member.removed', handler: removeMemberHandler },
   listInvitations: { method: 'get', path: '/invitations', handler: listInvitationsHandler },
   createInvitation: {
     method: 'post',
@@ -244,29 +267,16 @@ export const ROUTES = {
     records: 'invitation.accepted',
     handler: acceptInvitationHandler,
   },
-  findInvitation: { method: 'get', path: '/invitations/:id', handler: findInvitationHandler },
+  findInvitation: { method: 'get', path: '/invitations/{id}', handler: findInvitationHandler },
   deleteInvitation: {
     method: 'delete',
-    path: '/invitations/:id',
+    path: '/invitations/{id}',
     records: 'invitation.deleted',
     handler: deleteInvitationHandler,
   },
   listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
   createToken: { method: 'post', path: '/tokens', records: 'token.created', handler: createTokenHandler },
-  revokeToken: { method: 'delete', path: '/tokens/:id', records: 'token.revoked', handler: revokeTokenHandler },
+  revokeToken: { method: 'delete', path: '/tokens/{id}', records: 'token.revoked', handler: revokeTokenHandler },
   getUsage: { method: 'get', path: '/usage', handler: getUsageHandler },
   listAuditLog: { method: 'get', path: '/audit-log', handler: listAuditLogHandler },
-} as const satisfies Record<OperationId, Route>;
-
-/** The router of all of them; each is reached through its own route guard only, and what it changes is recorded. */
-export function createRouter(dependencies: HandlerDependencies): Router {
-  const router = Router({ caseSensitive: true });
-  for (const [id, { method, path, handler, records = null }] of Object.entries<Route>(ROUTES)) {
-    router[method](
-      path,
-      onlyAs(id),
-      records === null ? handler(dependencies) : recorded(records, handler, dependencies),
-    );
-  }
-  return router;
-}
+} as const satisfies { [Id in OperationId]: Route<Id> };

@@ -2,7 +2,14 @@ import type { Request } from 'express';
 import { error as validatorErrors } from 'express-openapi-validator';
 import { READ_ONLY_FIELDS } from '../core/monitors/input/fields.ts';
 import { badRequest } from './api-error.ts';
-import { resolveSchema, type Description, type Schema, bodySchema, querySchema } from './description.ts';
+import {
+  bodySchema,
+  querySchema,
+  resolveSchema,
+  type Description,
+  type OperationKey,
+  type Schema,
+} from './description.ts';
 
 /**
  * One complaint of the validator: a JSON pointer into the request, the keyword that failed, and the validator's own
@@ -154,8 +161,8 @@ function show(field: string, value: unknown, keyword = ''): string {
     : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 
-/** What was asked: the description, the path as the description writes it, and the request itself. */
-type RefusedRequest = { description: Description; path: string; request: Request };
+/** What was asked: the operation, and the request itself. */
+type RefusedRequest = OperationKey & { description: Description; request: Request };
 
 /**
  * The validator's refusal in our words; anything that is no refusal of the request is passed on as the fault that it
@@ -169,7 +176,7 @@ export function explainRefusal(refusal: unknown, requested: RefusedRequest): unk
 type ValidatorError = { path: string; message: string; errorCode?: string };
 
 function sentencesOf(errors: readonly ValidatorError[], requested: RefusedRequest): string[] {
-  const { description, path, request } = requested;
+  const { description, path, method, request } = requested;
   const complaints = errors.map(({ path: pointer, message, errorCode }): Complaint => ({
     path: pointer,
     message,
@@ -186,7 +193,7 @@ function sentencesOf(errors: readonly ValidatorError[], requested: RefusedReques
     inBody.map((complaint) => ({ ...complaint, path: complaint.path.slice('/body'.length) })),
     {
       description,
-      schema: bodySchema(description, path, request.method),
+      schema: bodySchema(description, { path, method }),
       value: request.body,
       readOnly: readOnlyFields(path),
     },

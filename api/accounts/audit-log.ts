@@ -1,31 +1,22 @@
-import type { RequestHandler } from 'express';
 import type { AuditEntry } from '../../core/accounts/audit-entry.ts';
 import { listAuditLog } from '../../models/accounts/audit-log.ts';
 import { badRequest } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
 import { personOf } from '../request-context.ts';
-import { type operations, type components } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 
 /** How many entries come when the caller sets no limit: the log has no end (D-05). */
 const DEFAULT_LIMIT = 100;
 
-type ListQuery = NonNullable<operations['listAuditLog']['parameters']['query']>;
-
 /** `GET /audit-log` */
-export function listAuditLogHandler({ database, config }: ApiDependencies): RequestHandler {
+export function listAuditLogHandler({ database, config }: ApiDependencies): Handler<'listAuditLog'> {
   return async (request, response) => {
     const page = readPage(request);
     requireWholeNumbers(request, ['from', 'to']);
     const limit = page.limit ?? DEFAULT_LIMIT;
-    const {
-      actor_id: actorId,
-      action,
-      object_kind: objectKind,
-      object_id: objectId,
-      from,
-      to,
-    } = request.query as ListQuery;
+    const { actor_id: actorId, action, object_kind: objectKind, object_id: objectId, from, to } = request.query;
     if (from !== undefined && to !== undefined && Number(from) > Number(to))
       throw badRequest(`from must not be later than to, got ${from} and ${to}`);
     const entries = await listAuditLog(database, {

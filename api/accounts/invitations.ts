@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import {
   acceptInvitation,
   createInvitation,
@@ -13,6 +12,7 @@ import { normalizeEmail } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { unrecorded } from '../recording.ts';
 import { idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -28,7 +28,7 @@ const isOver = (): ApiError =>
   new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
 
 /** `GET /invitations` */
-export function listInvitationsHandler({ database, now }: ApiDependencies): RequestHandler {
+export function listInvitationsHandler({ database, now }: ApiDependencies): Handler<'listInvitations'> {
   return async (_request, response) => {
     const invitations = await listInvitations(database, personOf(response).tenantId, now());
     response.json({ invitations: invitations.map(presentInvitation) });
@@ -36,9 +36,14 @@ export function listInvitationsHandler({ database, now }: ApiDependencies): Requ
 }
 
 /** `POST /invitations`: the only place that shows a link. */
-export function createInvitationHandler({ database, makeId, now, config }: ApiDependencies): RequestHandler {
+export function createInvitationHandler({
+  database,
+  makeId,
+  now,
+  config,
+}: ApiDependencies): Handler<'createInvitation'> {
   return async (request, response) => {
-    const { email, role } = request.body as Schemas['InvitationCreate'];
+    const { email, role } = request.body;
     const { tenantId, user } = personOf(response);
     const token = generateInvitationToken();
     const created = await createInvitation(database, {
@@ -63,7 +68,7 @@ export function createInvitationHandler({ database, makeId, now, config }: ApiDe
 }
 
 /** `DELETE /invitations/{id}` */
-export function deleteInvitationHandler({ database }: ApiDependencies): RequestHandler {
+export function deleteInvitationHandler({ database }: ApiDependencies): Handler<'deleteInvitation'> {
   return async (request, response) => {
     const id = idOf(request);
     if (!(await deleteInvitation(database, { tenantId: personOf(response).tenantId, id })))
@@ -73,7 +78,7 @@ export function deleteInvitationHandler({ database }: ApiDependencies): RequestH
 }
 
 /** `GET /invitations/{id}`, for who has the link. */
-export function findInvitationHandler({ database, now }: ApiDependencies): RequestHandler {
+export function findInvitationHandler({ database, now }: ApiDependencies): Handler<'findInvitation'> {
   return async (request, response) => {
     const invitation = await findOpenInvitation(database, idOf(request), now());
     if (invitation === null) throw isOver();
@@ -85,10 +90,10 @@ export function findInvitationHandler({ database, now }: ApiDependencies): Reque
 }
 
 /** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
-export function acceptInvitationHandler(dependencies: ApiDependencies): RequestHandler {
+export function acceptInvitationHandler(dependencies: ApiDependencies): Handler<'acceptInvitation'> {
   const { database, makeId, now } = dependencies;
   return async (request, response) => {
-    const { token, name, password } = request.body as Schemas['InvitationAcceptance'];
+    const { token, name, password } = request.body;
     const invitation = await findOpenInvitation(database, token, now());
     if (invitation === null) throw isOver();
     requirePlainName('name', name);

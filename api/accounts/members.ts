@@ -1,16 +1,15 @@
-import type { RequestHandler } from 'express';
 import { changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
 import { ApiError, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { idOf, personOf } from '../request-context.ts';
-import type { components } from '../schema.generated.ts';
 import { presentMember } from './member-presenter.ts';
 import { sessionCookie } from './session/cookie.ts';
 
 const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
 
 /** `GET /members` */
-export function listMembersHandler({ database }: ApiDependencies): RequestHandler {
+export function listMembersHandler({ database }: ApiDependencies): Handler<'listMembers'> {
   return async (_request, response) => {
     const { tenantId, user } = personOf(response);
     const members = await listMembers(database, tenantId);
@@ -19,11 +18,11 @@ export function listMembersHandler({ database }: ApiDependencies): RequestHandle
 }
 
 /** `PATCH /members/{id}` */
-export function updateMemberHandler({ database }: ApiDependencies): RequestHandler {
+export function updateMemberHandler({ database }: ApiDependencies): Handler<'updateMember'> {
   return async (request, response) => {
     const { tenantId, user, sessionId } = personOf(response);
     const id = idOf(request);
-    const { role } = request.body as components['schemas']['MemberPatch'];
+    const { role } = request.body;
     const member = await changeRole(
       database,
       { tenantId, id },
@@ -36,7 +35,7 @@ export function updateMemberHandler({ database }: ApiDependencies): RequestHandl
 }
 
 /** `DELETE /members/{id}`: everybody may go, and owners may send others away. */
-export function removeMemberHandler({ database, config }: ApiDependencies): RequestHandler {
+export function removeMemberHandler({ database, config }: ApiDependencies): Handler<'removeMember'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (request, response) => {
     const { tenantId, user } = personOf(response);

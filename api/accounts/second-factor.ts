@@ -1,4 +1,4 @@
-import type { RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import { renderSVG } from 'uqr';
 import {
   beginSecondFactor,
@@ -9,8 +9,8 @@ import {
 } from '../../models/accounts/second-factor.ts';
 import { conflict, type ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { personOf, type Exchange } from '../request-context.ts';
-import type { components } from '../schema.generated.ts';
 import { passwordProof, requireProofs, takeCode } from './session/proofs.ts';
 import {
   findTotpStep,
@@ -21,16 +21,14 @@ import {
   writeRecoveryCode,
 } from './session/totp.ts';
 
-type Schemas = components['schemas'];
-
 const isOn = (): ApiError => conflict('the second factor is on already: turn it off first');
 const isOff = (): ApiError => conflict('the second factor is not on: begin with POST /v1/user/totp');
 const WRONG_CODE = 'is wrong, or was used already: the app shows a new one every 30 seconds';
 
 /** `POST /user/totp`. */
-export function startTotpHandler({ database, throttle }: HandlerDependencies): RequestHandler {
+export function startTotpHandler({ database, throttle }: HandlerDependencies): Handler<'startTotp'> {
   return async (request, response) => {
-    const { password } = request.body as Schemas['TotpStart'];
+    const { password } = request.body;
     const { user } = personOf(response);
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'password', password)]);
     const secret = generateTotpSecret();
@@ -43,9 +41,9 @@ export function startTotpHandler({ database, throttle }: HandlerDependencies): R
 }
 
 /** `POST /user/totp/confirm`. */
-export function confirmTotpHandler({ database, now, throttle }: HandlerDependencies): RequestHandler {
+export function confirmTotpHandler({ database, now, throttle }: HandlerDependencies): Handler<'confirmTotp'> {
   return async (request, response) => {
-    const { code } = request.body as Schemas['TotpConfirmation'];
+    const { code } = request.body;
     const { user, sessionId } = personOf(response);
     const factor = await findSecondFactor(database, user.id);
     if (factor === null) throw isOff();
@@ -66,7 +64,7 @@ export function confirmTotpHandler({ database, now, throttle }: HandlerDependenc
 }
 
 /** `DELETE /user/totp`. */
-export function removeTotpHandler(dependencies: HandlerDependencies): RequestHandler {
+export function removeTotpHandler(dependencies: HandlerDependencies): Handler<'removeTotp'> {
   return async (request, response) => {
     const { user, sessionId } = personOf(response);
     if (user.totpConfirmedAt === null) throw isOff();
@@ -78,7 +76,7 @@ export function removeTotpHandler(dependencies: HandlerDependencies): RequestHan
 }
 
 /** `POST /user/recovery-codes`. */
-export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): RequestHandler {
+export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): Handler<'renewRecoveryCodes'> {
   return async (request, response) => {
     const { user } = personOf(response);
     if (user.totpConfirmedAt === null) throw isOff();
@@ -91,7 +89,7 @@ export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): Re
 
 /** The password before the code, which is used up by being looked at. */
 async function requireBoth(dependencies: HandlerDependencies, exchange: Exchange): Promise<void> {
-  const { password, code } = exchange.request.body as Schemas['TotpRemoval'];
+  const { password, code } = exchange.request.body;
   const { user } = personOf(exchange.response);
   await requireProofs(dependencies.throttle, exchange, [
     passwordProof(exchange.response, 'password', password),

@@ -1,14 +1,14 @@
-import type { RequestHandler } from 'express';
 import { endSession, endSessionsElsewhere, listSessions } from '../../models/accounts/sessions.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { idOf, personOf } from '../request-context.ts';
 import { presentSession, presentSignedIn } from './session-presenter.ts';
 import { sessionCookie } from './session/cookie.ts';
 import { recoveryCodesOf } from './sign-in.ts';
 
 /** `GET /session`. */
-export function getSessionHandler(dependencies: ApiDependencies): RequestHandler {
+export function getSessionHandler(dependencies: ApiDependencies): Handler<'getSession'> {
   return async (_request, response) => {
     const caller = personOf(response);
     response.setHeader('Cache-Control', 'no-store');
@@ -17,7 +17,7 @@ export function getSessionHandler(dependencies: ApiDependencies): RequestHandler
 }
 
 /** `DELETE /session`. */
-export function signOutHandler({ database, config }: ApiDependencies): RequestHandler {
+export function signOutHandler({ database, config }: ApiDependencies): Handler<'signOut'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
@@ -28,7 +28,7 @@ export function signOutHandler({ database, config }: ApiDependencies): RequestHa
 }
 
 /** `GET /sessions`. */
-export function listSessionsHandler({ database, now }: ApiDependencies): RequestHandler {
+export function listSessionsHandler({ database, now }: ApiDependencies): Handler<'listSessions'> {
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
     const sessions = await listSessions(database, user.id, now());
@@ -37,7 +37,7 @@ export function listSessionsHandler({ database, now }: ApiDependencies): Request
 }
 
 /** `DELETE /sessions/{id}`. */
-export function endSessionHandler({ database, config }: ApiDependencies): RequestHandler {
+export function endSessionHandler({ database, config }: ApiDependencies): Handler<'endSession'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (request, response) => {
     const { user, sessionId } = personOf(response);
@@ -49,7 +49,7 @@ export function endSessionHandler({ database, config }: ApiDependencies): Reques
 }
 
 /** `POST /sessions/end-others`. */
-export function endOtherSessionsHandler({ database }: ApiDependencies): RequestHandler {
+export function endOtherSessionsHandler({ database }: ApiDependencies): Handler<'endOtherSessions'> {
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
     response.json({

@@ -1,23 +1,20 @@
 import { createHash } from 'node:crypto';
-import type { RequestHandler } from 'express';
 import { countRecoveryCodes } from '../../models/accounts/second-factor.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { findUserByEmail, normalizeEmail } from '../../models/accounts/users.ts';
 import { verifyPassword } from '../../models/secrets/password.ts';
 import { ApiError, CodeRequired } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
-import type { components } from '../schema.generated.ts';
+import type { Handler } from '../handler.ts';
 import { presentSignedIn } from './session-presenter.ts';
 import { beginSession } from './session/beginning.ts';
 import { takeCode } from './session/proofs.ts';
 
-type SignIn = components['schemas']['SignIn'];
-
 /** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */
-export function signInHandler(dependencies: HandlerDependencies): RequestHandler {
+export function signInHandler(dependencies: HandlerDependencies): Handler<'signIn'> {
   const { database, throttle } = dependencies;
   return async (request, response) => {
-    const { email, password, code } = request.body as SignIn;
+    const { email, password, code } = request.body;
     const user = await findUserByEmail(database, email);
     // An address without an account is counted like one that has one, or the count would tell them apart.
     const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });

@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import {
   createApiToken,
@@ -10,6 +9,7 @@ import {
 import type { TokenScope } from '../../models/accounts/records.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { requirePlainName } from './plain-name.ts';
@@ -18,7 +18,7 @@ import { requirePlainName } from './plain-name.ts';
 const ENDED_MS = 30 * 86_400_000;
 
 /** `GET /tokens` */
-export function listTokensHandler({ database, now }: ApiDependencies): RequestHandler {
+export function listTokensHandler({ database, now }: ApiDependencies): Handler<'listTokens'> {
   return async (_request, response) => {
     const tokens = await listRecentTokens(database, callerOf(response).tenantId, now() - ENDED_MS);
     response.json({ tokens: tokens.map(presentToken) });
@@ -26,10 +26,10 @@ export function listTokensHandler({ database, now }: ApiDependencies): RequestHa
 }
 
 /** `POST /tokens`: the only place beside the command line that shows a token. */
-export function createTokenHandler({ database, makeId, now, rateLimits }: HandlerDependencies): RequestHandler {
+export function createTokenHandler({ database, makeId, now, rateLimits }: HandlerDependencies): Handler<'createToken'> {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
-    const { name, scopes, expires_at: expiresAt = null } = request.body as components['schemas']['TokenCreate'];
+    const { name, scopes, expires_at: expiresAt = null } = request.body;
     const nowMs = now();
     if (expiresAt !== null && expiresAt <= nowMs / 1000)
       throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
@@ -60,7 +60,7 @@ export function createTokenHandler({ database, makeId, now, rateLimits }: Handle
 }
 
 /** `DELETE /tokens/{id}` */
-export function revokeTokenHandler({ database, now }: ApiDependencies): RequestHandler {
+export function revokeTokenHandler({ database, now }: ApiDependencies): Handler<'revokeToken'> {
   return async (request, response) => {
     const id = idOf(request);
     if (!(await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now())))

@@ -1,23 +1,20 @@
-import type { RequestHandler } from 'express';
 import { cleanText } from '../../core/clean-text.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { personOf } from '../request-context.ts';
-import type { components } from '../schema.generated.ts';
 import { presentUser } from './session-presenter.ts';
 import { passwordProof, requireProofs } from './session/proofs.ts';
 import { recoveryCodesOf } from './sign-in.ts';
 
-type Schemas = components['schemas'];
-
 const NAME_LENGTH = 255;
 
 /** `PATCH /user`. */
-export function updateUserHandler({ database }: ApiDependencies): RequestHandler {
+export function updateUserHandler({ database }: ApiDependencies): Handler<'updateUser'> {
   return async (request, response) => {
-    const { name, theme } = request.body as Schemas['UserPatch'];
+    const { name, theme } = request.body;
     const user = await updateUser(database, personOf(response).user.id, {
       ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
       ...(theme !== undefined && { theme }),
@@ -28,9 +25,9 @@ export function updateUserHandler({ database }: ApiDependencies): RequestHandler
 }
 
 /** `POST /user/password`. */
-export function changePasswordHandler({ database, now, throttle }: HandlerDependencies): RequestHandler {
+export function changePasswordHandler({ database, now, throttle }: HandlerDependencies): Handler<'changePassword'> {
   return async (request, response) => {
-    const { current, new: wanted } = request.body as Schemas['PasswordChange'];
+    const { current, new: wanted } = request.body;
     const { user, sessionId } = personOf(response);
     if (wanted === current) throw badRequest('new must be another password than current');
     if (normalizeEmail(wanted) === normalizeEmail(user.email))

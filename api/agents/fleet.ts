@@ -1,17 +1,17 @@
-import type { RequestHandler } from 'express';
 import type { Spread } from '../../core/statistics/bucket-quantile.ts';
 import { readFleet } from '../../models/agents/agents.ts';
 import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/agents/retired-regions.ts';
 import { listProcesses, type ProcessRecord } from '../../models/system/processes.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
 /** `GET /fleet` */
-export function getFleetHandler({ database, readQueues, now }: ApiDependencies): RequestHandler {
+export function getFleetHandler({ database, readQueues, now }: ApiDependencies): Handler<'getFleet'> {
   return async (_request, response) => {
     const [{ agents, customersAgents }, processes, queues] = await Promise.all([
       readFleet(database),
@@ -32,7 +32,7 @@ export function getFleetHandler({ database, readQueues, now }: ApiDependencies):
         queues === null || queues.oldestResultsAtMs === null
           ? null
           : Math.max(0, Math.round((now() - queues.oldestResultsAtMs) / 1000)),
-    } satisfies Schemas['Fleet']);
+    });
   };
 }
 
@@ -40,10 +40,10 @@ export function getFleetHandler({ database, readQueues, now }: ApiDependencies):
 const MOVED_AT_ONCE = 1000;
 
 /** `POST /fleet/retirements`: the plan, and with `confirmed` what it says. */
-export function retireRegionHandler(dependencies: ApiDependencies): RequestHandler {
+export function retireRegionHandler(dependencies: ApiDependencies): Handler<'retireRegion'> {
   const { database, now, makeId } = dependencies;
   return async (request, response) => {
-    const { region, move_to: moveTo = null, confirmed = false } = request.body as Schemas['RetirementCreate'];
+    const { region, move_to: moveTo = null, confirmed = false } = request.body;
     const retirement = { region, moveTo, nowMs: now() };
     const plan = granted(await planRetirement(database, retirement), retirement);
     const done = confirmed
@@ -60,7 +60,7 @@ export function retireRegionHandler(dependencies: ApiDependencies): RequestHandl
       down_min_sources_lowered: quorumLowered,
       retired: done !== null,
       left: done?.left ?? monitors,
-    } satisfies Schemas['Retirement']);
+    });
   };
 }
 

@@ -1,10 +1,10 @@
-import type { RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
 import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents/agents.ts';
 import { requirePlainName } from '../accounts/plain-name.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -16,13 +16,17 @@ function writeInstallCommand({ publicUrl, token }: { publicUrl: string; token: s
   return `SPOTCHECK_URL=${url} SPOTCHECK_AGENT_TOKEN=${token} npm run agent`;
 }
 
-type AgentCreate = components['schemas']['AgentCreate'];
-
 /** `POST /agents` */
-export function createAgentHandler({ database, makeId, now, config, rateLimits }: HandlerDependencies): RequestHandler {
+export function createAgentHandler({
+  database,
+  makeId,
+  now,
+  config,
+  rateLimits,
+}: HandlerDependencies): Handler<'createAgent'> {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
-    const { name, region = null } = request.body as AgentCreate;
+    const { name, region = null } = request.body;
     await rateLimits.take('agent', tenantId);
     const token = generateToken('spa');
     const { ownAgents } = PLAN_LIMITS[plan];
@@ -49,7 +53,7 @@ export function createAgentHandler({ database, makeId, now, config, rateLimits }
 }
 
 /** `POST /agents/{id}/rotate` */
-export function rotateAgentTokenHandler({ database, config }: ApiDependencies): RequestHandler {
+export function rotateAgentTokenHandler({ database, config }: ApiDependencies): Handler<'rotateAgentToken'> {
   return async (request, response) => {
     const id = idOf(request);
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });

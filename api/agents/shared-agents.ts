@@ -1,20 +1,17 @@
-import type { RequestHandler } from 'express';
 import { deleteAgent, findAgent, listAgents } from '../../models/agents/agents.ts';
 import { ApiError, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
 import { presentAgent } from './presenter.ts';
 
-type ListQuery = NonNullable<operations['listAgents']['parameters']['query']>;
-
 /** `GET /agents` */
-export function listAgentsHandler({ database, config }: ApiDependencies): RequestHandler {
+export function listAgentsHandler({ database, config }: ApiDependencies): Handler<'listAgents'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
-    const { kind, region } = request.query as ListQuery;
+    const { kind, region } = request.query;
     const agents = await listAgents(database, {
       tenantId: callerOf(response).tenantId,
       filter: { ...(kind && { kind }), ...(region !== undefined && { region }) },
@@ -27,7 +24,7 @@ export function listAgentsHandler({ database, config }: ApiDependencies): Reques
 }
 
 /** `GET /agents/{id}` */
-export function getAgentHandler({ database }: ApiDependencies): RequestHandler {
+export function getAgentHandler({ database }: ApiDependencies): Handler<'getAgent'> {
   return async (request, response) => {
     const id = idOf(request);
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
@@ -37,7 +34,7 @@ export function getAgentHandler({ database }: ApiDependencies): RequestHandler {
 }
 
 /** `DELETE /agents/{id}`: shared agents are not the caller's to delete (D-63). */
-export function deleteAgentHandler(dependencies: ApiDependencies): RequestHandler {
+export function deleteAgentHandler(dependencies: ApiDependencies): Handler<'deleteAgent'> {
   const { database } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { RequestHandler } from 'express';
 import { type Channel, type ChannelStatus, type ChannelType } from '../../core/alerts/channel.ts';
 import {
   countChannels,
@@ -28,19 +27,18 @@ import { generateSigningSecret } from '../../notifications/webhook/signing-secre
 import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
 import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
-import { type operations, type components } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
 import { presentChannel } from './presenter.ts';
 
-type ListQuery = NonNullable<operations['listChannels']['parameters']['query']>;
-
 /** `GET /channels` */
-export function listChannelsHandler({ database, config }: ApiDependencies): RequestHandler {
+export function listChannelsHandler({ database, config }: ApiDependencies): Handler<'listChannels'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
-    const { type } = request.query as ListQuery;
+    const { type } = request.query;
     const channels = await listChannels(database, {
       tenantId: callerOf(response).tenantId,
       ...(type && { type }),
@@ -57,7 +55,7 @@ export function listChannelsHandler({ database, config }: ApiDependencies): Requ
 }
 
 /** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
-export function createChannelHandler(dependencies: HandlerDependencies): RequestHandler {
+export function createChannelHandler(dependencies: HandlerDependencies): Handler<'createChannel'> {
   const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
@@ -85,7 +83,7 @@ function tooManyChannels(): ApiError {
 }
 
 /** `GET /channels/{id}` */
-export function getChannelHandler(dependencies: ApiDependencies): RequestHandler {
+export function getChannelHandler(dependencies: ApiDependencies): Handler<'getChannel'> {
   return async (request, response) => {
     response.json(
       presentChannel(await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) })),
@@ -94,7 +92,7 @@ export function getChannelHandler(dependencies: ApiDependencies): RequestHandler
 }
 
 /** `PATCH /channels/{id}` */
-export function updateChannelHandler(dependencies: ApiDependencies): RequestHandler {
+export function updateChannelHandler(dependencies: ApiDependencies): Handler<'updateChannel'> {
   const { database } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -109,7 +107,7 @@ export function updateChannelHandler(dependencies: ApiDependencies): RequestHand
 }
 
 /** `DELETE /channels/{id}` */
-export function deleteChannelHandler({ database }: ApiDependencies): RequestHandler {
+export function deleteChannelHandler({ database }: ApiDependencies): Handler<'deleteChannel'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     if (!(await deleteChannel(database, key))) throw notFound('channel', key.id);
@@ -118,7 +116,7 @@ export function deleteChannelHandler({ database }: ApiDependencies): RequestHand
 }
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
-export function testChannelHandler(dependencies: HandlerDependencies): RequestHandler {
+export function testChannelHandler(dependencies: HandlerDependencies): Handler<'testChannel'> {
   const { rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
@@ -133,7 +131,7 @@ export function testChannelHandler(dependencies: HandlerDependencies): RequestHa
 }
 
 /** `POST /channels/{id}/rotate-secret`: the only place beside the creation that shows a secret. */
-export function rotateSecretHandler(dependencies: ApiDependencies): RequestHandler {
+export function rotateSecretHandler(dependencies: ApiDependencies): Handler<'rotateSecret'> {
   const { database, now } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };

@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import type { Channel } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { integer, shape, type Problem, type Read } from '../../core/monitors/input/checks.ts';
@@ -15,9 +14,10 @@ import {
 } from '../../models/alerts/delivery-record.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import { type operations, type components } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 
 /** The latest moment that can be asked for, in Unix seconds: as in the query parameters of the lists. */
 const LATEST = 99_999_999_999;
@@ -46,14 +46,12 @@ function readReplay(body: unknown, nowMs: number): Read<Replay> {
 /** How many deliveries come when the caller sets no limit: the record has no end (D-05). */
 const DEFAULT_LIMIT = 500;
 
-type ListQuery = NonNullable<operations['listDeliveries']['parameters']['query']>;
-
 /** `GET /channels/{id}/deliveries` */
-export function listDeliveriesHandler({ database, config }: ApiDependencies): RequestHandler {
+export function listDeliveriesHandler({ database, config }: ApiDependencies): Handler<'listDeliveries'> {
   return async (request, response) => {
     const page = readPage(request);
     const limit = page.limit ?? DEFAULT_LIMIT;
-    const { outcome, event } = request.query as ListQuery;
+    const { outcome, event } = request.query;
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     if ((await findChannel(database, key)) === null) throw notFound('channel', key.id);
     const deliveries = await listDeliveries(database, {
@@ -73,7 +71,7 @@ export function listDeliveriesHandler({ database, config }: ApiDependencies): Re
 }
 
 /** `GET /deliveries/{id}` */
-export function getDeliveryHandler({ database }: ApiDependencies): RequestHandler {
+export function getDeliveryHandler({ database }: ApiDependencies): Handler<'getDelivery'> {
   return async (request, response) => {
     const id = idOf(request);
     const delivery = await findDelivery(database, { tenantId: callerOf(response).tenantId, id });
@@ -83,7 +81,7 @@ export function getDeliveryHandler({ database }: ApiDependencies): RequestHandle
 }
 
 /** `POST /deliveries/{id}/redeliver`: the same delivery once more, with a whole timetable of retries. */
-export function redeliverHandler(dependencies: HandlerDependencies): RequestHandler {
+export function redeliverHandler(dependencies: HandlerDependencies): Handler<'redeliver'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -102,7 +100,7 @@ export function redeliverHandler(dependencies: HandlerDependencies): RequestHand
 }
 
 /** `POST /channels/{id}/replay`: all failed deliveries of a time, in order. */
-export function replayHandler(dependencies: HandlerDependencies): RequestHandler {
+export function replayHandler(dependencies: HandlerDependencies): Handler<'replayDeliveries'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };

@@ -1,9 +1,9 @@
-import type { RequestHandler } from 'express';
 import { noScheduleChange } from '../../core/checks/schedule.ts';
 import { requestCheck, type CheckRequest } from '../../models/checks/check-request.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { conflict, notFound } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -12,7 +12,7 @@ import type { components } from '../schema.generated.ts';
 const NEWS_MS = 60_000;
 
 /** `POST /monitors/{id}/check` */
-export function requestCheckHandler(dependencies: HandlerDependencies): RequestHandler {
+export function requestCheckHandler(dependencies: HandlerDependencies): Handler<'requestCheck'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);

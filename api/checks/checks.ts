@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { findAgentNo, findServiceAgent } from '../../models/agents/names.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
@@ -6,9 +6,10 @@ import { listPings } from '../../models/heartbeats/ping-record.ts';
 import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { cutPage, readPage } from '../pagination.ts';
+import type { Handler, Query } from '../handler.ts';
+import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
-import type { components, operations } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 import { presentCheck, presentPing } from './presenter.ts';
 
 /** How many checks come when the caller sets no limit: there are a thousand a day. */
@@ -22,7 +23,7 @@ const CLOCK_SLACK_MS = 60_000;
 /** The part of a cursor for what has no second part: no two pings have the same moment. */
 const NO_TIE = '0';
 
-type ListQuery = NonNullable<operations['listChecks']['parameters']['query']>;
+type ListQuery = Query<'listChecks'>;
 
 /** What is asked for, of whatever type the monitor is. */
 type ChecksRequest = {
@@ -38,7 +39,7 @@ type ChecksRequest = {
 type Entry = { atMs: number; tie: string; shown: components['schemas']['Check'] };
 
 /** `GET /monitors/{id}/checks` */
-export function listChecksHandler({ database, config, now }: ApiDependencies): RequestHandler {
+export function listChecksHandler({ database, config, now }: ApiDependencies): Handler<'listChecks'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const monitor = await findMeasuredMonitor(database, key);
@@ -51,18 +52,18 @@ export function listChecksHandler({ database, config, now }: ApiDependencies): R
       { limit: requested.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
       { request, response, publicUrl: config.publicUrl },
     );
-    response.json({ checks: shown.map((entry) => entry.shown) } satisfies components['schemas']['CheckList']);
+    response.json({ checks: shown.map((entry) => entry.shown) });
   };
 }
 
 /** Results are shown for as long as the plan keeps them, although their day goes as a whole. */
 function readRequest(
   monitor: MeasuredMonitor,
-  { request, response }: { request: Request; response: Response },
+  { request, response }: { request: WrittenRequest & { query: ListQuery }; response: Response },
   nowMs: number,
 ): ChecksRequest {
   const { limit, after } = readPage(request);
-  const { source, verdict, since, until } = request.query as ListQuery;
+  const { source, verdict, since, until } = request.query;
   if (since !== undefined && until !== undefined && Number(until) < Number(since))
     throw badRequest(`until must be ${since} (since) or later, got ${until}`);
   if (after !== null && !/^\d{1,9}$/.test(after.id))

@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import { cleanNote, MAX_NOTE } from '../../core/incidents/note-text.ts';
 import { shape, text, type Check, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { listEvidence } from '../../models/incidents/evidence.ts';
@@ -20,7 +19,8 @@ import {
 } from '../../models/incidents/notes.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import type { Handler } from '../handler.ts';
+import { asId, callerOf, idOf } from '../request-context.ts';
 import { presentIncidentDetail, presentNote } from './detail.ts';
 import { presentIncident } from './presenter.ts';
 
@@ -55,7 +55,7 @@ function readAcknowledgement(body: unknown): Read<string | null> {
 const MOST_SHOWN = 500;
 
 /** `GET /incidents/{id}` */
-export function getIncidentHandler({ database, now }: ApiDependencies): RequestHandler {
+export function getIncidentHandler({ database, now }: ApiDependencies): Handler<'getIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const incident = await findIncident(database, key);
@@ -79,7 +79,7 @@ export function getIncidentHandler({ database, now }: ApiDependencies): RequestH
 }
 
 /** `POST /incidents/{id}/acknowledge` */
-export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
+export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): Handler<'acknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const written = accept(readAcknowledgement(request.body));
@@ -94,7 +94,7 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
 }
 
 /** `DELETE /incidents/{id}/acknowledge` */
-export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): RequestHandler {
+export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): Handler<'unacknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const incident = await unacknowledgeIncident(database, key);
@@ -104,7 +104,7 @@ export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies)
 }
 
 /** `POST /incidents/{id}/notes` */
-export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
+export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): Handler<'addIncidentNote'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const note: IncidentNote = {
@@ -121,10 +121,10 @@ export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencie
 }
 
 /** `DELETE /incidents/{id}/notes/{note_id}` */
-export function deleteIncidentNoteHandler({ database }: ApiDependencies): RequestHandler {
+export function deleteIncidentNoteHandler({ database }: ApiDependencies): Handler<'deleteIncidentNote'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const noteId = idOf(request, 'note_id');
+    const noteId = asId(request.params.note_id);
     if (!(await deleteIncidentNote(database, key, noteId))) {
       throw (await findIncident(database, key)) === null ? notFound('incident', key.id) : notFound('note', noteId);
     }

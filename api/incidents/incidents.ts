@@ -1,28 +1,29 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import { listIncidents } from '../../models/incidents/history.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { cutPage, readPage } from '../pagination.ts';
+import type { Handler, Query } from '../handler.ts';
+import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
 import { presentIncident } from './presenter.ts';
 
 /** How many incidents come when the caller sets no limit: history has no end (D-05). */
 const DEFAULT_LIMIT = 500;
 
-type ListQuery = NonNullable<operations['listIncidents']['parameters']['query']>;
+/** What both lists may be narrowed by. */
+type ListQuery = Query<'listMonitorIncidents'>;
 
 /** `GET /incidents` */
-export function listIncidentsHandler(dependencies: ApiDependencies): RequestHandler {
+export function listIncidentsHandler(dependencies: ApiDependencies): Handler<'listIncidents'> {
   return async (request, response) => {
-    const { monitor_id: monitorId } = request.query as ListQuery;
+    const { monitor_id: monitorId } = request.query;
     await answerIncidents(dependencies, { request, response }, monitorId);
   };
 }
 
 /** `GET /monitors/{id}/incidents` */
-export function listMonitorIncidentsHandler(dependencies: ApiDependencies): RequestHandler {
+export function listMonitorIncidentsHandler(dependencies: ApiDependencies): Handler<'listMonitorIncidents'> {
   return async (request, response) => {
     const id = idOf(request);
     const found = await findMeasuredMonitor(dependencies.database, { tenantId: callerOf(response).tenantId, id });
@@ -33,12 +34,12 @@ export function listMonitorIncidentsHandler(dependencies: ApiDependencies): Requ
 
 async function answerIncidents(
   { database, config, now }: ApiDependencies,
-  { request, response }: { request: Request; response: Response },
+  { request, response }: { request: WrittenRequest & { query: ListQuery }; response: Response },
   monitorId: string | undefined,
 ): Promise<void> {
   const page = readPage(request);
   const limit = page.limit ?? DEFAULT_LIMIT;
-  const { status, acknowledged, since, until } = request.query as ListQuery;
+  const { status, acknowledged, since, until } = request.query;
   const isUnknownMonitor = monitorId !== undefined && !isId(monitorId);
   const incidents = isUnknownMonitor
     ? []

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { listValidCallers } from '../../models/accounts/sessions.ts';
@@ -7,6 +6,7 @@ import { listenToChanges, type Change } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
+import type { Handler } from '../handler.ts';
 import { callerOf, contextOf } from '../request-context.ts';
 import { createBroadcast, type Broadcast } from './broadcast.ts';
 import { readChanges, writeEvent } from './changes.ts';
@@ -174,7 +174,7 @@ async function findEnded(database: Database, readers: readonly Opened[], nowMs: 
 }
 
 /** `GET /live` */
-export function watchLiveHandler({ live }: { live: Live }): RequestHandler {
+export function watchLiveHandler({ live }: { live: Live }): Handler<'watchLive'> {
   return (request, response) => {
     const context = contextOf(response);
     if (context.isHead === true) {

@@ -9,12 +9,6 @@ import { contextOf, type RequestContext } from '../request-context.ts';
 const UNDER_WAY = 4;
 const MOST_WAITING = 200;
 
-/**
- * Operations that hold no connection to the database: they wait for another service, as rarely as their own limits
- * say, or are looked up together with others.
- */
-const WITHOUT_SLOT = new Set(['watchLive', 'tryMonitor', 'testChannel', 'getMonitor']);
-
 type Account = { underWay: number; waiting: (() => boolean)[] };
 
 /**
@@ -29,9 +23,8 @@ export function accountSlots(accountOf: (context: RequestContext) => string | un
     if (account.underWay === 0) accounts.delete(id);
   };
   return (request, response, next) => {
-    const context = contextOf(response);
-    const id = accountOf(context);
-    if (id === undefined || WITHOUT_SLOT.has(context.operationId ?? '')) {
+    const id = accountOf(contextOf(response));
+    if (id === undefined) {
       next();
       return;
     }

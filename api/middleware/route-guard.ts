@@ -2,72 +2,38 @@ import type { Request, RequestHandler } from 'express';
 import { isAtLeast, type Scope } from '../../core/accounts/roles.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
-import { METHODS, type Description, type Operation } from '../description.ts';
+import type { Operation } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 
-/**
- * Who may call an operation, as the description says it: `security: []`, `x-caller`, `x-role` and
- * `x-operator`.
- */
+/** What the description says of who may call an operation. */
+type Admission = Pick<Operation, 'security' | 'x-caller' | 'x-role' | 'x-operator'>;
+
 type RouteGuard = {
-  id: string;
   isOpen: boolean;
   isForPeople: boolean;
   role: Operation['x-role'];
   isForOperators: boolean;
 };
 
-/** The guards of a path, by method. */
-type GuardedPath = { path: RegExp; guards: ReadonlyMap<string, RouteGuard> };
-
 const READING_METHODS = new Set(['GET', 'OPTIONS']);
 
 /**
- * Makes the route guard: it refuses callers that may not call the operation, before anything else of the request is
- * read. Anonymous callers reach open operations only (401), tokens those that are not for people, and people what their
- * role allows (403). What the description does not know needs a caller as well, and is a 404 later on.
+ * Makes the route guard of an operation: it refuses callers that may not call it, before anything else of the request
+ * is read. Anonymous callers reach open operations only (401), tokens those that are not for people, and people what
+ * their role allows (403). What the description does not know, `{}`, needs a caller as well.
  */
-export function guardRoutes(description: Description): RequestHandler {
-  const guardedPaths = listGuardedPaths(description);
+export function admit(operation: Admission): RequestHandler {
+  const guard = guardOf(operation);
   return (request, response, next) => {
     const context = contextOf(response);
-    const guard = guardedPaths.find(({ path }) => path.test(request.path))?.guards.get(request.method);
-    if (guard !== undefined) context.operationId = guard.id;
-    if (guard?.isOpen === true) context.isOpen = true;
+    if (guard.isOpen) context.isOpen = true;
     else authorize(guard, context.caller ?? refuseAnonymous(request, guard), request.method);
     next();
   };
 }
 
-/**
- * Answers an operation only where the route guard admitted the request to it: a path that is read in two ways leads
- * nowhere.
- */
-export function onlyAs(operationId: string): RequestHandler {
-  return (_request, response, next) => {
-    if (contextOf(response).operationId !== operationId) throw new ApiError(404, 'there is nothing at this path');
-    next();
-  };
-}
-
-/** Paths without parameters first: `/sessions/end-others` is no session's. */
-function listGuardedPaths({ paths }: Description): GuardedPath[] {
-  const items = Object.entries(paths).filter(([, { servers }]) => servers === undefined);
-  return items
-    .toSorted(([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')))
-    .map(([path, item]) => ({
-      path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
-      guards: new Map(
-        METHODS.flatMap((method) =>
-          item[method] === undefined ? [] : [[method.toUpperCase(), guardOf(item[method])]],
-        ),
-      ),
-    }));
-}
-
-function guardOf(operation: Operation): RouteGuard {
+function guardOf(operation: Admission): RouteGuard {
   return {
-    id: operation.operationId,
     isOpen: operation.security?.length === 0,
     isForPeople:
       operation['x-caller'] === 'session' || operation['x-role'] !== undefined || operation['x-operator'] === true,
@@ -76,8 +42,8 @@ function guardOf(operation: Operation): RouteGuard {
   };
 }
 
-function authorize(guard: RouteGuard | undefined, caller: Caller, method: string): void {
-  if (guard?.isForPeople !== true) {
+function authorize(guard: RouteGuard, caller: Caller, method: string): void {
+  if (!guard.isForPeople) {
     requireScope(caller, READING_METHODS.has(method) ? 'read' : 'write');
     return;
   }
@@ -103,14 +69,14 @@ function requireScope(caller: Caller, scope: Scope): void {
  * 401, and how to do better (RFC 6750). Unknown, expired and revoked tokens are distinguished for nobody, nor are
  * sessions.
  */
-function refuseAnonymous({ headers: { authorization, cookie } }: Request, guard: RouteGuard | undefined): never {
+function refuseAnonymous({ headers: { authorization, cookie } }: Request, guard: RouteGuard): never {
   const challenge = 'Bearer realm="spotcheck"';
   if (authorization !== undefined) {
     throw new ApiError(401, 'the token in the Authorization header is not valid: it is unknown, expired or revoked', {
       'WWW-Authenticate': `${challenge}, error="invalid_token"`,
     });
   }
-  if (guard?.isForPeople === true || /\bspotcheck=/.test(cookie ?? ''))
+  if (guard.isForPeople || /\bspotcheck=/.test(cookie ?? ''))
     throw new ApiError(401, 'this request is not signed in, or its session has ended: sign in', {
       'WWW-Authenticate': challenge,
     });

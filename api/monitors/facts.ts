@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import { isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import {
@@ -11,6 +10,7 @@ import { findDomain } from '../../models/checks/domains.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { findRegistrableDomain } from '../system/registrable-domain.ts';
@@ -18,7 +18,7 @@ import { findRegistrableDomain } from '../system/registrable-domain.ts';
 type Facts = components['schemas']['MonitorFacts'];
 
 /** `GET /monitors/{id}/facts` */
-export function getMonitorFactsHandler({ database }: ApiDependencies): RequestHandler {
+export function getMonitorFactsHandler({ database }: ApiDependencies): Handler<'getMonitorFacts'> {
   return async (request, response) => {
     const id = idOf(request);
     const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
@@ -37,7 +37,7 @@ export function getMonitorFactsHandler({ database }: ApiDependencies): RequestHa
             presentAdvisory,
           )
         : [],
-    } satisfies Facts);
+    });
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import type { ScheduleChange } from '../../core/checks/schedule.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
@@ -24,9 +24,9 @@ import {
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import type { operations } from '../schema.generated.ts';
 import { loadMonitorContext, draftOf, findPageToPatch, type MonitorBody } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
 import { announceMonitor, announceSchedule } from './schedule-changes.ts';
@@ -70,13 +70,11 @@ async function tryPatch(dependencies: HandlerDependencies, { caller, monitorId, 
   });
 }
 
-type ListQuery = NonNullable<operations['listMonitors']['parameters']['query']>;
-
 /** `GET /monitors` */
-export function listMonitorsHandler({ database, config }: ApiDependencies): RequestHandler {
+export function listMonitorsHandler({ database, config }: ApiDependencies): Handler<'listMonitors'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
-    const { type, status, enabled, q, agent_id: agentId } = request.query as ListQuery;
+    const { type, status, enabled, q, agent_id: agentId } = request.query;
     const { tenantId } = callerOf(response);
     const agent = agentId === undefined ? undefined : await findAgent(database, { tenantId, id: agentId });
     if (agent === null) {
@@ -105,7 +103,7 @@ export function listMonitorsHandler({ database, config }: ApiDependencies): Requ
 }
 
 /** `POST /monitors` */
-export function createMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
+export function createMonitorHandler(dependencies: HandlerDependencies): Handler<'createMonitor'> {
   const { database, makeId, now, config } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);
@@ -126,7 +124,7 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Request
 }
 
 /** `GET /monitors/{id}` */
-export function getMonitorHandler({ database }: ApiDependencies): RequestHandler {
+export function getMonitorHandler({ database }: ApiDependencies): Handler<'getMonitor'> {
   const find = createBatched((keys: MonitorKey[]) => findMonitors(database, keys));
   return async (request, response) => {
     const id = idOf(request);
@@ -137,7 +135,7 @@ export function getMonitorHandler({ database }: ApiDependencies): RequestHandler
 }
 
 /** `PATCH /monitors/{id}` */
-export function updateMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
+export function updateMonitorHandler(dependencies: HandlerDependencies): Handler<'updateMonitor'> {
   return async (request, response) => {
     const id = idOf(request);
     const stored = await patchMonitor(dependencies, { caller: callerOf(response), monitorId: id, body: request.body });
@@ -148,7 +146,7 @@ export function updateMonitorHandler(dependencies: HandlerDependencies): Request
 }
 
 /** `DELETE /monitors/{id}` */
-export function deleteMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+export function deleteMonitorHandler(dependencies: ApiDependencies): Handler<'deleteMonitor'> {
   const { database, now } = dependencies;
   return async (request, response) => {
     const id = idOf(request);
@@ -160,12 +158,12 @@ export function deleteMonitorHandler(dependencies: ApiDependencies): RequestHand
 }
 
 /** `POST /monitors/{id}/pause` */
-export function pauseMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
+export function pauseMonitorHandler(dependencies: HandlerDependencies): Handler<'pauseMonitor'> {
   return switchMonitor(dependencies, pauseMonitor);
 }
 
 /** `POST /monitors/{id}/resume` */
-export function resumeMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
+export function resumeMonitorHandler(dependencies: HandlerDependencies): Handler<'resumeMonitor'> {
   return switchMonitor(dependencies, resumeMonitor);
 }
 
@@ -174,9 +172,9 @@ type Switch = (
   key: ChangeKey,
 ) => Promise<{ monitor: Monitor; schedule: ScheduleChange } | null>;
 
-function switchMonitor(dependencies: HandlerDependencies, change: Switch): RequestHandler {
+function switchMonitor(dependencies: HandlerDependencies, change: Switch): Handler<'pauseMonitor' | 'resumeMonitor'> {
   const { database, now } = dependencies;
-  return async (request: Request, response: Response) => {
+  return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const stored = await change(database, { ...key, nowMs: now(), holdsRechecks: true });
     if (stored === null) throw notFound('monitor', key.id);
@@ -191,7 +189,7 @@ function switchMonitor(dependencies: HandlerDependencies, change: Switch): Reque
 async function answerWithDetail(
   database: ApiDependencies['database'],
   { monitor, agentIds, hasOwnSources }: FoundMonitor,
-  response: Response,
+  response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
   response.json(presentMonitorDetail(monitor, { agentIds, unable }, { canWrite: canWrite(response) }));

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type RequestHandler, type Request, type Response } from 'express';
+import { type Request, type Response } from 'express';
 import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
 import { judgeSla, measureStates, measureSteps } from '../../core/statistics/sla.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
@@ -9,8 +9,8 @@ import { runOn } from '../../models/sql.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Answer, Handler } from '../handler.ts';
 import { callerOf, isId } from '../request-context.ts';
-import type { components, operations } from '../schema.generated.ts';
 import { presentMonitor } from './presenter.ts';
 
 /** Below this many bytes it would take longer than it saves. */
@@ -43,7 +43,7 @@ const HOURS = 24;
 const MOST_MONITORS = 50;
 
 /** `GET /overview` */
-export function getOverviewHandler({ database }: ApiDependencies): RequestHandler {
+export function getOverviewHandler({ database }: ApiDependencies): Handler<'getOverview'> {
   return async (request, response) => {
     const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
@@ -52,14 +52,14 @@ export function getOverviewHandler({ database }: ApiDependencies): RequestHandle
       up: count('up'),
       down: count('down'),
       monitors,
-    } satisfies components['schemas']['Overview']);
+    } satisfies Answer<'getOverview'>);
   };
 }
 
 /** `GET /overview/history` */
-export function getOverviewHistoryHandler({ database, now }: ApiDependencies): RequestHandler {
+export function getOverviewHistoryHandler({ database, now }: ApiDependencies): Handler<'getOverviewHistory'> {
   return async (request, response) => {
-    const { ids } = request.query as operations['getOverviewHistory']['parameters']['query'];
+    const { ids } = request.query;
     const monitors = await listMeasuredMonitors(database, callerOf(response).tenantId, readIds(ids));
     const nowMs = now();
     const firstMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
@@ -81,7 +81,7 @@ export function getOverviewHistoryHandler({ database, now }: ApiDependencies): R
           hourly_latency_ms: latencies.get(no) ?? [],
         };
       }),
-    } satisfies components['schemas']['OverviewHistories']);
+    });
   };
 }
 

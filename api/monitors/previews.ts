@@ -1,16 +1,16 @@
-import type { RequestHandler } from 'express';
 import type { PreviewOutcome } from '../../core/checks/preview.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { ApiError } from '../api-error.ts';
 import { presentTimings } from '../checks/presenter.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { presentAnswerEvidence } from '../incidents/detail.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readPreview } from './preview-draft.ts';
 
 /** `POST /trials` */
-export function previewMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
+export function previewMonitorHandler(dependencies: HandlerDependencies): Handler<'tryMonitor'> {
   const { runPreview, rateLimits, logger } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);

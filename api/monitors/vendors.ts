@@ -1,12 +1,12 @@
-import type { RequestHandler } from 'express';
 import { VENDORS, type Vendor, type VendorAdapter } from '../../core/checks/vendor/catalogue.ts';
 import type { VendorReading } from '../../core/checks/vendor/document.ts';
 import { findVendorPage, pageOf, type VendorPage } from '../../core/checks/vendor/page.ts';
 import { unknownVendor } from '../../core/monitors/input/vendor.ts';
 import { badRequest } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
-import { type operations, type components } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
@@ -37,7 +37,7 @@ function presentVendorPage(page: VendorPage, reading: VendorReading): Schemas['V
 const FRESH_MS = 60_000;
 
 /** `GET /vendors` */
-export function listVendorsHandler(): RequestHandler {
+export function listVendorsHandler(): Handler<'listVendors'> {
   const vendors = VENDORS.toSorted((a, b) => a.name.localeCompare(b.name, 'en')).map(presentVendor);
   return (_request, response) => {
     response.json({ vendors });
@@ -45,9 +45,12 @@ export function listVendorsHandler(): RequestHandler {
 }
 
 /** `GET /vendors/components` */
-export function listVendorComponentsHandler({ readVendorPage, rateLimits }: HandlerDependencies): RequestHandler {
+export function listVendorComponentsHandler({
+  readVendorPage,
+  rateLimits,
+}: HandlerDependencies): Handler<'listVendorComponents'> {
   return async (request, response) => {
-    const { target } = request.query as operations['listVendorComponents']['parameters']['query'];
+    const { target } = request.query;
     const page = findVendorPage(target);
     if (page === null) throw badRequest(unknownVendor(target));
     const { tenantId } = callerOf(response);

@@ -1,24 +1,23 @@
-import type { RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import { renderReportCsv } from '../../core/statistics/reports/csv.ts';
 import { dateOf } from '../../core/statistics/reports/periods.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
 import { findReport, listReports, type FullReport, type Report } from '../../models/statistics/reports.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Answer, Handler, Query } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import { type operations, type components } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 import { REPORT_PAGE_POLICY, renderReportPage } from './report-page/page.ts';
 
-type ListQuery = NonNullable<operations['listReports']['parameters']['query']>;
-type ReadQuery = NonNullable<operations['getReport']['parameters']['query']>;
-type Format = NonNullable<ReadQuery['format']>;
+type Format = NonNullable<Query<'getReport'>['format']>;
 
 /** `GET /reports` */
-export function listReportsHandler({ database, config }: ApiDependencies): RequestHandler {
+export function listReportsHandler({ database, config }: ApiDependencies): Handler<'listReports'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
-    const { period } = request.query as ListQuery;
+    const { period } = request.query;
     const reports = await listReports(database, {
       tenantId: callerOf(response).tenantId,
       ...(period && { period }),
@@ -35,10 +34,10 @@ export function listReportsHandler({ database, config }: ApiDependencies): Reque
 }
 
 /** `GET /reports/{id}`, as JSON, as a table for spreadsheets, or as a page to print. */
-export function getReportHandler(dependencies: ApiDependencies): RequestHandler {
+export function getReportHandler(dependencies: ApiDependencies): Handler<'getReport'> {
   return async (request, response) => {
     const id = idOf(request);
-    const { format = 'json' } = request.query as ReadQuery;
+    const { format = 'json' } = request.query;
     const report = await findReport(dependencies.database, { tenantId: callerOf(response).tenantId, id });
     if (report === null) throw notFound('report', id);
     await SENDERS[format](response, report, dependencies);
@@ -47,7 +46,7 @@ export function getReportHandler(dependencies: ApiDependencies): RequestHandler 
 
 const SENDERS: Record<
   Format,
-  (response: Response, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>
+  (response: Response<Answer<'getReport'>>, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>
 > = {
   json: (response, report) => void response.json(presentFullReport(report)),
   csv: (response, report) => {

@@ -1,10 +1,10 @@
-import type { Request, RequestHandler } from 'express';
 import { runOn } from '../../models/sql.ts';
 import { pageServiceGaps, type StoredGap } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
-import type { components, operations } from '../schema.generated.ts';
+import type { Handler, Query } from '../handler.ts';
+import { cutPage, readPage, requireWholeNumbers, type WrittenRequest } from '../pagination.ts';
+import type { components } from '../schema.generated.ts';
 
 /** How many gaps come when the caller sets no limit (D-05). */
 const DEFAULT_LIMIT = 500;
@@ -12,10 +12,8 @@ const DEFAULT_LIMIT = 500;
 /** How far back the list reaches by default, in seconds. */
 const DEFAULT_WINDOW = 90 * 86_400;
 
-type ListQuery = NonNullable<operations['listServiceGaps']['parameters']['query']>;
-
 /** `GET /service/gaps` */
-export function listServiceGapsHandler({ database, config, now }: ApiDependencies): RequestHandler {
+export function listServiceGapsHandler({ database, config, now }: ApiDependencies): Handler<'listServiceGaps'> {
   return async (request, response) => {
     const nowMs = now();
     const page = readPage(request);
@@ -35,9 +33,12 @@ export function listServiceGapsHandler({ database, config, now }: ApiDependencie
   };
 }
 
-function readWindow(request: Request, nowMs: number): { fromMs: number; toMs: number } {
+function readWindow(
+  request: WrittenRequest & { query: Query<'listServiceGaps'> },
+  nowMs: number,
+): { fromMs: number; toMs: number } {
   requireWholeNumbers(request, ['from', 'to']);
-  const query = request.query as ListQuery;
+  const { query } = request;
   const to = query.to === undefined ? Math.floor(nowMs / 1000) + 1 : Number(query.to);
   const from = query.from === undefined ? Math.max(0, to - DEFAULT_WINDOW) : Number(query.from);
   if (from >= to)

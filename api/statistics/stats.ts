@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { measureStates, measureSteps, type StateHistory } from '../../core/statistics/sla.ts';
 import { nameAgents } from '../../models/agents/names.ts';
@@ -12,9 +11,9 @@ import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import type { SeriesPoint } from '../../models/statistics/statistics.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
 import { requireWholeNumbers } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
-import type { components, operations } from '../schema.generated.ts';
 import {
   presentPoint,
   presentServiceGap,
@@ -30,11 +29,8 @@ const DAY_MS = 86_400_000;
 
 const DEFAULT_DAYS = 90;
 
-type StatsQuery = NonNullable<operations['getMonitorStats']['parameters']['query']>;
-type UptimeQuery = NonNullable<operations['getMonitorUptime']['parameters']['query']>;
-
 /** `GET /monitors/{id}/stats` */
-export function getMonitorStatsHandler({ database, now }: ApiDependencies): RequestHandler {
+export function getMonitorStatsHandler({ database, now }: ApiDependencies): Handler<'getMonitorStats'> {
   return async (request, response) => {
     const caller = callerOf(response);
     // One after the other these would take longer than all that is read afterwards.
@@ -45,7 +41,7 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     ]);
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['from', 'to']);
-    const { from, to, resolution, by_source: bySource, by_phase: byTiming } = request.query as StatsQuery;
+    const { from, to, resolution, by_source: bySource, by_phase: byTiming } = request.query;
     const withTimings = isYes(byTiming);
     const nowMs = now();
     const requested = {
@@ -99,7 +95,7 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
       ]
         .toSorted((a, b) => a.startMs - b.startMs)
         .map(presentServiceGap),
-    } satisfies components['schemas']['MonitorStats']);
+    });
   };
 }
 
@@ -108,12 +104,12 @@ function isYes(requested: string | undefined): boolean {
 }
 
 /** `GET /monitors/{id}/uptime` */
-export function getMonitorUptimeHandler({ database, now }: ApiDependencies): RequestHandler {
+export function getMonitorUptimeHandler({ database, now }: ApiDependencies): Handler<'getMonitorUptime'> {
   return async (request, response) => {
     const monitor = await findMeasuredMonitor(database, { tenantId: callerOf(response).tenantId, id: idOf(request) });
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['days']);
-    const days = Number((request.query as UptimeQuery).days ?? DEFAULT_DAYS);
+    const days = Number(request.query.days ?? DEFAULT_DAYS);
     const nowMs = now();
     const today = Math.floor(nowMs / DAY_MS);
     const edges = [...Array.from({ length: days }, (_, index) => (today - days + 1 + index) * DAY_MS), nowMs];
@@ -136,7 +132,7 @@ export function getMonitorUptimeHandler({ database, now }: ApiDependencies): Req
       days: steps.map((seconds, index) =>
         presentUptimeDay({ dayMs: edges[index] ?? 0, seconds, incidents: open[index] ?? 0 }),
       ),
-    } satisfies components['schemas']['UptimeDays']);
+    });
   };
 }
 

@@ -24,7 +24,7 @@ test('every described operation below /v1 is routed where the description says',
       (method) => item[method] !== undefined && item.servers === undefined && path !== '/openapi.json',
     ).map((method) => `${method} ${path}`),
   );
-  const routed = Object.values(ROUTES).map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  const routed = Object.values(ROUTES).map(({ method, path }) => `${method} ${path}`);
   t.deepEqual(routed.toSorted(), described.toSorted());
 });
 

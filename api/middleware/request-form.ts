@@ -1,0 +1,70 @@
+import type { Request, RequestHandler } from 'express';
+import { ApiError, badRequest } from '../api-error.ts';
+import { contextOf } from '../request-context.ts';
+
+const VERSIONS = new Set(['1.0', '1.1']);
+
+/**
+ * Refuses what the parser lets through though two readers could take it for different requests: HTTP/0.9, and a request
+ * of HTTP/1.1 without a Host header or any with several (RFC 9112, 3.2).
+ */
+export const requestForm: RequestHandler = (request, _response, next) => {
+  const { httpVersion, rawHeaders } = request;
+  if (!VERSIONS.has(httpVersion)) throw badRequest(`the request must be HTTP/1.1, got HTTP/${httpVersion}`);
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1'))
+    throw badRequest(`the request must have one Host header, got ${hosts}`);
+  next();
+};
+
+/**
+ * Has HEAD answered as GET (RFC 9110, section 9.3.2): the description speaks of GET alone, and Node leaves the body of
+ * the answer away.
+ */
+export const headAsGet: RequestHandler = (request, response, next) => {
+  if (request.method === 'HEAD') {
+    contextOf(response).isHead = true;
+    request.method = 'GET';
+  }
+  next();
+};
+
+/**
+ * Escapes a path that cannot be decoded once more. The router would refuse it before it is known who asks;
+ * `requirePath` does so in its turn.
+ */
+export const escapeUndecodable: RequestHandler = (request, _response, next) => {
+  if (!isDecodable(request.path)) request.url = escape(request.url);
+  next();
+};
+
+/**
+ * Refuses a path that is not written as the router read it (a whole URL, a fragment), so that one which two readers
+ * take for different paths leads nowhere (404), and a path that is no percent-encoded UTF-8 (400).
+ */
+export const requirePath: RequestHandler = (request, _response, next) => {
+  const written = writtenPath(request);
+  const isPlain = isDecodable(written);
+  if ((isPlain ? written : escape(written)) !== request.baseUrl + request.path)
+    throw new ApiError(404, 'there is nothing at this path');
+  if (!isPlain) throw badRequest('the path must be percent-encoded UTF-8');
+  next();
+};
+
+/** The path of a request as its sender wrote it, without the query. */
+export function writtenPath({ originalUrl }: Pick<Request, 'originalUrl'>): string {
+  return originalUrl.split('?', 1)[0] ?? '';
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function escape(path: string): string {
+  return path.replaceAll('%', '%25');
+}

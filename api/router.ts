@@ -1,0 +1,81 @@
+import { Router, type RequestHandler } from 'express';
+import type { AuditAction } from '../core/accounts/audit-entry.ts';
+import { requireOwnPage } from './accounts/session/csrf.ts';
+import { methodNotAllowed } from './api-error.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+import { METHODS, type Description, type Operation, type OperationKey } from './description.ts';
+import { unknownRoute } from './middleware/error-response.ts';
+import { jsonBody } from './middleware/json-body.ts';
+import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
+import { admit } from './middleware/route-guard.ts';
+import { createValidation } from './middleware/validation.ts';
+import { recorded } from './recording.ts';
+import { ROUTES } from './routes.ts';
+
+/**
+ * Makes the router of the described operations below `/v1`, for requests whose caller is known and counted. Each goes
+ * through the same steps in the same order, and what is no operation through those that come before its shape matters:
+ * an unknown path is 404, an unknown method 405 with `Allow`. `slots` limits what an account has under way at a time.
+ */
+export function createRouter(
+  description: Description,
+  dependencies: HandlerDependencies,
+  slots: RequestHandler,
+): Router {
+  const router = Router({ caseSensitive: true });
+  const ownPage = requireOwnPage(dependencies.config.publicUrl);
+  const body = jsonBody();
+  const validate = createValidation(description);
+  router.use(escapeUndecodable);
+  for (const [path, routes] of listPaths()) {
+    const route = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
+    for (const { id, method, handler, records = null, withoutSlot = false } of routes) {
+      const operation = getOperation(description, { id, path, method });
+      route[method](
+        admit(operation),
+        ownPage,
+        body,
+        withoutSlot ? [] : slots,
+        requirePath,
+        validate({ path, method }),
+        records === null ? handler(dependencies) : recorded(records, handler, dependencies),
+      );
+    }
+    route.all(admit({}), ownPage, body, slots, requirePath, otherMethod(routes));
+  }
+  router.use(admit({}), ownPage, body, slots, unknownRoute);
+  return router;
+}
+
+/** A row of the table whose handler is no more known by its operation: the router serves them all alike. */
+type NamedRoute = OperationKey & {
+  id: string;
+  handler: (dependencies: HandlerDependencies) => RequestHandler;
+  records?: AuditAction | null;
+  withoutSlot?: true;
+};
+
+/** Paths without parameters first: `/sessions/end-others` is no session's. */
+function listPaths(): [string, NamedRoute[]][] {
+  const routes = Object.entries(ROUTES).map(([id, route]) => ({ ...route, id }) as NamedRoute);
+  return [...Map.groupBy(routes, ({ path }) => path)].toSorted(
+    ([a], [b]) => Number(a.includes('{')) - Number(b.includes('{')),
+  );
+}
+
+/** Throws where the description has another operation at the place of the table's, or none: a route without a guard. */
+function getOperation({ paths }: Description, { id, path, method }: OperationKey & { id: string }): Operation {
+  const operation = paths[path]?.[method];
+  if (operation?.operationId !== id) throw new Error(`${method} ${path} is not described as ${id}`);
+  return operation;
+}
+
+function otherMethod(routes: readonly NamedRoute[]): RequestHandler {
+  const known = new Set(routes.map(({ method }) => method));
+  const allow = METHODS.filter((method) => known.has(method))
+    .map((method) => method.toUpperCase())
+    .join(', ');
+  return (request) => {
+    throw methodNotAllowed(request.method, allow);
+  };
+}

@@ -1,0 +1,74 @@
+import anyTest, { type TestFn } from 'ava';
+import { connectInProcess } from '../helpers/in-process.ts';
+import { withApiServer, type ApiServer } from './api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const NOWHERE = 'there is nothing at this path';
+const UNDECODABLE = 'the path must be percent-encoded UTF-8';
+
+/** Asks for paths as they are, which no client that parses URLs would send. */
+function asker({ server }: ApiServer, token: string | null) {
+  const { send, close } = connectInProcess(server);
+  const ask = async (method: string, path: string) => {
+    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const { status, headers: answered, text } = await send({ method, path, headers });
+    return [status, status < 400 ? null : (JSON.parse(text) as { error: string }).error, answered.allow ?? null];
+  };
+  return { ask, close };
+}
+
+test('a path without ids is that of its own operations, never an id of the one whose form it has', async (t) => {
+  const { owner } = await t.context.api.account();
+  const answer = await owner('DELETE', '/v1/sessions/end-others');
+  t.is(answer.status, 405);
+  t.is(answer.headers.get('allow'), 'POST');
+});
+
+test('an unknown method is told the known ones in one order, by the same steps as a known one', async (t) => {
+  const { owner, reader } = await t.context.api.account();
+  const { anonymous } = t.context.api;
+  for (const [path, allow] of [
+    ['/v1/session', 'GET, POST, DELETE'],
+    ['/v1/monitors/x', 'GET, PATCH, DELETE'],
+  ] as const) {
+    const answer = await owner('PUT', path);
+    t.is(answer.status, 405);
+    t.is(answer.headers.get('allow'), allow);
+    t.is((await anonymous('PUT', path)).status, 401);
+    t.is((await reader('PUT', path)).status, 403);
+    t.is((await owner('PUT', path, 'x', { 'Content-Type': 'text/plain' })).status, 415);
+  }
+});
+
+test('who may ask comes before whether the path can be decoded, and that before the method', async (t) => {
+  const { api } = t.context;
+  const { ownerToken, readerToken } = await api.account();
+  const [anyone, reader, owner] = [asker(api, null), asker(api, readerToken), asker(api, ownerToken)];
+  t.teardown(() => [anyone, reader, owner].forEach(({ close }) => close()));
+  t.is((await anyone.ask('GET', '/v1/monitors/%ff'))[0], 401);
+  t.is((await reader.ask('PATCH', '/v1/monitors/%ff'))[0], 403);
+  t.deepEqual(await reader.ask('GET', '/v1/monitors/%ff'), [400, UNDECODABLE, null]);
+  t.deepEqual(await owner.ask('PUT', '/v1/monitors/%ff'), [400, UNDECODABLE, null]);
+  t.deepEqual(await owner.ask('GET', '/v1/nothing/%ff'), [404, NOWHERE, null]);
+  // What is open to everybody, and what is for people.
+  t.deepEqual(await anyone.ask('GET', '/v1/invitations/%ff'), [400, UNDECODABLE, null]);
+  t.is((await owner.ask('DELETE', '/v1/tokens/%ff'))[0], 403);
+});
+
+test('a path is that of an operation only as it is written, but for a slash at its end', async (t) => {
+  const { api } = t.context;
+  const { ask, close } = asker(api, (await api.account()).ownerToken);
+  t.teardown(close);
+  for (const path of [
+    'http://localhost/v1/monitors',
+    '/v1/monitors#a',
+    '/v1/Monitors',
+    '/v1//monitors',
+    '/v1/monitors//',
+  ])
+    t.deepEqual(await ask('GET', path), [404, NOWHERE, null], path);
+  t.deepEqual(await ask('GET', '/v1/monitors/'), [200, null, null]);
+  t.deepEqual(await ask('GET', '/v1/monitors/a%2Fb'), [404, 'monitor - does not exist', null]);
+});
