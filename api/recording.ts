@@ -1,39 +1,30 @@
 import type { RequestHandler, Response } from 'express';
-import type { AuditAction, AuditActor, Author } from '../core/accounts/audit-entry.ts';
+import type { AuditAction, AuditActor } from '../core/accounts/audit-entry.ts';
 import { personName } from '../models/accounts/recorded-fields.ts';
 import type { Database } from '../models/database.ts';
-import type { HandlerDependencies } from './dependencies.ts';
+import type { ApiDependencies } from './dependencies.ts';
 import { addressOf, contextOf } from './request-context.ts';
 
-type MakeHandler = (dependencies: HandlerDependencies) => RequestHandler;
-
-/**
- * Answers an operation through a database that records what it changes as its caller's, one entry a request. The
- * handler is made for each request, which is a closure more: what it is made from knows who asks, so that no handler
- * has to say so, and none can forget it.
- */
-export function recorded(
+/** Names the author of what a request changes, for the one entry that the audit log gets of it. */
+export function recordAs(
   action: AuditAction,
-  makeHandler: MakeHandler,
-  dependencies: HandlerDependencies,
+  { makeId, now }: Pick<ApiDependencies, 'makeId' | 'now'>,
 ): RequestHandler {
-  return (request, response, next) => {
-    const database = { ...dependencies.database, author: authorOf(response, action, dependencies) };
-    return makeHandler({ ...dependencies, database })(request, response, next);
+  return (_request, response, next) => {
+    const [actor, address] = [actorOf(response), addressOf(response)];
+    contextOf(response).author = { id: makeId('aud'), action, actor, address, nowMs: now() };
+    next();
   };
 }
 
-/** The same database, through which nothing is recorded: for what is a part of something that is. */
-export function unrecorded({ author: _author, ...database }: Database): Database {
-  return database;
-}
-
-function authorOf(
-  response: Response,
-  action: AuditAction,
-  { makeId, now }: Pick<HandlerDependencies, 'makeId' | 'now'>,
-): Author {
-  return { id: makeId('aud'), action, actor: actorOf(response), address: addressOf(response), nowMs: now() };
+/**
+ * The database through which a request makes its change: that is recorded as its author's, in the change's own
+ * transaction. Throws where the operation's route does not say what the audit log calls it.
+ */
+export function recorded(database: Database, response: Response): Database {
+  const { author } = contextOf(response);
+  if (author === undefined) throw new Error('A change is to be recorded by an operation that records nothing');
+  return { ...database, author };
 }
 
 /** The person who signs in is known afterwards; whose session the request came with does not matter to that. */

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { Author } from '../core/accounts/audit-entry.ts';
 import type { TokenAgent } from '../models/agents/work.ts';
 import type { Caller, SessionCaller } from './caller.ts';
 
@@ -10,6 +11,8 @@ export type RequestContext = {
   caller?: Caller;
   /** Whether the operation that the route guard admitted it to is open to everybody. */
   isOpen?: boolean;
+  /** Who the audit log says made the request's change; absent where it records nothing. */
+  author?: Author;
   /** Which customer's agent calls, on its own paths. */
   agent?: TokenAgent;
   /** Whether only the headers of the answer were asked for. */

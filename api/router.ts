@@ -9,7 +9,7 @@ import { jsonBody } from './middleware/json-body.ts';
 import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
 import { admit } from './middleware/route-guard.ts';
 import { createValidation } from './middleware/validation.ts';
-import { recorded } from './recording.ts';
+import { recordAs } from './recording.ts';
 import { ROUTES } from './routes.ts';
 
 /**
@@ -38,7 +38,8 @@ export function createRouter(
         withoutSlot ? [] : slots,
         requirePath,
         validate({ path, method }),
-        records === null ? handler(dependencies) : recorded(records, handler, dependencies),
+        records === null ? [] : recordAs(records, dependencies),
+        handler(dependencies),
       );
     }
     route.all(admit({}), ownPage, body, slots, requirePath, otherMethod(routes));

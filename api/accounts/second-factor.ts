@@ -10,6 +10,7 @@ import {
 import { conflict, type ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { recorded } from '../recording.ts';
 import { personOf, type Exchange } from '../request-context.ts';
 import { passwordProof, requireProofs, takeCode } from './session/proofs.ts';
 import {
@@ -32,7 +33,7 @@ export function startTotpHandler({ database, throttle }: HandlerDependencies): H
     const { user } = personOf(response);
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'password', password)]);
     const secret = generateTotpSecret();
-    if (!(await beginSecondFactor(database, user.id, secret))) throw isOn();
+    if (!(await beginSecondFactor(recorded(database, response), user.id, secret))) throw isOn();
     const url = otpauthUrl(secret, user.email);
     // The secret is in the answer: no cache on the way may keep it.
     response.setHeader('Cache-Control', 'no-store');
@@ -54,7 +55,7 @@ export function confirmTotpHandler({ database, now, throttle }: HandlerDependenc
     ]);
     const codes = generateRecoveryCodes();
     const isConfirmed = await confirmSecondFactor(
-      database,
+      recorded(database, response),
       { userId: user.id, keepSessionId: sessionId },
       { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() },
     );
@@ -69,7 +70,10 @@ export function removeTotpHandler(dependencies: HandlerDependencies): Handler<'r
     const { user, sessionId } = personOf(response);
     if (user.totpConfirmedAt === null) throw isOff();
     await requireBoth(dependencies, { request, response });
-    const ended = await removeSecondFactor(dependencies.database, { userId: user.id, keepSessionId: sessionId });
+    const ended = await removeSecondFactor(recorded(dependencies.database, response), {
+      userId: user.id,
+      keepSessionId: sessionId,
+    });
     if (ended === null) throw isOff();
     response.json({ ended_sessions: ended });
   };
@@ -82,7 +86,7 @@ export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): Ha
     if (user.totpConfirmedAt === null) throw isOff();
     await requireBoth(dependencies, { request, response });
     const codes = generateRecoveryCodes();
-    if (!(await replaceRecoveryCodes(dependencies.database, user.id, codes))) throw isOff();
+    if (!(await replaceRecoveryCodes(recorded(dependencies.database, response), user.id, codes))) throw isOff();
     sendCodes(response, codes);
   };
 }

@@ -2,6 +2,7 @@ import { endSession, endSessionsElsewhere, listSessions } from '../../models/acc
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { recorded } from '../recording.ts';
 import { idOf, personOf } from '../request-context.ts';
 import { presentSession, presentSignedIn } from './session-presenter.ts';
 import { sessionCookie } from './session/cookie.ts';
@@ -21,7 +22,7 @@ export function signOutHandler({ database, config }: ApiDependencies): Handler<'
   const cookie = sessionCookie(config.publicUrl);
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
-    await endSession(database, { userId: user.id, id: sessionId });
+    await endSession(recorded(database, response), { userId: user.id, id: sessionId });
     cookie.take(response);
     response.status(204).end();
   };
@@ -42,7 +43,7 @@ export function endSessionHandler({ database, config }: ApiDependencies): Handle
   return async (request, response) => {
     const { user, sessionId } = personOf(response);
     const id = idOf(request);
-    if (!(await endSession(database, { userId: user.id, id }))) throw notFound('session', id);
+    if (!(await endSession(recorded(database, response), { userId: user.id, id }))) throw notFound('session', id);
     if (id === sessionId) cookie.take(response);
     response.status(204).end();
   };
@@ -53,7 +54,10 @@ export function endOtherSessionsHandler({ database }: ApiDependencies): Handler<
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
     response.json({
-      ended_sessions: await endSessionsElsewhere(database, { userId: user.id, keepSessionId: sessionId }),
+      ended_sessions: await endSessionsElsewhere(recorded(database, response), {
+        userId: user.id,
+        keepSessionId: sessionId,
+      }),
     });
   };
 }

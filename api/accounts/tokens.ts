@@ -10,6 +10,7 @@ import type { TokenScope } from '../../models/accounts/records.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { requirePlainName } from './plain-name.ts';
@@ -37,7 +38,7 @@ export function createTokenHandler({ database, makeId, now, rateLimits }: Handle
     const token = generateToken('spk');
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(
-      database,
+      recorded(database, response),
       {
         id: makeId('tok'),
         tenantId,
@@ -63,7 +64,7 @@ export function createTokenHandler({ database, makeId, now, rateLimits }: Handle
 export function revokeTokenHandler({ database, now }: ApiDependencies): Handler<'revokeToken'> {
   return async (request, response) => {
     const id = idOf(request);
-    if (!(await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now())))
+    if (!(await revokeTenantToken(recorded(database, response), { tenantId: callerOf(response).tenantId, id }, now())))
       throw notFound('token', id);
     response.status(204).end();
   };

@@ -4,6 +4,7 @@ import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { recorded } from '../recording.ts';
 import { personOf } from '../request-context.ts';
 import { presentUser } from './session-presenter.ts';
 import { passwordProof, requireProofs } from './session/proofs.ts';
@@ -15,7 +16,7 @@ const NAME_LENGTH = 255;
 export function updateUserHandler({ database }: ApiDependencies): Handler<'updateUser'> {
   return async (request, response) => {
     const { name, theme } = request.body;
-    const user = await updateUser(database, personOf(response).user.id, {
+    const user = await updateUser(recorded(database, response), personOf(response).user.id, {
       ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
       ...(theme !== undefined && { theme }),
     });
@@ -33,7 +34,7 @@ export function changePasswordHandler({ database, now, throttle }: HandlerDepend
     if (normalizeEmail(wanted) === normalizeEmail(user.email))
       throw badRequest('new must not be your e-mail address: it is the first guess');
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
-    const ended = await changePassword(database, {
+    const ended = await changePassword(recorded(database, response), {
       userId: user.id,
       oldHash: user.passwordHash,
       newHash: await hashPassword(wanted),

@@ -5,6 +5,7 @@ import { requirePlainName } from '../accounts/plain-name.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -31,7 +32,7 @@ export function createAgentHandler({
     const token = generateToken('spa');
     const { ownAgents } = PLAN_LIMITS[plan];
     const agent = await createAgentWithin(
-      database,
+      recorded(database, response),
       {
         id: makeId('agt'),
         tenantId,
@@ -60,7 +61,8 @@ export function rotateAgentTokenHandler({ database, config }: ApiDependencies): 
     if (agent?.kind === 'first_party')
       throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
     const token = generateToken('spa');
-    if (agent === null || !(await rotateAgentToken(database, id, fingerprintOf(token)))) throw notFound('agent', id);
+    if (agent === null || !(await rotateAgentToken(recorded(database, response), id, fingerprintOf(token))))
+      throw notFound('agent', id);
     response.setHeader('Cache-Control', 'no-store');
     response.json(tokenAnswer(config, token));
   };

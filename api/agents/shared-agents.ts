@@ -4,6 +4,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { presentAgent } from './presenter.ts';
 
@@ -41,7 +42,7 @@ export function deleteAgentHandler(dependencies: ApiDependencies): Handler<'dele
     const agent = await findAgent(database, key);
     if (agent?.kind === 'first_party')
       throw new ApiError(403, `agent ${key.id} is shared by everyone and cannot be deleted`);
-    const schedule = agent && (await deleteAgent(database, key));
+    const schedule = agent && (await deleteAgent(recorded(database, response), key));
     if (schedule === null) throw notFound('agent', key.id);
     announceSchedule(dependencies, schedule);
     response.status(204).end();

@@ -29,6 +29,7 @@ import { accept, badRequest, conflict, notFound, type ApiError } from '../api-er
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
@@ -69,9 +70,11 @@ export function createChannelHandler(dependencies: HandlerDependencies): Handler
     const nowMs = now();
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(dependencies, { type: draft.type, url, nowMs }, randomBytes);
-    await createChannel(database, { id, tenantId, ...draft, monitorIds, ...stored, nowMs }).catch((error: unknown) => {
-      throw error instanceof TooManyChannels ? tooManyChannels() : error;
-    });
+    await createChannel(recorded(database, response), { id, tenantId, ...draft, monitorIds, ...stored, nowMs }).catch(
+      (error: unknown) => {
+        throw error instanceof TooManyChannels ? tooManyChannels() : error;
+      },
+    );
     response.status(201).json({ id, ...shown });
   };
 }
@@ -100,7 +103,9 @@ export function updateChannelHandler(dependencies: ApiDependencies): Handler<'up
     // The type cannot change any more, so that the patch can be judged before the row is locked.
     const patch = accept(readChannelPatch(request.body, current.type));
     const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
-    if ((await updateChannel(database, key, { ...patch, ...(monitorIds && { monitorIds }) })) === null)
+    if (
+      (await updateChannel(recorded(database, response), key, { ...patch, ...(monitorIds && { monitorIds }) })) === null
+    )
       throw notFound('channel', key.id);
     response.json({ ok: true });
   };
@@ -110,7 +115,7 @@ export function updateChannelHandler(dependencies: ApiDependencies): Handler<'up
 export function deleteChannelHandler({ database }: ApiDependencies): Handler<'deleteChannel'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    if (!(await deleteChannel(database, key))) throw notFound('channel', key.id);
+    if (!(await deleteChannel(recorded(database, response), key))) throw notFound('channel', key.id);
     response.json({ ok: true });
   };
 }
@@ -139,7 +144,8 @@ export function rotateSecretHandler(dependencies: ApiDependencies): Handler<'rot
     if (type !== 'webhook')
       throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
     const signingSecret = generateSigningSecret(randomBytes);
-    if (!(await rotateSigningSecret(database, key, { signingSecret, nowMs: now() }))) throw notFound('channel', key.id);
+    if (!(await rotateSigningSecret(recorded(database, response), key, { signingSecret, nowMs: now() })))
+      throw notFound('channel', key.id);
     response.json({ signing_secret: signingSecret });
   };
 }

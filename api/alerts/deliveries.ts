@@ -16,6 +16,7 @@ import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -91,7 +92,7 @@ export function redeliverHandler(dependencies: HandlerDependencies): Handler<'re
     if (delivery.attemptCount >= MOST_ATTEMPTS)
       throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
     await rateLimits.take('redelivery', key.tenantId);
-    const reopened = await reopenDelivery(database, key, now());
+    const reopened = await reopenDelivery(recorded(database, response), key, now());
     if (reopened === null)
       throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
     await enqueue(dependencies, reopened);
@@ -108,7 +109,7 @@ export function replayHandler(dependencies: HandlerDependencies): Handler<'repla
     const { sinceMs, untilMs } = accept(readReplay(request.body, nowMs));
     await requireOpenChannel(dependencies, key);
     await rateLimits.take('replay', key.id);
-    const { count, first } = await replayDeliveries(database, {
+    const { count, first } = await replayDeliveries(recorded(database, response), {
       tenantId: key.tenantId,
       channelId: key.id,
       sinceMs,

@@ -5,6 +5,7 @@ import { conflict, notFound } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -24,7 +25,7 @@ export function requestCheckHandler(dependencies: HandlerDependencies): Handler<
     // Else a change and a request after it would contact any address at once.
     const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEWS_MS;
     if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
-    const requested = await requestCheck(database, { tenantId, id, nowMs });
+    const requested = await requestCheck(recorded(database, response), { tenantId, id, nowMs });
     if (requested === null) throw notFound('monitor', id);
     if (requested.sources.length === 0) throw conflict(whyNot(requested));
     announceSchedule(dependencies, {

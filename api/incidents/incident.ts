@@ -20,6 +20,7 @@ import {
 import { accept, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { recorded } from '../recording.ts';
 import { asId, callerOf, idOf } from '../request-context.ts';
 import { presentIncidentDetail, presentNote } from './detail.ts';
 import { presentIncident } from './presenter.ts';
@@ -86,7 +87,7 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
     const { name } = callerOf(response).actor;
     const nowMs = now();
     const note = written === null ? null : { id: makeId('note'), author: name, text: written, createdAtMs: nowMs };
-    const incident = await acknowledgeIncident(database, key, { name, nowMs, note });
+    const incident = await acknowledgeIncident(recorded(database, response), key, { name, nowMs, note });
     if (incident === null) throw notFound('incident', key.id);
     if (incident === 'full') throw isFull(key.id);
     response.json(presentIncident(incident, nowMs));
@@ -97,7 +98,7 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
 export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): Handler<'unacknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const incident = await unacknowledgeIncident(database, key);
+    const incident = await unacknowledgeIncident(recorded(database, response), key);
     if (incident === null) throw notFound('incident', key.id);
     response.json(presentIncident(incident, now()));
   };
@@ -113,7 +114,7 @@ export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencie
       text: accept(readNote(request.body)),
       createdAtMs: now(),
     };
-    const { outcome } = await addIncidentNote(database, key, note);
+    const { outcome } = await addIncidentNote(recorded(database, response), key, note);
     if (outcome === 'unknown_incident') throw notFound('incident', key.id);
     if (outcome === 'full') throw isFull(key.id);
     response.status(201).json(presentNote(note));
@@ -125,7 +126,7 @@ export function deleteIncidentNoteHandler({ database }: ApiDependencies): Handle
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const noteId = asId(request.params.note_id);
-    if (!(await deleteIncidentNote(database, key, noteId))) {
+    if (!(await deleteIncidentNote(recorded(database, response), key, noteId))) {
       throw (await findIncident(database, key)) === null ? notFound('incident', key.id) : notFound('note', noteId);
     }
     response.status(204).end();

@@ -22,16 +22,16 @@ import {
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
-import type { Caller } from '../caller.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
+import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { loadMonitorContext, draftOf, findPageToPatch, type MonitorBody } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
 import { announceMonitor, announceSchedule } from './schedule-changes.ts';
 
-type MonitorPatch = { caller: Caller; monitorId: string; body: MonitorBody };
+type MonitorPatch = { response: Response; monitorId: string; body: MonitorBody };
 
 /** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
 const MOST_ATTEMPTS = 3;
@@ -58,11 +58,16 @@ async function patchMonitor(
   }
 }
 
-async function tryPatch(dependencies: HandlerDependencies, { caller, monitorId, body }: MonitorPatch, isLast: boolean) {
+async function tryPatch(
+  dependencies: HandlerDependencies,
+  { response, monitorId, body }: MonitorPatch,
+  isLast: boolean,
+) {
   const { database, now } = dependencies;
+  const caller = callerOf(response);
   const context = await loadMonitorContext(dependencies, { caller, monitorId, body, isNew: false });
   const key = { tenantId: caller.tenantId, id: monitorId, nowMs: now(), holdsRechecks: true };
-  return await updateMonitor(database, key, (current) => {
+  return await updateMonitor(recorded(database, response), key, (current) => {
     const page = findPageToPatch(body, current.monitor);
     if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) throw new VendorChanged();
     const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(current), context }));
@@ -112,7 +117,7 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Handler
     const { settings, agentSources, secrets } = accept(readMonitorCreate(request.body, context));
     const { monitors } = PLAN_LIMITS[caller.plan];
     const stored = await createMonitor(
-      database,
+      recorded(database, response),
       { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now(), holdsRechecks: true },
       config.planCountLimits ? monitors : null,
     );
@@ -138,7 +143,7 @@ export function getMonitorHandler({ database }: ApiDependencies): Handler<'getMo
 export function updateMonitorHandler(dependencies: HandlerDependencies): Handler<'updateMonitor'> {
   return async (request, response) => {
     const id = idOf(request);
-    const stored = await patchMonitor(dependencies, { caller: callerOf(response), monitorId: id, body: request.body });
+    const stored = await patchMonitor(dependencies, { response, monitorId: id, body: request.body });
     if (stored === null) throw notFound('monitor', id);
     await announceMonitor(dependencies, stored);
     response.json(presentMonitorState(stored.monitor));
@@ -150,7 +155,11 @@ export function deleteMonitorHandler(dependencies: ApiDependencies): Handler<'de
   const { database, now } = dependencies;
   return async (request, response) => {
     const id = idOf(request);
-    const schedule = await deleteMonitor(database, { tenantId: callerOf(response).tenantId, id, nowMs: now() });
+    const schedule = await deleteMonitor(recorded(database, response), {
+      tenantId: callerOf(response).tenantId,
+      id,
+      nowMs: now(),
+    });
     if (schedule === null) throw notFound('monitor', id);
     announceSchedule(dependencies, schedule);
     response.status(204).end();
@@ -176,7 +185,7 @@ function switchMonitor(dependencies: HandlerDependencies, change: Switch): Handl
   const { database, now } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const stored = await change(database, { ...key, nowMs: now(), holdsRechecks: true });
+    const stored = await change(recorded(database, response), { ...key, nowMs: now(), holdsRechecks: true });
     if (stored === null) throw notFound('monitor', key.id);
     await announceMonitor(dependencies, stored);
     const found = await findMonitor(database, key);
