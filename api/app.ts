@@ -32,7 +32,7 @@ export async function createApp(
   const description = await readDescription();
   const app = express();
   app.disable('x-powered-by');
-  // As the validator sees paths: one written differently would be routed past it.
+  // Paths are as the description writes them: proxies in front may guard them by their spelling.
   app.enable('case sensitive routing');
   app.use(
     assignRequestId(dependencies),

@@ -11,8 +11,8 @@ type Present<Type, Absent> = [NonNullable<Type>] extends [never] ? Absent : NonN
 type ContentOf<Message> = Message extends { content: infer Types } ? Types[keyof Types] : undefined;
 type Responses<Id extends OperationId> = operations[Id]['responses'];
 
-/** The body of an operation's requests; undefined where it takes none. */
-export type Body<Id extends OperationId> = ContentOf<Present<operations[Id]['requestBody'], undefined>>;
+/** The body of an operation's requests; undefined where it takes none, or one may be left out. */
+export type Body<Id extends OperationId> = ContentOf<operations[Id]['requestBody']>;
 
 /** The query parameters that an operation knows, read as numbers where the description says so. */
 export type Query<Id extends OperationId> = Present<operations[Id]['parameters']['query'], Record<string, never>>;

@@ -13,9 +13,9 @@ import { recordAs } from './recording.ts';
 import { ROUTES } from './routes.ts';
 
 /**
- * Makes the router of the described operations below `/v1`, for requests whose caller is known and counted. Each goes
- * through the same steps in the same order, and what is no operation through those that come before its shape matters:
- * an unknown path is 404, an unknown method 405 with `Allow`. `slots` limits what an account has under way at a time.
+ * Makes the router of the described operations below `/v1`, for requests whose caller is known and counted. The steps
+ * stand in the order in which they refuse. Unknown paths (404) and methods (405 with `Allow`) go through those before
+ * the validation as well. `slots` limits what an account has under way at a time.
  */
 export function createRouter(
   description: Description,
@@ -48,7 +48,7 @@ export function createRouter(
   return router;
 }
 
-/** A row of the table whose handler is no more known by its operation: the router serves them all alike. */
+/** A row of the table, without the types of its operation: the validation sees to them for all handlers alike. */
 type NamedRoute = OperationKey & {
   id: string;
   handler: (dependencies: HandlerDependencies) => RequestHandler;

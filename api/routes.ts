@@ -64,13 +64,14 @@ import {
 import { getOverviewHandler, getOverviewHistoryHandler } from './monitors/overview.ts';
 import { previewMonitorHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
+import type { paths } from './schema.generated.ts';
 import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './statistics/stats.ts';
 
 /** What serves an operation, and its path as the description writes it. */
 type Served<Id extends OperationId> = {
-  path: string;
+  path: keyof paths;
   handler: (dependencies: HandlerDependencies) => Handler<Id>;
   /**
    * For operations that hold no connection to the database: they wait for another service, as rarely as their own

@@ -17,7 +17,7 @@ export function listAuditLogHandler({ database, config }: ApiDependencies): Hand
     requireWholeNumbers(request, ['from', 'to']);
     const limit = page.limit ?? DEFAULT_LIMIT;
     const { actor_id: actorId, action, object_kind: objectKind, object_id: objectId, from, to } = request.query;
-    if (from !== undefined && to !== undefined && Number(from) > Number(to))
+    if (from !== undefined && to !== undefined && from > to)
       throw badRequest(`from must not be later than to, got ${from} and ${to}`);
     const entries = await listAuditLog(database, {
       tenantId: personOf(response).tenantId,
@@ -26,8 +26,8 @@ export function listAuditLogHandler({ database, config }: ApiDependencies): Hand
         ...(action && { action }),
         ...(objectKind && { objectKind }),
         ...(objectId !== undefined && { objectId }),
-        ...(from !== undefined && { from: Number(from) }),
-        ...(to !== undefined && { to: Number(to) }),
+        ...(from !== undefined && { from }),
+        ...(to !== undefined && { to }),
       },
       ...(page.after && { before: page.after }),
       limit: limit + 1,

@@ -1,29 +1,12 @@
-import { CHANNEL_TYPES, type ChannelType } from '../../core/alerts/channel.ts';
-import {
-  anyText,
-  flag,
-  listOf,
-  oneOf,
-  shape,
-  text,
-  type Problem,
-  type Read,
-} from '../../core/monitors/input/checks.ts';
+import type { ChannelType } from '../../core/alerts/channel.ts';
+import { storable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { findUrlProblem } from '../../notifications/webhook/url.ts';
+import type { Body } from '../handler.ts';
 
-/** `monitor_ids` that are no monitors of the caller are left out later, however they look (D-64). */
-const CREATED = {
-  type: oneOf(CHANNEL_TYPES),
-  name: text({ max: 255 }),
-  url: text({ max: 2048 }),
-  all_monitors: flag,
-  monitor_ids: listOf(anyText, 1000),
-  reports: flag,
-};
-const createInput = shape(CREATED);
-const patchInput = shape({ ...CREATED, enabled: flag });
-
-/** A creation, complete. `url` is null for other types than webhook. */
+/**
+ * A creation, complete. `url` is null for other types than webhook; `monitorIds` that are no monitors of the caller are
+ * left out later, however they look (D-64).
+ */
 export type ChannelDraft = {
   type: ChannelType;
   name: string;
@@ -48,9 +31,8 @@ const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook'
 >;
 
 /** Reads the body of a creation, or everything that is wrong with it. */
-export function readChannelCreate(body: unknown): Read<ChannelDraft> {
-  const problems: Problem[] = [];
-  const input = createInput(body, '', problems) ?? {};
+export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDraft> {
+  const problems = listUnstorable(input);
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
@@ -67,9 +49,8 @@ export function readChannelCreate(body: unknown): Read<ChannelDraft> {
 }
 
 /** Reads the body of a PATCH of a channel of this type, or everything that is wrong with it. */
-export function readChannelPatch(body: unknown, type: ChannelType): Read<ChannelPatch> {
-  const problems: Problem[] = [];
-  const input = patchInput(body, '', problems) ?? {};
+export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType): Read<ChannelPatch> {
+  const problems = listUnstorable(input);
   if (input.type !== undefined && input.type !== type) {
     problems.push({
       field: 'type',
@@ -90,6 +71,14 @@ export function readChannelPatch(body: unknown, type: ChannelType): Read<Channel
       ...(input.reports !== undefined && { wantsReports: input.reports }),
     },
   };
+}
+
+/** In the order in which the fields came. */
+function listUnstorable(input: { name?: string; url?: string }): Problem[] {
+  const problems: Problem[] = [];
+  for (const field of Object.keys(input))
+    if (field === 'name' || field === 'url') storable(input[field] ?? '', field, problems);
+  return problems;
 }
 
 /** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */

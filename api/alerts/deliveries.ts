@@ -1,6 +1,5 @@
 import type { Channel } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
-import { integer, shape, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { findChannel } from '../../models/alerts/channels.ts';
 import {
   findDelivery,
@@ -12,36 +11,21 @@ import {
   type Attempt,
   type Delivery,
 } from '../../models/alerts/delivery-record.ts';
-import { accept, conflict, notFound } from '../api-error.ts';
+import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Body, Handler } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
 import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
-/** The latest moment that can be asked for, in Unix seconds: as in the query parameters of the lists. */
-const LATEST = 99_999_999_999;
-
-const moment = integer({ min: 0, max: LATEST });
-const input = shape({ since: moment, until: moment });
-
 /** Which deliveries are to be sent again: those made between two moments (Unix milliseconds, both included). */
 type Replay = { sinceMs: number; untilMs: number };
 
-/** Reads the body of a replay, or everything that is wrong with it; without `until` it reaches to now. */
-function readReplay(body: unknown, nowMs: number): Read<Replay> {
-  const problems: Problem[] = [];
-  const { since, until } = input(body, '', problems) ?? {};
-  if (problems.length > 0) return { ok: false, problems };
-  if (since === undefined)
-    return { ok: false, problems: [{ field: 'since', message: 'since is required: Unix seconds' }] };
-  if (until !== undefined && until < since)
-    return {
-      ok: false,
-      problems: [{ field: 'until', message: `until must be ${since} (since) or later, got ${until}` }],
-    };
-  return { ok: true, value: { sinceMs: since * 1000, untilMs: until === undefined ? nowMs : until * 1000 + 999 } };
+/** Reads the body of a replay; without `until` it reaches to now. Throws 400 where it ends before it begins. */
+function readReplay({ since, until }: Body<'replayDeliveries'>, nowMs: number): Replay {
+  if (until !== undefined && until < since) throw badRequest(`until must be ${since} (since) or later, got ${until}`);
+  return { sinceMs: since * 1000, untilMs: until === undefined ? nowMs : until * 1000 + 999 };
 }
 
 /** How many deliveries come when the caller sets no limit: the record has no end (D-05). */
@@ -106,7 +90,7 @@ export function replayHandler(dependencies: HandlerDependencies): Handler<'repla
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const nowMs = now();
-    const { sinceMs, untilMs } = accept(readReplay(request.body, nowMs));
+    const { sinceMs, untilMs } = readReplay(request.body, nowMs);
     await requireOpenChannel(dependencies, key);
     await rateLimits.take('replay', key.id);
     const { count, first } = await replayDeliveries(recorded(database, response), {

@@ -64,7 +64,7 @@ function readRequest(
 ): ChecksRequest {
   const { limit, after } = readPage(request);
   const { source, verdict, since, until } = request.query;
-  if (since !== undefined && until !== undefined && Number(until) < Number(since))
+  if (since !== undefined && until !== undefined && until < since)
     throw badRequest(`until must be ${since} (since) or later, got ${until}`);
   if (after !== null && !/^\d{1,9}$/.test(after.id))
     throw badRequest('cursor must be one from a Link header of this list, got another text');
@@ -74,12 +74,8 @@ function readRequest(
     source,
     verdict,
     // Before it was made there is nothing to look through.
-    fromMs: Math.max(
-      keptFromMs,
-      monitor.createdAt * 1000 - CLOCK_SLACK_MS,
-      since === undefined ? 0 : Number(since) * 1000,
-    ),
-    toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((Number(until) + 1) * 1000, nowMs + DAY_MS),
+    fromMs: Math.max(keptFromMs, monitor.createdAt * 1000 - CLOCK_SLACK_MS, since === undefined ? 0 : since * 1000),
+    toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((until + 1) * 1000, nowMs + DAY_MS),
     before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
     limit: limit ?? DEFAULT_LIMIT,
   };

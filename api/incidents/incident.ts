@@ -1,5 +1,5 @@
 import { cleanNote, MAX_NOTE } from '../../core/incidents/note-text.ts';
-import { shape, text, type Check, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { text, type Problem } from '../../core/monitors/input/checks.ts';
 import { listEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
 import {
@@ -17,7 +17,7 @@ import {
   unacknowledgeIncident,
   type IncidentNote,
 } from '../../models/incidents/notes.ts';
-import { accept, conflict, notFound } from '../api-error.ts';
+import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { recorded } from '../recording.ts';
@@ -26,30 +26,14 @@ import { presentIncidentDetail, presentNote } from './detail.ts';
 import { presentIncident } from './presenter.ts';
 
 /**
- * A note as it will be stored. What the text was made of before cleaning may have NUL in it and halves of pairs, and
- * all that goes.
+ * A note as it will be stored; throws 400 where nothing of it can be seen. The text may have NUL in it and halves of
+ * pairs, and all that goes.
  */
-const noteText: Check<string> = (value, field, problems) =>
-  text({ min: 1, max: MAX_NOTE })(typeof value === 'string' ? cleanNote(value) : value, field, problems);
-
-const ofNote = shape({ text: noteText });
-const ofAcknowledgement = shape({ note: noteText });
-
-/** Reads the body of a note, or everything that is wrong with it. */
-function readNote(body: unknown): Read<string> {
+function readNote(field: string, written: string): string {
   const problems: Problem[] = [];
-  const { text: written } = ofNote(body, '', problems) ?? {};
-  if (problems.length > 0) return { ok: false, problems };
-  if (written === undefined) return { ok: false, problems: [{ field: 'text', message: 'text is required' }] };
-  return { ok: true, value: written };
-}
-
-/** Reads the body of an acknowledgement, which may be absent; null where there is no note. */
-function readAcknowledgement(body: unknown): Read<string | null> {
-  const problems: Problem[] = [];
-  const { note: written } = ofAcknowledgement(body ?? {}, '', problems) ?? {};
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: written ?? null };
+  const note = text({ min: 1, max: MAX_NOTE })(cleanNote(written), field, problems);
+  if (note === undefined) throw badRequest(...problems.map(({ message }) => message));
+  return note;
 }
 
 /** Entries of each list of an incident that are shown at the most. */
@@ -83,7 +67,8 @@ export function getIncidentHandler({ database, now }: ApiDependencies): Handler<
 export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): Handler<'acknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const written = accept(readAcknowledgement(request.body));
+    const { body } = request;
+    const written = body?.note === undefined ? null : readNote('note', body.note);
     const { name } = callerOf(response).actor;
     const nowMs = now();
     const note = written === null ? null : { id: makeId('note'), author: name, text: written, createdAtMs: nowMs };
@@ -111,7 +96,7 @@ export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencie
     const note: IncidentNote = {
       id: makeId('note'),
       author: callerOf(response).actor.name,
-      text: accept(readNote(request.body)),
+      text: readNote('text', request.body.text),
       createdAtMs: now(),
     };
     const { outcome } = await addIncidentNote(recorded(database, response), key, note);

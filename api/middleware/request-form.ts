@@ -34,7 +34,7 @@ export const headAsGet: RequestHandler = (request, response, next) => {
  * `requirePath` does so in its turn.
  */
 export const escapeUndecodable: RequestHandler = (request, _response, next) => {
-  if (!isDecodable(request.path)) request.url = escape(request.url);
+  if (!isDecodable(request.path)) request.url = escapePercents(request.url);
   next();
 };
 
@@ -45,7 +45,7 @@ export const escapeUndecodable: RequestHandler = (request, _response, next) => {
 export const requirePath: RequestHandler = (request, _response, next) => {
   const written = writtenPath(request);
   const isPlain = isDecodable(written);
-  if ((isPlain ? written : escape(written)) !== request.baseUrl + request.path)
+  if ((isPlain ? written : escapePercents(written)) !== request.baseUrl + request.path)
     throw new ApiError(404, 'there is nothing at this path');
   if (!isPlain) throw badRequest('the path must be percent-encoded UTF-8');
   next();
@@ -65,6 +65,6 @@ function isDecodable(path: string): boolean {
   }
 }
 
-function escape(path: string): string {
+function escapePercents(path: string): string {
   return path.replaceAll('%', '%25');
 }

@@ -39,8 +39,8 @@ function readWindow(
 ): { fromMs: number; toMs: number } {
   requireWholeNumbers(request, ['from', 'to']);
   const { query } = request;
-  const to = query.to === undefined ? Math.floor(nowMs / 1000) + 1 : Number(query.to);
-  const from = query.from === undefined ? Math.max(0, to - DEFAULT_WINDOW) : Number(query.from);
+  const to = query.to === undefined ? Math.floor(nowMs / 1000) + 1 : query.to;
+  const from = query.from === undefined ? Math.max(0, to - DEFAULT_WINDOW) : query.from;
   if (from >= to)
     throw badRequest(
       query.to === undefined

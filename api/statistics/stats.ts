@@ -45,8 +45,8 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Hand
     const withTimings = isYes(byTiming);
     const nowMs = now();
     const requested = {
-      ...(from !== undefined && { from: Number(from) }),
-      ...(to !== undefined && { to: Number(to) }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
       ...(resolution !== undefined && { resolution }),
     };
     const { countedFrom, countedTo, ...window } = readStatsWindow(requested, {
@@ -109,7 +109,7 @@ export function getMonitorUptimeHandler({ database, now }: ApiDependencies): Han
     const monitor = await findMeasuredMonitor(database, { tenantId: callerOf(response).tenantId, id: idOf(request) });
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['days']);
-    const days = Number(request.query.days ?? DEFAULT_DAYS);
+    const days = request.query.days ?? DEFAULT_DAYS;
     const nowMs = now();
     const today = Math.floor(nowMs / DAY_MS);
     const edges = [...Array.from({ length: days }, (_, index) => (today - days + 1 + index) * DAY_MS), nowMs];

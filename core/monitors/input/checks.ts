@@ -53,13 +53,17 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
     const characters = value.length <= max ? value.length : countCharacters(value);
     if (characters < min || characters > max)
       return addProblem(problems, field, { expected: `a text${length}`, got: `${characters} characters` });
-    if (value.includes('\0') || !value.isWellFormed())
-      return addProblem(problems, field, {
-        expected: 'a text of Unicode characters',
-        got: 'one with NUL or half a surrogate pair',
-      });
-    return value;
+    return storable(value, field, problems);
   };
+}
+
+/** Text without NUL and halves of surrogate pairs, which no description of a shape tells apart from others. */
+export function storable(value: string, field: string, problems: Problem[]): string | undefined {
+  if (!value.includes('\0') && value.isWellFormed()) return value;
+  return addProblem(problems, field, {
+    expected: 'a text of Unicode characters',
+    got: 'one with NUL or half a surrogate pair',
+  });
 }
 
 /** Any text at all: for what is only looked up and never stored. */
