@@ -29,7 +29,7 @@ const RATE_LIMITS = {
     what: 'checks of monitors of this account were requested',
   },
   /** Of one account: checks that begin before their tick because a monitor is new or was changed. */
-  look: {
+  earlyCheck: {
     counter: 'look',
     points: 60,
     seconds: MINUTE,

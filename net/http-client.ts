@@ -110,7 +110,7 @@ const GLIMPSE_MS = 300;
 export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
 
 /** Whose bodies are that neither serve a purpose nor belong to work of an account. */
-const NOBODY = 'nobody';
+const NO_ACCOUNT = 'nobody';
 
 /** Opens the one way to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
@@ -118,7 +118,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return (request) =>
     new Promise((resolve, reject) => {
       const scope = bodyScope();
-      const account = options.purpose ?? scope?.account ?? NOBODY;
+      const account = options.purpose ?? scope?.account ?? NO_ACCOUNT;
       new RunningExchange({ request, scope, account, resolve, reject }).start(findDestination(request.url));
     });
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSourceFiles, type SourceFile } from '../test/helpers/source-files.ts';
+import { findPrivateNames } from './private-words.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -10,18 +11,6 @@ const PRODUCTION =
 
 const WIDTH = 120;
 const SMALL_LINES = 40;
-
-/** Words that once meant something in this code only, as they stand in names. docs/glossary.md has the field's. */
-const PRIVATE_WORDS = new Set(
-  (
-    'phase phases look looks looker asked trial trials place places told tell tells telling tellings teller news ' +
-    'sight sights seen standing standings unheard doubtful pointless hurried turns gate hall house door doors deed ' +
-    'book crew world worlds happening happenings spell spells nobody somebody whoever'
-  ).split(' '),
-);
-const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
-const STRING = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
-const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 
 type Count = { what: string; count: number; aim: number; worst?: readonly string[] };
 
@@ -43,7 +32,11 @@ const counts: Count[] = [
     aim: 0,
   },
   { what: 'casts of request bodies', ...listed(production.flatMap(bodyCasts)), aim: 0 },
-  { what: 'names with a private word', ...listed(privateNames(production)), aim: 0 },
+  {
+    what: 'names with a private word',
+    ...listed(production.flatMap((file) => findPrivateNames(file).map((name) => `${file.path}: ${name}`))),
+    aim: 0,
+  },
 ];
 for (const { what, count, aim, worst = [] } of counts) {
   process.stdout.write(`${String(count).padStart(6)}  ${what} (aim: ${aim === 0 ? 'none' : `at most ${aim}`})\n`);
@@ -66,11 +59,4 @@ function isCloset({ path }: SourceFile): boolean {
 
 function bodyCasts({ path, code }: SourceFile): string[] {
   return [...code.matchAll(/request\.body as /g)].map(() => path);
-}
-
-function privateNames(of: readonly SourceFile[]): string[] {
-  const names = new Set(of.flatMap(({ code }) => code.replaceAll(STRING, ' ').match(IDENTIFIER) ?? []));
-  return [...names]
-    .filter((name) => name.match(WORD)?.some((word) => PRIVATE_WORDS.has(word.toLowerCase())))
-    .toSorted();
 }

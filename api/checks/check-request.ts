@@ -9,8 +9,8 @@ import { recorded } from '../recording.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
-/** A monitor is news for so long after its creation or last change, in milliseconds (D-397). */
-const NEWS_MS = 60_000;
+/** How long a monitor counts as new after its creation or last change, in milliseconds (D-397). */
+const NEW_FOR_MS = 60_000;
 
 /** `POST /monitors/{id}/check` */
 export function requestCheckHandler(dependencies: HandlerDependencies): Handler<'requestCheck'> {
@@ -23,8 +23,8 @@ export function requestCheckHandler(dependencies: HandlerDependencies): Handler<
     const nowMs = now();
     const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
     // Else a change and a request after it would contact any address at once.
-    const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEWS_MS;
-    if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'look', tenantId);
+    const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
+    if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
     const requested = await requestCheck(recorded(database, response), { tenantId, id, nowMs });
     if (requested === null) throw notFound('monitor', id);
     if (requested.sources.length === 0) throw conflict(whyNot(requested));

@@ -39,7 +39,7 @@ export async function announceMonitor(
 
 async function takesRecheck({ rateLimits }: HandlerDependencies, tenantId: string): Promise<boolean> {
   try {
-    await rateLimits.take('look', tenantId);
+    await rateLimits.take('earlyCheck', tenantId);
     return true;
   } catch (error) {
     if (error instanceof ApiError) return false;

@@ -34,7 +34,8 @@ class Fault extends Component<{ path: string; children: ComponentChildren }, { e
           </Button>
         }
       >
-        Nothing was lost on the server, and monitoring goes on. If it happens again, contact whoever runs this service.
+        Nothing was lost on the server, and monitoring goes on. If it happens again, contact the operator of this
+        service.
       </Empty>
     );
   }

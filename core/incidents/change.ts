@@ -75,8 +75,8 @@ export function explain(
     .filter((result) => decision === 'degraded' || result.verdict === 'down')
     .toSorted((a, b) => b.atMs - a.atMs)[0];
   const agreeing = decision === 'down' ? tally.down : tally.impaired;
-  const seenFrom = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} locations)` : '';
-  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${seenFrom}` };
+  const agreement = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} locations)` : '';
+  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${agreement}` };
 }
 
 /** The sentence of a monitor that is unknown because these locations of ours had more checks than they could run. */

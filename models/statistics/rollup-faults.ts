@@ -63,7 +63,7 @@ export async function setAside(run: Run, hours: readonly SetAsideHour[], nowMs: 
      ON CONFLICT (at, monitor_no, agent_no) DO UPDATE SET attempts = excluded.attempts, retry_at = excluded.retry_at`,
     [
       JSON.stringify(
-        hours.map(({ error: _told, ...hour }) => ({
+        hours.map(({ error: _error, ...hour }) => ({
           ...hour,
           retryAtMs: nowMs + Math.min(FIRST_RETRY_MS * 2 ** (hour.attempts - 1), LONGEST_RETRY_MS),
         })),

@@ -35,13 +35,13 @@ const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused',
 function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const { width, left, step } = frameOf(days.length, isWide);
   const bad = days.filter(({ worst_state: state }) => state === 'down').length;
-  const told = bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`;
+  const summary = bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`;
   return (
     <svg
       viewBox={`0 0 ${width} ${HEIGHT}`}
       class="block h-auto w-full"
       role="img"
-      aria-label={`Uptime by day: ${told}`}
+      aria-label={`Uptime by day: ${summary}`}
       onPointerLeave={() => showTooltip(null)}
     >
       {days.map((day, index) => {

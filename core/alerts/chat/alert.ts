@@ -203,15 +203,15 @@ function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url
 }
 
 /**
- * Names are cut rather than counts: those stand in the labels. The moment is when the first of them changed that is
- * told here.
+ * Names are cut rather than counts: those stand in the labels. The moment is that of
+ * the earliest change in the message.
  */
 function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => {
     const named = names.map((name) => shorten(name, CHAT_CAPS.shortName)).join(', ');
-    const told = names.length === 0 ? 'not named here' : `${named}${count > names.length ? ' and others' : ''}`;
-    return { label: `${STATES[state].word} (${count})`, value: shorten(told, CHAT_CAPS.fact) };
+    const value = names.length === 0 ? 'not named here' : `${named}${count > names.length ? ' and others' : ''}`;
+    return { label: `${STATES[state].word} (${count})`, value: shorten(value, CHAT_CAPS.fact) };
   });
   return {
     tone: worst === undefined ? 'neutral' : STATES[worst.state].tone,

@@ -1,0 +1,87 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { load } from 'js-yaml';
+import { findPrivateNames, findPrivateWord, listTexts } from '../../tools/private-words.ts';
+import { ROOT } from '../helpers/program.ts';
+import { readSourceFiles, sourceFile } from '../helpers/source-files.ts';
+
+const PRODUCTION =
+  /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|workers)\/(?!.*\.generated\.)/;
+const READ_BY_CUSTOMERS = /^(?:api|core|notifications|console)\//;
+
+/** Error sentences that customers' programs may look for. */
+const KEPT_TEXTS = ['was seen lately, so that nobody would check monitors moved there: start'];
+
+const production = (await readSourceFiles(ROOT)).filter(({ path }) => PRODUCTION.test(path));
+
+test('a private word is found in names and texts, and not in comments, field names and plain English', (t) => {
+  const page = sourceFile(
+    'console/page.tsx',
+    `
+      const toldAt = <p title="It is news to us">Nobody was notified, whatever {askedAt}</p>; // a hall
+      const lastSeenAt = <b title="look at it">Last seen in its place</b>;
+    `,
+  );
+  t.deepEqual(findPrivateNames(page), ['toldAt: notified']);
+  t.deepEqual(
+    listTexts(page).map((text) => findPrivateWord(text)?.split(': ').at(-1) ?? null),
+    ['change', null, 'the component that does not', null],
+  );
+});
+
+test('no name in production code is one of a private language', (t) => {
+  t.true(production.length > 400);
+  t.deepEqual(
+    production.flatMap((file) => findPrivateNames(file).map((name) => `${file.path}: ${name}`)),
+    [],
+  );
+});
+
+test('no text that customers read has a word of a private language', (t) => {
+  const texts = production
+    .filter(({ path }) => READ_BY_CUSTOMERS.test(path))
+    .flatMap((file) => listTexts(file).map((text) => ({ path: file.path, text })));
+  t.true(texts.length > 1000);
+  t.deepEqual(
+    texts
+      .filter(({ text }) => !KEPT_TEXTS.some((kept) => text.includes(kept)))
+      .flatMap(({ path, text }) => (findPrivateWord(text) === null ? [] : [`${path}: ${findPrivateWord(text)}`])),
+    [],
+  );
+});
+
+test('no description in the API description has a word of a private language', async (t) => {
+  const texts = descriptionsOf(load(await readFile(join(ROOT, 'api/openapi.yaml'), 'utf8')));
+  t.true(texts.length > 500);
+  t.deepEqual(
+    texts.map(findPrivateWord).filter((found) => found !== null),
+    [],
+  );
+});
+
+test('no heading of a document has a word of a private language', async (t) => {
+  const headings = (await Promise.all((await listDocuments()).map(async (path) => headingsOf(path)))).flat();
+  t.true(headings.length > 200);
+  t.deepEqual(
+    headings.filter((heading) => findPrivateWord(heading) !== null),
+    [],
+  );
+});
+
+function descriptionsOf(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    typeof value === 'string' && ['description', 'summary'].includes(key) ? [value] : descriptionsOf(value),
+  );
+}
+
+async function listDocuments(): Promise<string[]> {
+  const [root, docs] = await Promise.all([readdir(ROOT), readdir(join(ROOT, 'docs'), { recursive: true })]);
+  return [...root, ...docs.map((name) => join('docs', name))].filter((path) => path.endsWith('.md'));
+}
+
+async function headingsOf(path: string): Promise<string[]> {
+  const page = await readFile(join(ROOT, path), 'utf8');
+  return page.match(/^#+ .*/gm) ?? [];
+}
