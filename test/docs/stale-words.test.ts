@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { listDocuments } from '../helpers/documents.ts';
 import { ROOT } from '../helpers/program.ts';
 
 /** Promises that stay in documents once they are kept. What is planned stands in issues, not in documents. */
@@ -17,12 +18,8 @@ const PROMISE = new RegExp(
   'gi',
 );
 
-test('no document promises what is to come: such words stay when it has come', (t) => {
-  const pages = ['.', 'docs'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join(folder, name)),
-  );
+test('no document promises what is to come: such words stay when it has come', async (t) => {
+  const pages = await listDocuments();
   t.true(pages.includes('README.md') && pages.includes('docs/decisions.md'));
   const documents = [...pages, 'api/openapi.yaml', '.env.example'];
   const promises = documents.flatMap((path) =>

@@ -1,8 +1,9 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { load } from 'js-yaml';
 import { findPrivateNames, findPrivateWord, listTexts } from '../../tools/private-words.ts';
+import { listDocuments } from '../helpers/documents.ts';
 import { ROOT } from '../helpers/program.ts';
 import { readSourceFiles, sourceFile } from '../helpers/source-files.ts';
 
@@ -74,11 +75,6 @@ function descriptionsOf(node: unknown): string[] {
   return Object.entries(node).flatMap(([key, value]) =>
     typeof value === 'string' && ['description', 'summary'].includes(key) ? [value] : descriptionsOf(value),
   );
-}
-
-async function listDocuments(): Promise<string[]> {
-  const [root, docs] = await Promise.all([readdir(ROOT), readdir(join(ROOT, 'docs'), { recursive: true })]);
-  return [...root, ...docs.map((name) => join('docs', name))].filter((path) => path.endsWith('.md'));
 }
 
 async function headingsOf(path: string): Promise<string[]> {

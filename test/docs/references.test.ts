@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import test from 'ava';
+import { listDocuments, listTrackedTexts } from '../helpers/documents.ts';
+import { ROOT } from '../helpers/program.ts';
+
+const DECISION = /\bD-(\d{2,3})\b/g;
+/** Files of ours as documents name them: from the root, in backticks. */
+const PATH =
+  /`((?:agent|api|bench|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers|\.ci)\/[\w./-]*\.(?:tsx?|sql|md|mjs|css|yaml|toml))`/g;
+const LINK = /\]\(([^)\s]+)\)/g;
+
+const documents = await Promise.all(
+  (await listDocuments()).map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),
+);
+const decisions = documents.find(({ path }) => path === 'docs/decisions.md')?.text ?? '';
+
+test('a decision has one row, and every number that is cited has one', async (t) => {
+  const rows = [...decisions.matchAll(/^\| D-(\d+) \|/gm)].map(([, number]) => number);
+  t.deepEqual(
+    rows.filter((number, index) => rows.indexOf(number) !== index),
+    [],
+  );
+  const cited = (await listTrackedTexts()).flatMap(({ path, text }) =>
+    [...text.matchAll(DECISION)].map(([, number]) => ({ path, number })),
+  );
+  t.true(cited.length > 500);
+  t.deepEqual(
+    cited.filter(({ number }) => !rows.includes(number)).map(({ path, number }) => `${path}: D-${number}`),
+    [],
+  );
+});
+
+test('every file that a document names is there', (t) => {
+  const named = documents
+    .filter(({ path }) => path !== 'CHANGELOG.md')
+    .flatMap(({ path, text }) => [...text.matchAll(PATH)].map(([, file = '']) => ({ path, file })));
+  t.true(named.length > 200);
+  t.deepEqual(
+    named.filter(({ file }) => !existsSync(join(ROOT, file))).map(({ path, file }) => `${path}: ${file}`),
+    [],
+  );
+});
+
+test('every link between documents leads somewhere, to a heading as well', (t) => {
+  const anchors = new Map(documents.map(({ path, text }) => [path, anchorsOf(text)]));
+  const links = documents.flatMap(({ path, text }) =>
+    [...text.matchAll(LINK)]
+      .map(([, target = '']) => target)
+      .filter((target) => !/^[a-z]+:/.test(target))
+      .map((target) => ({ path, target })),
+  );
+  t.true(links.length > 200);
+  const broken = links.filter(({ path, target }) => {
+    const [file = '', anchor] = target.split('#');
+    const to = file === '' ? path : normalize(join(dirname(path), file));
+    if (!existsSync(join(ROOT, to))) return true;
+    return anchor !== undefined && anchors.has(to) && !anchors.get(to)?.has(anchor);
+  });
+  t.deepEqual(
+    broken.map(({ path, target }) => `${path}: ${target}`),
+    [],
+  );
+});
+
+/** The anchors that GitHub gives the headings of a page. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
