@@ -6,9 +6,9 @@ import { listDocuments, listTrackedTexts } from '../helpers/documents.ts';
 import { ROOT } from '../helpers/program.ts';
 
 const DECISION = /\bD-(\d{2,3})\b/g;
-/** Files of ours as documents name them: from the root, in backticks. */
+/** Files and folders of ours as documents name them: from the root, in backticks. */
 const PATH =
-  /`((?:agent|api|bench|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers|\.ci)\/[\w./-]*\.(?:tsx?|sql|md|mjs|css|yaml|toml))`/g;
+  /`((?:agent|api|bench|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers|\.ci)\/[\w./-]*\.(?:tsx?|sql|md|mjs|css|yaml|toml)|(?:agent|api|bench|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers)\/(?:[\w-]+\/)*)`/g;
 const LINK = /\]\(([^)\s]+)\)/g;
 
 const documents = await Promise.all(
@@ -32,7 +32,7 @@ test('a decision has one row, and every number that is cited has one', async (t)
   );
 });
 
-test('every file that a document names is there', (t) => {
+test('every file and folder that a document names is there', (t) => {
   const named = documents
     .filter(({ path }) => path !== 'CHANGELOG.md')
     .flatMap(({ path, text }) => [...text.matchAll(PATH)].map(([, file = '']) => ({ path, file })));
