@@ -8,7 +8,7 @@ import { ROOT } from '../helpers/program.ts';
 const DECISION = /\bD-(\d{2,3})\b/g;
 /** Files and folders of ours as documents name them: from the root, in backticks. */
 const PATH =
-  /`((?:agent|api|bench|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers|\.ci)\/[\w./-]*\.(?:tsx?|sql|md|mjs|css|yaml|toml)|(?:agent|api|bench|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers)\/(?:[\w-]+\/)*)`/g;
+  /`((?:agent|api|bench|simulation|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers|\.ci)\/[\w./-]*\.(?:tsx?|sql|md|mjs|css|yaml|toml)|(?:agent|api|bench|simulation|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers)\/(?:[\w-]+\/)*)`/g;
 const LINK = /\]\(([^)\s]+)\)/g;
 
 const documents = await Promise.all(
