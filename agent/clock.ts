@@ -147,9 +147,9 @@ function takeDue(entry: Entry, nowMs: number): number | null {
 }
 
 /**
- * A tick that came much too late (the machine slept, or its clock was set forward) is made up for at a moment of its
- * own before the next one, or dropped when the next is nearer: what was missed never runs all at once. A clock that was
- * set back has its ticks anew.
+ * Plans a tick that came much too late, because the machine slept or its clock was set forward. It runs at a moment of
+ * its own before the next one, or is dropped when the next is nearer: missed ticks never run all at once. After a clock
+ * was set back ticks are planned anew.
  */
 function takeTick(entry: Entry, nowMs: number): number | null {
   const { offsetMs, dueAtMs } = entry;

@@ -85,7 +85,7 @@ async function listenOnce(Client: Database['Client'], listener: ChangeListener, 
     client.once('end', () => reject(new Error('The connection that listens to changes was closed')));
     client.on('error', reject);
   });
-  // Whoever waits for it is notified; nobody may be waiting at the moment.
+  // Those who await it get the error; at the moment there may be none.
   lost.catch(() => undefined);
   client.on('notification', ({ payload = '' }) => {
     const change = readChange(payload);

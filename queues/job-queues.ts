@@ -66,7 +66,7 @@ export type JobQueues = {
    */
   enqueueRechecks(rechecks: readonly DueRecheck[], regions: ReadonlyMap<number, string>): Promise<void>;
   /**
-   * Makes every region's schedulers those of the occupied slots, thoroughly where told so or connected anew; returns
+   * Makes every region's schedulers those of the occupied slots, thoroughly on request or after a new connection; returns
    * how many had to be mended.
    */
   reconcileSchedules(

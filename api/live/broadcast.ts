@@ -2,7 +2,7 @@ import type { ChangeKind } from '../../models/changes.ts';
 import type { Changed } from './changes.ts';
 import type { LiveStream } from './stream.ts';
 
-/** Changes of a tenant that nobody was notified of yet. */
+/** Changes of a tenant that were not sent yet. */
 type Gathering = {
   add(kind: ChangeKind, id: string): void;
   /** What was missed cannot be reported thing by thing. */
@@ -70,8 +70,8 @@ export type BroadcastOptions = {
 const GATHER_MS = 40;
 
 /**
- * So far apart are two batches of events, after changes and after a gap, in milliseconds: whoever loads everything is
- * not told to do so again meanwhile.
+ * Milliseconds between two batches of events, after changes and after a gap: a page that loads everything is not asked
+ * to do so again meanwhile.
  */
 const AFTER_CHANGES_MS = 300;
 const AFTER_GAP_MS = 2000;

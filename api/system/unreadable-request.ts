@@ -20,8 +20,8 @@ export type ConnectionLimits = {
 };
 
 /**
- * Node's own limits (60 s, 300 s, none, 5 s, looked at every 30 s) let a handful of slow clients hold thousands of
- * connections for minutes, and close idle ones before load balancers do, which mostly keep them for 60 s.
+ * Tighter than Node's own limits (60 s, 300 s, none, 5 s, checked every 30 s). Those let a handful of slow clients hold
+ * thousands of connections for minutes, and close idle ones before load balancers do, which mostly keep them for 60 s.
  */
 const LIMITS: ConnectionLimits = {
   headersMs: 20_000,

@@ -41,7 +41,7 @@ const LINES = {
 
 export type IconName = keyof typeof LINES;
 
-/** A sign that readers of the screen do not hear. */
+/** An icon that screen readers skip. */
 export function Icon({ name, class: className = 'size-4' }: { name: IconName; class?: string }) {
   return (
     <svg

@@ -1,6 +1,6 @@
 import { STATUSES, type Status } from './statuses.ts';
 
-/** The sign of a status; without `silent` its name is heard. */
+/** The mark of a status; unless `silent`, screen readers announce its name. */
 export function StatusMark({
   status,
   silent = false,

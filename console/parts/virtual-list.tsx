@@ -27,8 +27,8 @@ const MOST_FRESH = 2 * OVERSCAN;
 const MOST_DRAWN = 200;
 
 /**
- * A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen
- * hear how many there are.
+ * A list of any length in the nearest scrolled box: only the visible rows are in the page, and screen readers
+ * announce how many there are.
  */
 export function VirtualList<T>({
   label,

@@ -16,7 +16,7 @@ export function useScheme(): 'light' | 'dark' {
   return isSystemDark.value ? 'dark' : 'light';
 }
 
-/** So many lines are distinguished by colour; the next begin anew. */
+/** This many lines have a color of their own; the next ones begin with the first color again. */
 const COLOURS = 6;
 
 /** The name of the colour of the nth line, from 0 on. */

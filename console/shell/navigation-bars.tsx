@@ -5,7 +5,7 @@ import { PATHS } from '../paths.ts';
 import { Mark } from './mark.tsx';
 import type { NavigationItem } from './navigation.ts';
 
-/** On a phone the navigation has room for so many pages; the rest is one tap further. */
+/** How many pages the navigation shows on a phone; the rest is one tap further. */
 const PHONE_ITEMS = 4;
 
 type NavigationProps = { items: readonly NavigationItem[]; isAt: (item: NavigationItem) => boolean };

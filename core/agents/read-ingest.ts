@@ -32,7 +32,7 @@ const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
 /** What an agent says of a certificate (when it ends, or how many days it has left) and of the exchange. */
 type Detail = { notAfter?: number; daysRemaining?: number; timing?: unknown; answer?: unknown };
 
-/** A batch that is wrong throughout is not told a thousand times. */
+/** How many problems are named: a batch that is wrong throughout is not described a thousand times. */
 const MAX_PROBLEMS = 10;
 
 const FIELDS = {

@@ -34,8 +34,8 @@ export type WorkItem = {
   followRedirects: boolean;
   checkSpec: WorkCheckSpec;
   /**
-   * When somebody requested a recheck last, Unix seconds; absent = never. An item that differs is
-   * checked at once, so that nobody has to read this.
+   * When a recheck was last requested, Unix seconds; absent = never. An item that differs is checked at once, so that an
+   * agent need not read this.
    */
   askedAt?: number;
   /**

@@ -60,8 +60,8 @@ function hexOf(bytes: Uint8Array): string {
 }
 
 /**
- * A monitor as far as an agent's work says it; its secrets go another way. `askedAt`: when somebody asked last that it
- * be checked out of turn, Unix seconds; null = never.
+ * A monitor as an agent's work describes it, without its secrets. `askedAt`: when a recheck was last requested, Unix
+ * seconds; null = never.
  */
 export type AssignedMonitor = {
   monitorId: string;

@@ -1,18 +1,18 @@
 import { cleanText } from '../clean-text.ts';
 import type { ChannelMessage } from './channel-message.ts';
 
-/** So many deliveries in a row that came to nothing, and the owner's other channels are notified. */
+/** After this many failed deliveries in a row the owner's other channels are notified. */
 const FAILING_AFTER_DELIVERIES = 100;
 
 /**
- * So long without a success after the first that came to nothing, in milliseconds, and they are notified by the next
- * one: three days.
+ * Three days, in milliseconds: this long after the first failure, and without a success since, the next failure
+ * notifies them, too.
  */
 const FAILING_AFTER_MS = 3 * 86_400_000;
 
 /**
- * Whether a channel has been failing for so many deliveries, or for so long, that its owner must be notified of it
- * elsewhere. Judged when a delivery has come to nothing.
+ * True when a channel has failed often or long enough for its owner to be notified elsewhere. Decided after each failed
+ * delivery.
  */
 export function isFailing(
   { failures, failingSinceMs }: { failures: number; failingSinceMs: number },

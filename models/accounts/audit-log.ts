@@ -101,7 +101,7 @@ export async function listAuditLog(
     ...(objectId === undefined ? [] : [`object_id = ${bound(objectId)}`]),
     ...(from === undefined ? [] : [`at >= ${bound(from)}`]),
     ...(to === undefined ? [] : [`at <= ${bound(to)}`]),
-    // Their order is that of their numbers, which nobody outside is shown.
+    // Their order is that of their numbers, which no answer shows.
     ...(query.before === undefined
       ? []
       : [

@@ -169,7 +169,7 @@ export async function revokeAgent(database: Database, id: string, nowMs: number)
 
 /**
  * Gives a customer's agent another token. Its key is forgotten, so that the next one that it shows is pinned. One that
- * was revoked begins anew: nobody is notified how long it was silent. False when there is no such agent.
+ * was revoked begins anew: its silence is not reported. False when there is no such agent.
  */
 export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
   return await changeOne(

@@ -11,9 +11,9 @@ export type LostChannel = { id: string; tenantId: string; name: string; type: Ch
 export type LossTools = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };
 
 /**
- * Notifies the owners' other chats that channels of theirs get nothing any more, in the transaction that makes it so,
- * and returns the deliveries, whose jobs are the caller's to add. Not notified are the lost channels themselves, others
- * that lead to the same chat, and webhooks. Until the transaction ends, a channel that is notified cannot be deleted.
+ * Inserts deliveries that notify the owners' other chats of lost channels, in the transaction that records the loss.
+ * Returns them; the caller adds their jobs. Not notified are the lost channels themselves, others that lead to the same
+ * chat, and webhooks. Until the transaction ends, a channel that is notified cannot be deleted.
  */
 export async function insertLossDeliveries(
   run: Run,

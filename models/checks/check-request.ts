@@ -14,7 +14,7 @@ export type RequestedSource = {
   inability: Inability | null;
 };
 
-/** What a request for a check found. Whoever is not being checked now has no sources. */
+/** What a request for a check found. A monitor that is not being checked now has no sources. */
 export type CheckRequest = {
   monitor: { no: number; type: MonitorType; target: string; enabled: boolean };
   sources: RequestedSource[];

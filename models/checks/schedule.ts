@@ -111,8 +111,8 @@ export async function listOccupiedSlots(database: Database): Promise<ScheduleSlo
 }
 
 /**
- * The agents of the service that have had a recheck to make since before `beforeMs` (Unix milliseconds): nobody was
- * told of it, or who was notified is gone.
+ * The service's own agents with a recheck that has waited since before `beforeMs` (Unix milliseconds): its job was not
+ * added, or was lost.
  */
 export async function listOverdueRechecks(database: Database, beforeMs: number): Promise<number[]> {
   const rows = await runOn(database.pool)<{ no: number }>(

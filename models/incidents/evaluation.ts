@@ -118,9 +118,8 @@ const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.
 const IS_BEHIND = `coalesce(a.behind_at >= ${FRESH_SINCE}, false)`;
 
 /**
- * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each
- * other in a circle, and results of one source are applied one batch after the other. Sources of paused or deleted
- * monitors are not returned.
+ * Locks the sources of a batch in the order of their numbers, so that two evaluators never deadlock. Results of one
+ * source are so applied one batch after the other. Sources of paused or deleted monitors are not returned.
  */
 export async function lockSources(
   run: Run,

@@ -92,7 +92,7 @@ export function secretsContext(monitorId: string): string {
 
 /**
  * The vendor monitors of those ids as they stand, by id; deleted ones are absent. Nothing is locked: their state is
- * told, not decided.
+ * reported, not decided.
  */
 export async function findDependencies(run: Run, ids: readonly string[]): Promise<Map<string, Dependency>> {
   const rows = await run<Dependency>(

@@ -31,9 +31,9 @@ const UPDATES_AT_ONCE = 20;
 const REPLY_MS = 8000;
 
 /**
- * Asks Telegram for updates once and does what they ask for, each in one transaction with the mark that it was taken,
- * so that neither a restart nor another process takes it again. Returns Telegram's answer, and how many updates were
- * taken; null where a stop came first: what it leaves is there for the next poll. One process at a time.
+ * Polls Telegram for updates once and acts on each, in one transaction with the record that it was taken. So neither a
+ * restart nor another process takes it again. Returns Telegram's answer, and how many updates were taken; null where a
+ * stop came first: the rest is there for the next poll. One process at a time.
  */
 export async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; taken: number } | null> {
   const { runtime, bot, agent, stopping } = listening;

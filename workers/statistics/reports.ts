@@ -66,8 +66,8 @@ export async function makeReports(
 }
 
 /**
- * Whether a stand-still of ours that has just ended is on record, which a report would lack for ever, and PostgreSQL's
- * clock, by which a period may seem to have ended, is certain.
+ * True once a standstill of the service that has just ended is on record, and PostgreSQL's clock is certain. A report
+ * made before would lack the gap for good, or be made for a period that only seems to have ended.
  */
 async function isWatched({ database, now }: Runtime): Promise<boolean> {
   const sweptAtMs = await findLastSweep(runOn(database.pool));

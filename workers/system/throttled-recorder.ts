@@ -1,4 +1,4 @@
-/** A process records each activity at most once in so many milliseconds: readers need minutes, not moments. */
+/** Milliseconds between two records of an activity by a process: readers need minutes, not moments. */
 const RECORD_EVERY_MS = 10_000;
 
 export type ThrottledRecorderParts<Name> = {

@@ -12,9 +12,9 @@ import { sessionCookie } from './cookie.ts';
 const USER_AGENT_LENGTH = 255;
 
 /**
- * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser
- * the new one's cookie, and one by which it is known again. Null, and nothing is given, where the person has gone
- * meanwhile or has another password or second factor.
+ * Begins a session of a user whose password and code were checked, and ends the one that the request came with. Sets
+ * the cookie of the new session, and one by which the browser is recognized later. Null, and no cookie is set, where the
+ * user was removed meanwhile or has another password or second factor.
  */
 export async function beginSession(
   { database, now, makeId, config }: ApiDependencies,

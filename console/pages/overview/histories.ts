@@ -13,7 +13,7 @@ const SETTLE_MS = 90;
 /** The API takes as many at a time. */
 const BATCH = 50;
 
-/** The pasts of the monitors in sight: asked for when they come into sight, and cached while the page is there. */
+/** Histories of the visible monitors: requested when they become visible, and cached while the page is open. */
 export class Histories {
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -24,14 +24,14 @@ export class Histories {
     return this.#entryOf(id).history;
   }
 
-  /** These are in sight. */
+  /** The visible rows. */
   want(ids: readonly string[]): void {
     this.#wanted = ids;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#ask(), SETTLE_MS);
   }
 
-  /** Nothing is in sight any more. */
+  /** No row is visible any more. */
   stop(): void {
     clearTimeout(this.#timer);
   }
@@ -49,7 +49,7 @@ export class Histories {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
     } catch {
-      // The rows say what they know without; what comes into sight next asks again.
+      // The rows show what they have; the next ones that become visible request it again.
       for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
     }
   }

@@ -152,8 +152,8 @@ function judgeNotQueried({ cause, reason, ownResolversWork }: DnsNotQueried): Ju
 }
 
 /**
- * Other resolvers degrade where what they answer comes to another verdict. A named server's own failing stands: what it
- * once told others does not mend it. Nor can a verdict that could not be had be compared.
+ * Degrades the verdict where answers of other resolvers come to another one. The failure of a named server stands: older
+ * answers in other caches do not mend it. No verdict is compared where there is none.
  */
 function judgeOpinions(
   own: Judgement,
