@@ -69,7 +69,7 @@ export const TABLES: readonly Table[] = [
         head: `seen by ${locations}, reported, %`,
         cell: ({ scores }: Row) => found(scores.partial?.kinds[`seen by ${locations}`]),
       })),
-      { head: 'slow spells reported, %', cell: ({ scores }) => found(scores.slow?.kinds['slow']) },
+      { head: 'slow periods reported, %', cell: ({ scores }) => found(scores.slow?.kinds['slow']) },
       { head: 'alerts in 30 min of flapping', cell: ({ scores }) => alerts(scores.flapping?.kinds['flapping']) },
       { head: 'unknown, s a day, locations go away', cell: ({ scores }) => unknownTime(scores.away) },
       { head: 'unknown, s a day, most go away', cell: ({ scores }) => unknownTime(scores['most-away']) },

@@ -61,13 +61,17 @@ test('no description in the API description has a word of a private language', a
   );
 });
 
-test('no heading of a document has a word of a private language', async (t) => {
-  const headings = (await Promise.all((await listDocuments()).map(async (path) => headingsOf(path)))).flat();
-  t.true(headings.length > 200);
-  t.deepEqual(
-    headings.filter((heading) => findPrivateWord(heading) !== null),
-    [],
+test('no document has a word of a private language outside code', async (t) => {
+  // The glossary names some of them: what not to say.
+  const paths = (await listDocuments()).filter((path) => path !== 'docs/glossary.md');
+  t.true(paths.length > 25);
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const prose = withoutCode(await readFile(join(ROOT, path), 'utf8'));
+      return prose.split('\n').flatMap((line) => (findPrivateWord(line) === null ? [] : [`${path}: ${line}`]));
+    }),
   );
+  t.deepEqual(found.flat(), []);
 });
 
 function descriptionsOf(node: unknown): string[] {
@@ -77,7 +81,6 @@ function descriptionsOf(node: unknown): string[] {
   );
 }
 
-async function headingsOf(path: string): Promise<string[]> {
-  const page = await readFile(join(ROOT, path), 'utf8');
-  return page.match(/^#+ .*/gm) ?? [];
+function withoutCode(page: string): string {
+  return page.replaceAll(/```[\s\S]*?```|`[^`\n]*`|\]\([^)]*\)/g, ' ');
 }
