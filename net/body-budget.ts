@@ -6,7 +6,7 @@ export const FREE_BODY_BYTES = 64 * 1024;
 /** Bytes beyond that which all bodies of a process hold together (D-322). */
 const SHARED_BODY_BYTES = 128 * 1024 * 1024;
 
-/** Of what others leave, an account with several bodies has this part (D-395): some is left for whoever comes next. */
+/** Of what others leave, an account with several bodies has this part (D-395): some is left for the next one. */
 const PART_OF_AN_ACCOUNT = 1 / 4;
 
 /** What one body holds. */

@@ -106,7 +106,7 @@ const MAX_INFORMATIONAL = 100;
 /** How long a glimpse of a body waits for it, in milliseconds: most come with the head. */
 const GLIMPSE_MS = 300;
 
-/** `purpose`: what serves no single account, whose bodies have one share of memory, whoever caused the request. */
+/** `purpose`: what serves no single account, whose bodies have one share of memory, whatever caused the request. */
 export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
 
 /** Whose bodies are that neither serve a purpose nor belong to work of an account. */

@@ -13,7 +13,7 @@ export const IS_OVERTAKEN = `(d.event LIKE 'monitor.%' AND (
 export const IS_FOR_CHAT = `EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type <> 'webhook')`;
 
 /**
- * Drops what a newer change of a monitor supersedes (D-50): retries of its events to a chat that nobody is making
+ * Drops what a newer change of a monitor supersedes (D-50): retries of its events to a chat that no worker is making
  * just now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
  */
 export async function supersedeRetries(

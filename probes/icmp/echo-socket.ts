@@ -47,7 +47,7 @@ export class EchoSocket {
     this.#socket = socket;
     this.#family = family;
     socket.on('message', (message, { address }) => this.#receive(message, address));
-    // Reported for a packet of an earlier request, and nobody can say which: that request goes unanswered.
+    // Reported for a packet of an earlier request, without saying which: that request goes unanswered.
     socket.on('error', () => undefined);
   }
 

@@ -85,7 +85,7 @@ class PingProgram {
 
   #leave(): void {
     const next = this.#waiting.shift();
-    // A permit is handed over, not given back: nobody can slip in between.
+    // A permit is handed over, not released: no other request can take it in between.
     if (next === undefined) this.#running -= 1;
     else next();
   }

@@ -6,7 +6,7 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
  * How often agents are polled, in milliseconds: part of how soon their silence is reported. Where no customer has one
- * nobody is notified.
+ * no channel is notified.
  */
 const ROUND_EVERY_MS = { own: 3000, shared: 5000 } as const;
 

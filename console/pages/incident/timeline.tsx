@@ -30,7 +30,7 @@ const SOURCE_STATUSES: Record<Statement['standing'], string | null> = {
 
 type Step = { key: string; at: number; mark: ComponentChildren; body: ComponentChildren };
 
-/** The changes of the monitor's state, the newest last, with what each location said, and when somebody took it on. */
+/** The changes of the monitor's state, the newest last, with what each location said, and the acknowledgment. */
 export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) {
   const steps: Step[] = incident.timeline.map((transition) => ({
     key: String(transition.sequence),
