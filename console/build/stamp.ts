@@ -9,10 +9,15 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const DIST = join(ROOT, 'console', 'dist');
 
 /**
- * What a build is made of: the console itself, and what is installed. Of the API it has types alone, which leave no
- * trace.
+ * What a build is made of: the console itself, the rules that it shares with the service, and what is installed. Of the
+ * API it has types alone, which leave no trace.
  */
-const SOURCES = ['console/**/*.{ts,tsx,css,html,js,svg,json}', 'console/samples/*', 'package-lock.json'];
+const SOURCES = [
+  'console/**/*.{ts,tsx,css,html,js,svg,json}',
+  'console/samples/*',
+  'core/**/*.ts',
+  'package-lock.json',
+];
 const MADE = ['console/dist/**', 'console/.dist-*/**'];
 
 /** Whether the console was built from what lies there now. */

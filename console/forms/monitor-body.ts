@@ -1,7 +1,8 @@
 import type { components } from '../../api/schema.generated.ts';
+import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { checkSpecOf, isEmptySpec } from './check-spec.ts';
 import { defaultsOf, type Surroundings } from './monitor-defaults.ts';
-import { AGENT_CHECKED, type Draft, type MonitorType } from './monitor-draft.ts';
+import type { Draft, MonitorType } from './monitor-draft.ts';
 import { numberOf } from './number.ts';
 
 type Schemas = components['schemas'];
@@ -44,7 +45,7 @@ export function isChanged(draft: Draft, original: Draft): boolean {
 }
 
 function hasQuorum({ type }: Draft): boolean {
-  return AGENT_CHECKED.includes(type);
+  return isAgentChecked(type);
 }
 
 /** Types whose settings are kept when they are left out are sent empty ones where nothing is left of them. */
@@ -65,7 +66,6 @@ function withCleared(spec: Schemas['CheckSpecInput'], type: MonitorType): Schema
 /** The fields that apply to the type, as they were filled in. */
 function fieldsOf(draft: Draft): Fields {
   const { type } = draft;
-  const isAgentChecked = AGENT_CHECKED.includes(type);
   return {
     name: draft.name.trim(),
     interval_seconds: number(draft.interval),
@@ -77,7 +77,7 @@ function fieldsOf(draft: Draft): Fields {
       down_after_failures: number(draft.failures),
       up_after_successes: number(draft.successes),
     }),
-    ...(isAgentChecked && {
+    ...(isAgentChecked(type) && {
       down_min_sources: number(draft.quorum),
       agent_sources: draft.sources.length > 0 ? draft.sources.toSorted() : undefined,
     }),
@@ -112,7 +112,7 @@ function effective(draft: Draft, surroundings: Surroundings): Fields {
     body_match: null,
     follow_redirects: true,
     sla_target: null,
-    grace_seconds: defaults.grace,
+    grace_seconds: defaults.grace ?? undefined,
     agent_sources: [],
     warn_days: defaults.warnDays,
     components: [],

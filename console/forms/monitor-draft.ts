@@ -9,9 +9,6 @@ type CheckSpec = Schemas['CheckSpec'];
 type Request = NonNullable<CheckSpec['request']>;
 type Transport = NonNullable<CheckSpec['transport']>;
 
-/** Types that agents measure: several locations can check, and vote. */
-export const AGENT_CHECKED: readonly MonitorType[] = ['http', 'tcp', 'icmp', 'udp'];
-
 /**
  * A header as it is filled in. `kept`: a secret one whose stored value the service never shows. `removed`: one
  * that is kept no longer once that is saved. `isStored`: its name is that of a stored secret, also while a new value is

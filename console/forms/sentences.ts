@@ -1,32 +1,7 @@
+import { worstDetectionSeconds } from '../../core/checks/recheck.ts';
+import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
-import { AGENT_CHECKED, type Draft, type MonitorType } from './monitor-draft.ts';
-
-/** What decides how soon a failure is detected. */
-type DetectionSettings = { type: MonitorType; intervalSeconds: number; timeoutMs: number; failures: number };
-
-/**
- * After a bad result a place checks again within these bounds, in seconds; two checks are at least half a second apart.
- */
-const AGAIN = { shortest: 1, longest: 20, apart: 0.5 } as const;
-
-/**
- * Seconds from a bad check to the next one. Where each check talks to the target it comes sooner than the interval
- * says.
- */
-export function secondsToNextCheck({ type, intervalSeconds, timeoutMs }: Omit<DetectionSettings, 'failures'>): number {
-  const again = Math.max(AGAIN.shortest, Math.min(intervalSeconds / 2, AGAIN.longest));
-  if ((!AGENT_CHECKED.includes(type) && type !== 'dns') || again >= intervalSeconds) return intervalSeconds;
-  return Math.min(intervalSeconds, Math.max(again, timeoutMs / 1000 + AGAIN.apart));
-}
-
-/**
- * Seconds until what fails is called down, at worst: it fails right after a check, and every check waits for the whole
- * timeout. Locations check each in its own moment of the interval, so that a quorum takes no longer than its slowest
- * place.
- */
-export function worstDetectionSeconds(settings: DetectionSettings): number {
-  return settings.intervalSeconds + (settings.failures - 1) * secondsToNextCheck(settings) + settings.timeoutMs / 1000;
-}
+import type { Draft } from './monitor-draft.ts';
 
 /**
  * What it takes until the monitor is called down, in a sentence that follows what is filled in; null where something is
@@ -36,7 +11,7 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   const { failures } = numbersOf(draft, surroundings);
   if (failures === null) return null;
   const inRow = failures === 1 ? 'one failed check' : `${failures} failed checks in a row`;
-  if (!AGENT_CHECKED.includes(draft.type)) return `Down after ${inRow}.`;
+  if (!isAgentChecked(draft.type)) return `Down after ${inRow}.`;
   const locations = countLocations(draft, surroundings.sharedLocations);
   const quorum = draft.quorum.trim() === '' ? defaultsOf(draft, surroundings).quorum : positive(draft.quorum);
   if (quorum === null || quorum > Math.max(1, locations)) return null;
@@ -55,7 +30,14 @@ export function latestNotice(draft: Draft, surroundings: Surroundings): number |
   if (draft.type === 'heartbeat') return grace === null ? null : interval + grace;
   return timeout === null || failures === null
     ? null
-    : Math.ceil(worstDetectionSeconds({ type: draft.type, intervalSeconds: interval, timeoutMs: timeout, failures }));
+    : Math.ceil(
+        worstDetectionSeconds({
+          type: draft.type,
+          intervalSeconds: interval,
+          timeoutMs: timeout,
+          downAfterFailures: failures,
+        }),
+      );
 }
 
 /** Seconds as people say them, exactly: `1 min 30 s`. */
@@ -72,7 +54,7 @@ export function sayDuration(seconds: number): string {
 
 function numbersOf(draft: Draft, surroundings: Surroundings) {
   const defaults = defaultsOf(draft, surroundings);
-  const read = (text: string, standard: number) => (text.trim() === '' ? standard : positive(text));
+  const read = (text: string, standard: number | null) => (text.trim() === '' ? standard : positive(text));
   return {
     interval: read(draft.interval, defaults.interval),
     timeout: read(draft.timeout, defaults.timeout),

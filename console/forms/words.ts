@@ -1,11 +1,6 @@
-import type { components } from '../../api/schema.generated.ts';
-import type { MonitorType } from './monitor-draft.ts';
-
-type Schemas = components['schemas'];
-type Source = Schemas['AssertionSource'];
-type Op = Schemas['AssertionInput']['op'];
-type RecordType = Schemas['DnsRecord']['type'];
-type Mode = Schemas['DnsRecord']['mode'];
+import type { DnsMode, DnsRecordType } from '../../core/checks/dns/records.ts';
+import { OPS_BY_SOURCE, type AssertionOp } from '../../core/checks/http/assertions.ts';
+import type { AssertionSource, MonitorType } from '../../core/monitors/monitor.ts';
 
 /** What a type is called, what it is for, and how its target is written; null where it has none. */
 export const TYPES = {
@@ -82,39 +77,41 @@ export const TYPE_ORDER = [
   'udp',
 ] as const satisfies readonly MonitorType[];
 
-/** What an assertion can look at; `unit` of those that measure. What measures degrades, the others take down. */
+/**
+ * What an assertion can look at; `unit` of those that measure, and the comparison that is offered first. What measures
+ * degrades, the others take down.
+ */
 export const SOURCES = {
-  text_body: { label: 'Body text', unit: null },
-  json_body: { label: 'JSON value', unit: null },
-  header: { label: 'Header', unit: null },
-  response_time: { label: 'Response time', unit: 'ms' },
-  cert_expiry: { label: 'Certificate ends in', unit: 'days' },
-} as const satisfies Record<Source, { label: string; unit: string | null }>;
+  text_body: { label: 'Body text', unit: null, usualOp: 'contains' },
+  json_body: { label: 'JSON value', unit: null, usualOp: 'equals' },
+  header: { label: 'Header', unit: null, usualOp: 'equals' },
+  response_time: { label: 'Response time', unit: 'ms', usualOp: 'lt' },
+  cert_expiry: { label: 'Certificate ends in', unit: 'days', usualOp: 'gt' },
+} as const satisfies Record<AssertionSource, { label: string; unit: string | null; usualOp: AssertionOp }>;
 
-const OF_FIELDS = ['equals', 'not_equals', 'contains', 'matches', 'gt', 'lt', 'exists'] as const;
-
-/** The operations of each. */
-export const OPS = {
-  text_body: ['contains', 'not_contains', 'matches'],
-  json_body: OF_FIELDS,
-  header: OF_FIELDS,
-  response_time: ['lt', 'gt'],
-  cert_expiry: ['gt', 'lt'],
-} as const satisfies Record<Source, readonly Op[]>;
-
-export const OP_WORDS: Readonly<Record<Op, string>> = {
+/** What each comparison is called, in the order in which they are offered. */
+export const OP_WORDS = {
+  equals: 'is',
+  not_equals: 'is not',
   contains: 'contains',
   not_contains: 'does not contain',
   matches: 'matches (RE2)',
-  exists: 'is there',
-  equals: 'is',
-  not_equals: 'is not',
   gt: 'is more than',
   lt: 'is less than',
-};
+  exists: 'is there',
+} as const satisfies Record<AssertionOp, string>;
+
+/** The comparisons that a source understands, the usual one first. */
+export function opsOf(source: AssertionSource): readonly AssertionOp[] {
+  const { usualOp } = SOURCES[source];
+  const known: readonly AssertionOp[] = OPS_BY_SOURCE[source];
+  return [usualOp, ...OP_ORDER.filter((op) => op !== usualOp && known.includes(op))];
+}
+
+const OP_ORDER = Object.keys(OP_WORDS) as (keyof typeof OP_WORDS)[];
 
 /** What a record of a type looks like. */
-export const RECORDS: Readonly<Record<RecordType, string>> = {
+export const RECORDS: Readonly<Record<DnsRecordType, string>> = {
   A: '192.0.2.1',
   AAAA: '2001:db8::1',
   CNAME: 'host.example.com',
@@ -127,7 +124,7 @@ export const RECORDS: Readonly<Record<RecordType, string>> = {
   PTR: 'host.example.com',
 };
 
-export const MODE_WORDS: Readonly<Record<Mode, string>> = {
+export const MODE_WORDS: Readonly<Record<DnsMode, string>> = {
   equals: 'are exactly',
   contains: 'include all of',
   any: 'include one of',

@@ -1,6 +1,7 @@
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { api } from '../client/api.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
-import { MIN_INTERVAL, withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
+import { withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
 import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
 import { TYPES } from '../forms/words.ts';
 import type { PageProps } from '../page-props.ts';
@@ -47,7 +48,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
       <Loaded load={load}>
         {(loaded) => {
           const surroundings: Surroundings = {
-            minInterval: MIN_INTERVAL[signedIn().tenant.plan],
+            minInterval: PLAN_LIMITS[signedIn().tenant.plan].minIntervalSeconds,
             sharedLocations: loaded.agents.filter(({ kind }) => kind === 'first_party').length,
           };
           const original =

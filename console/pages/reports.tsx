@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { formatPercent } from '../../core/statistics/reports/percent-text.ts';
 import { api, type Schemas } from '../client/api.ts';
 import type { PageProps } from '../page-props.ts';
 import { Button } from '../parts/button.tsx';
@@ -9,7 +10,6 @@ import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { formatDuration } from '../parts/time.tsx';
 import { setQuery } from '../shell/router.ts';
-import { formatPercent } from './reports/percent.ts';
 import { isPeriod, PERIODS, formatPeriod } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Report>[] = [
   { head: 'Kind', cell: ({ period }) => PERIODS[period].kind, wideOnly: true, class: 'text-soft' },
   {
     head: 'Uptime',
-    cell: ({ summary }) => formatPercent(summary.uptime_percent),
+    cell: ({ summary }) => formatPercent(summary.uptime_percent, '–'),
     align: 'right',
     class: 'whitespace-nowrap',
   },

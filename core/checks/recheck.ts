@@ -1,4 +1,5 @@
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../incidents/source-state.ts';
+import { talksToTarget, type MonitorType } from '../monitors/monitor.ts';
 import { msUntilTick, type TickMoment } from './slots.ts';
 
 /** A source whose bad result may be worth a recheck; `state` is the one before that result is applied. */
@@ -29,9 +30,45 @@ export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedRe
   if (next === state) return null;
   const gauge = result.verdict === 'down' ? next.failing : next.impaired;
   if (gauge.tripped === true) return null;
-  const intervalMs = rule.intervalSeconds * 1000;
+  return recheckWaitMs(rule.intervalSeconds);
+}
+
+/** Half an interval within the bounds, in milliseconds; null where the interval is as short as that. */
+function recheckWaitMs(intervalSeconds: number): number | null {
+  const intervalMs = intervalSeconds * 1000;
   const afterMs = Math.max(SHORTEST_MS, Math.min(intervalMs / 2, LONGEST_MS));
   return afterMs < intervalMs ? afterMs : null;
+}
+
+/** What decides how soon a failure is detected. */
+export type DetectionSettings = {
+  type: MonitorType;
+  intervalSeconds: number;
+  timeoutMs: number;
+  downAfterFailures: number;
+};
+
+/**
+ * Seconds from a bad check that took the whole timeout to the next one. Where each check talks to the target it comes
+ * sooner than the interval says.
+ */
+export function secondsToNextCheck({
+  type,
+  intervalSeconds,
+  timeoutMs,
+}: Omit<DetectionSettings, 'downAfterFailures'>): number {
+  const afterMs = talksToTarget(type) ? recheckWaitMs(intervalSeconds) : null;
+  return afterMs === null ? intervalSeconds : Math.min(intervalSeconds, Math.max(afterMs, timeoutMs + APART_MS) / 1000);
+}
+
+/**
+ * Seconds until what fails is called down, at worst: it fails right after a check, and every check waits for the whole
+ * timeout. Locations check each in its own moment of the interval, so that a quorum takes no longer than its slowest
+ * one.
+ */
+export function worstDetectionSeconds(settings: DetectionSettings): number {
+  const { intervalSeconds, timeoutMs, downAfterFailures } = settings;
+  return intervalSeconds + (downAfterFailures - 1) * secondsToNextCheck(settings) + timeoutMs / 1000;
 }
 
 /**

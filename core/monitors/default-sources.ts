@@ -1,5 +1,5 @@
 /** Agents that a monitor gets when its owner names none (D-12). */
-const DEFAULT_SOURCES = 3;
+export const DEFAULT_SOURCES = 3;
 
 /**
  * A shared agent is alive while one of its check processes was seen within this, in seconds: they are seen every 15 s,

@@ -129,6 +129,14 @@ export function burnRate(seconds: StateSeconds, slaTarget: number | null): numbe
   return Number(BigInt(seconds.down) * WHOLE) / Number(BigInt(counted) * allowed);
 }
 
+/** The seconds of several windows or monitors together. */
+export function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
+  const sum: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
+  for (const seconds of all)
+    for (const state of Object.keys(sum) as (keyof StateSeconds)[]) sum[state] += seconds[state];
+  return sum;
+}
+
 /** The seconds that count for or against a target: paused, pending and unknown ones do neither (D-61). */
 export function countedSeconds(seconds: StateSeconds): number {
   return seconds.up + seconds.degraded + seconds.down;

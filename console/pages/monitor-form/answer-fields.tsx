@@ -5,7 +5,7 @@ import type { FormState } from '../../forms/form-state.ts';
 import type { AssertionDraft } from '../../forms/monitor-draft.ts';
 import { NumberField } from '../../forms/number-field.tsx';
 import { focusLastRow } from '../../forms/rows.ts';
-import { OP_WORDS, OPS, SOURCES } from '../../forms/words.ts';
+import { OP_WORDS, opsOf, SOURCES } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 
@@ -115,7 +115,7 @@ function AssertionRow({
   const hasSelector = source === 'json_body' || source === 'header';
   const choose = (chosen: string) => {
     const next = chosen as AssertionDraft['source'];
-    const ops: readonly string[] = OPS[next];
+    const ops: readonly string[] = opsOf(next);
     onChange({ source: next, op: ops.includes(op) ? op : (ops[0] ?? op) });
   };
   const plain = { hideLabel: true, autocapitalize: 'off', autocomplete: 'off', spellcheck: false } as const;
@@ -154,7 +154,7 @@ function AssertionRow({
           label={`Comparison ${at}`}
           hideLabel
           value={op}
-          options={OPS[source].map((each) => ({ value: each, label: OP_WORDS[each] }))}
+          options={opsOf(source).map((each) => ({ value: each, label: OP_WORDS[each] }))}
           class="md:col-span-3"
           onValue={(chosen) => onChange({ op: chosen })}
         />

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import type { FormState } from '../../forms/form-state.ts';
 import { findHeaderProblems } from '../../forms/headers.ts';
 import { createBody, isChanged, patchBody } from '../../forms/monitor-body.ts';
 import { defaultsOf, type Surroundings, countLocations } from '../../forms/monitor-defaults.ts';
-import { type Draft, AGENT_CHECKED } from '../../forms/monitor-draft.ts';
+import type { Draft } from '../../forms/monitor-draft.ts';
 import { suggestName } from '../../forms/name.ts';
 import { NO_PROBLEMS, problemsOf, type Problems } from '../../forms/problems.ts';
 import { describeDown, latestNotice, sayDuration } from '../../forms/sentences.ts';
@@ -250,7 +251,7 @@ function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
         ? 'Degraded once the days of warning begin, down when it has expired.'
         : describeDown(draft, surroundings);
   const seconds = latestNotice(draft, surroundings);
-  const locations = AGENT_CHECKED.includes(draft.type) ? countLocations(draft, surroundings.sharedLocations) : 1;
+  const locations = isAgentChecked(draft.type) ? countLocations(draft, surroundings.sharedLocations) : 1;
   return (
     <div aria-live="polite" class="rounded-xl border border-line bg-surface p-4 text-sm">
       <h2 class="heading text-sm">What this means</h2>

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
+import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { capitalise } from '../../client/capitalise.ts';
 import { Failure } from '../../client/failure.ts';
 import type { FormState } from '../../forms/form-state.ts';
 import { createBody, patchBody } from '../../forms/monitor-body.ts';
-import { AGENT_CHECKED, type Draft } from '../../forms/monitor-draft.ts';
+import type { Draft } from '../../forms/monitor-draft.ts';
 import { problemsOf, type Problems } from '../../forms/problems.ts';
 import { OP_WORDS, SOURCES } from '../../forms/words.ts';
 import { Button } from '../../parts/button.tsx';
@@ -118,7 +119,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
     .filter((each) => each !== '')
     .toSorted();
   if (draft.type === 'heartbeat') return null;
-  const isChoosable = AGENT_CHECKED.includes(draft.type) && regions.length > 1;
+  const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
   const run = async () => {
     if (isBusy.peek()) return;
     isBusy.value = true;

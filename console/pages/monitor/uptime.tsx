@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
+import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
 import type { Schemas } from '../../client/api.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
 import { UptimeStrip } from '../../parts/uptime-strip.tsx';
 import { Figure } from './figure.tsx';
-import { count, describeSeconds, formatPercent, sumSeconds, uptimeOf } from './figures.ts';
+import { count, describeSeconds, formatPercent } from './figures.ts';
 
 type Day = Schemas['UptimeDay'];
 
@@ -49,8 +50,8 @@ export function Uptime({
 }
 
 function Window({ label, days }: { label: string; days: readonly Day[] }) {
-  const seconds = sumSeconds(days);
-  const percent = uptimeOf(seconds);
+  const seconds = sumSeconds(days.map((day) => day.seconds));
+  const percent = judgeSla(seconds, null).uptimePercent;
   return (
     <Figure
       label={label}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
 import type { Schemas } from '../../client/api.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -10,7 +11,6 @@ import { showTooltip } from '../../parts/tooltip.tsx';
 import { useWide } from '../../parts/wide.ts';
 import { dateLabels, frameOf } from './day-frame.tsx';
 import { LatencyPlot } from './latency-plot.tsx';
-import { formatPercent } from './percent.ts';
 
 type Day = Schemas['ReportDay'];
 type State = NonNullable<Day['worst_state']> | 'absent';
@@ -95,9 +95,7 @@ function showDay(
   showTooltip({
     x: left + width / 2,
     y: top,
-    text:
-      `${date}: ${percent === null ? 'no time counted' : formatPercent(percent)}, ` +
-      `${STYLES[state ?? 'absent'].meaning}`,
+    text: `${date}: ${formatPercent(percent, 'no time counted')}, ${STYLES[state ?? 'absent'].meaning}`,
   });
 }
 
@@ -177,7 +175,7 @@ function MonitorPart({ monitor, incidents }: { monitor: Monitor; incidents: read
             {name}
           </a>
         </h3>
-        <span class="text-sm">{percent === null ? 'no time counted' : formatPercent(percent)}</span>
+        <span class="text-sm">{formatPercent(percent, 'no time counted')}</span>
         {met !== null && <Badge tone={met ? 'good' : 'bad'}>{`Target ${target} % ${met ? 'met' : 'missed'}`}</Badge>}
         <span class="text-xs text-soft md:ml-auto">
           {checks === 0 ? 'no checks' : `${checks.toLocaleString()} checks`}

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
+import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
 import type { Schemas } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatLatency } from '../../parts/time.tsx';
-import { formatPercent } from './percent.ts';
 
 type Monitor = Schemas['ReportMonitor'];
 
@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Monitor>[] = [
   {
     head: 'Uptime',
     cell: ({ uptime_percent: percent, sla_met: met }) => (
-      <span class={met === false ? 'text-down' : ''}>{formatPercent(percent)}</span>
+      <span class={met === false ? 'text-down' : ''}>{formatPercent(percent, '–')}</span>
     ),
     align: 'right',
     class: 'whitespace-nowrap',
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<Monitor>[] = [
   {
     head: 'Target',
     cell: ({ sla_target: target, sla_met: met }) => (
-      <span class={met === false ? 'text-down' : 'text-soft'}>{formatPercent(target)}</span>
+      <span class={met === false ? 'text-down' : 'text-soft'}>{formatPercent(target, '–')}</span>
     ),
     align: 'right',
     wideOnly: true,

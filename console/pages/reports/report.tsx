@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
 import type { PageProps } from '../../page-props.ts';
@@ -11,7 +12,6 @@ import { formatDateTime, formatDuration } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { MonitorParts } from './monitor-parts.tsx';
 import { MonitorTable } from './monitor-table.tsx';
-import { formatPercent } from './percent.ts';
 import { PERIODS, formatPeriod } from './periods.ts';
 
 type Gap = Schemas['ServiceGap'];
@@ -114,7 +114,7 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
     <div class="mb-8">
       <Card>
         <dl class="grid grid-cols-2 gap-x-6 gap-y-4 md:flex md:justify-between md:pr-8">
-          <Figure label="Uptime of all monitors">{formatPercent(uptime)}</Figure>
+          <Figure label="Uptime of all monitors">{formatPercent(uptime, '–')}</Figure>
           <Figure label="Monitors">{monitors.toLocaleString()}</Figure>
           <Figure label="Incidents">{incidents.toLocaleString()}</Figure>
           {down !== undefined && <Figure label="Down in all">{formatDuration(down)}</Figure>}

@@ -1,7 +1,7 @@
 import type { MonitorState } from '../../incidents/state.ts';
 import type { MonitorType } from '../../monitors/monitor.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../latency-histogram.ts';
-import { judgeSla, measureSteps, type StateChange, type StateSeconds, type Stretch } from '../sla.ts';
+import { judgeSla, measureSteps, type StateChange, type StateSeconds, type Stretch, sumSeconds } from '../sla.ts';
 import type {
   ReportContent,
   ReportDay,
@@ -157,12 +157,6 @@ function chooseIncidents(incidents: readonly ReportIncident[], { endSeconds }: R
       ? [...incidents]
       : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MOST_INCIDENTS);
   return chosen.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
-}
-
-function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
-  const sum: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
-  for (const seconds of all) for (const state of WORST_FIRST) sum[state] += seconds[state];
-  return sum;
 }
 
 function percentiles(latency: Histogram | null): ResponseMs {

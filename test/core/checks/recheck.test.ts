@@ -1,6 +1,11 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { recheckAfterMs, recheckAtMs } from '../../../core/checks/recheck.ts';
+import {
+  recheckAfterMs,
+  recheckAtMs,
+  secondsToNextCheck,
+  worstDetectionSeconds,
+} from '../../../core/checks/recheck.ts';
 import { msUntilTick } from '../../../core/checks/slots.ts';
 import type { Vote } from '../../../core/checks/verdict.ts';
 import { stepSource, voteOf, type SourceState, type VotedResult } from '../../../core/incidents/source-state.ts';
@@ -193,3 +198,19 @@ test(
     t.pass();
   },
 );
+
+test('what people are told of the next check after a failure is when it comes', (t) => {
+  for (const intervalSeconds of [1, 2, 3, 10, 30, 60, 3600]) {
+    const rule = { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds };
+    const afterMs = recheckAfterMs({ state: null, rule }, result(60_000, 'down'));
+    t.is(
+      secondsToNextCheck({ type: 'http', intervalSeconds, timeoutMs: 1 }),
+      afterMs === null ? intervalSeconds : afterMs / 1000,
+      String(intervalSeconds),
+    );
+  }
+  t.is(secondsToNextCheck({ type: 'vendor', intervalSeconds: 120, timeoutMs: 1 }), 120);
+  const settings = { type: 'http', intervalSeconds: 60, timeoutMs: 10_000, downAfterFailures: 2 } as const;
+  t.is(worstDetectionSeconds(settings), 90);
+  t.is(worstDetectionSeconds({ ...settings, intervalSeconds: 10, timeoutMs: 5000, downAfterFailures: 3 }), 26);
+});
