@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agents/wire.ts';
 import type { Vote } from '../core/checks/verdict.ts';
+import { HOUR_MS } from '../core/time.ts';
 import { Checker } from '../probes/checker.ts';
 import { Judge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
@@ -44,8 +45,6 @@ const PROBES_END_WITHIN_MS = 12_000;
 const LAST_FLUSH_WITHIN_MS = 5000;
 
 const SUMMARY_EVERY_MS = 60_000;
-const HOUR_MS = 3_600_000;
-
 /** What makes the agent's parts one: checks in, measures what it is given, and hands on what it saw. */
 export class Agent {
   readonly #parts: AgentParts;

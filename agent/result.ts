@@ -7,12 +7,11 @@ import {
 import type { Observation } from '../core/checks/observation.ts';
 import type { Timings } from '../core/checks/verdict.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
+import { DAY_MS } from '../core/time.ts';
 import type { Checked } from '../probes/checker.ts';
 
 /** A check of a monitor, as it counts. */
 export type Measurement = { monitorId: string } & Omit<Checked, 'conditions'>;
-
-const MS_PER_DAY = 86_400_000;
 
 /** A measurement as the service takes it in. A no vote is reported as such, with its reason. */
 export function resultOf({ monitorId, startedAtMs, observation, judgement, answer }: Measurement): AgentResult {
@@ -66,7 +65,7 @@ function answerOf({ headers, body, bodyWithheld }: AnswerEvidence): AgentAnswer 
 }
 
 function validityOf(notAfter: number, nowMs: number): AgentResultDetail {
-  return { notAfter, daysRemaining: Math.floor((notAfter * 1000 - nowMs) / MS_PER_DAY) };
+  return { notAfter, daysRemaining: Math.floor((notAfter * 1000 - nowMs) / DAY_MS) };
 }
 
 /** Steps that did not happen are left out. */

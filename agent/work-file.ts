@@ -1,6 +1,7 @@
 import { readFile, rm, stat, utimes, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PullAnswer } from '../core/agents/wire.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
 /** The work as the service gave it, secrets sealed, and the tag that it had. */
 export type SavedWork = { answer: PullAnswer; etag: string | null };
@@ -16,10 +17,10 @@ export type WorkFile = {
 };
 
 /** Longer than that without the service, results would be too old to be taken in anyway, in milliseconds. */
-const HOLDS_MS = 24 * 3_600_000;
+const HOLDS_MS = DAY_MS;
 
 /** A confirmation is written no more often than that, in milliseconds. */
-const CONFIRM_EVERY_MS = 3_600_000;
+const CONFIRM_EVERY_MS = HOUR_MS;
 
 /** Makes the work file of an agent's folder. */
 export function createWorkFile(folder: string, now: () => number): WorkFile {

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import { DAY_SECONDS } from '../core/time.ts';
 import { ApiError } from './api-error.ts';
 import { createLimiter, type RateLimitStore } from './middleware/rate-limit.ts';
 
 const MINUTE = 60;
-const DAY = 86_400;
-
 /** Previews and own status pages count together: each contacts an address that the caller names. */
 const READS = {
   counter: 'read',
@@ -66,8 +65,8 @@ const RATE_LIMITS = {
     what: 'characters of large regular expressions were sent by this account',
   },
   /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
-  token: { counter: 'token', points: 100, seconds: DAY, what: 'API tokens were made by this account' },
-  agent: { counter: 'agent', points: 100, seconds: DAY, what: 'agents were made by this account' },
+  token: { counter: 'token', points: 100, seconds: DAY_SECONDS, what: 'API tokens were made by this account' },
+  agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'agents were made by this account' },
 } as const satisfies Record<string, { counter: string; points: number; seconds: number; what: string }>;
 
 type Kind = keyof typeof RATE_LIMITS;
@@ -93,9 +92,13 @@ export function createRateLimits(store: RateLimitStore): RateLimits {
     const refusal = await refusalOf(counters.get(counter), key, points);
     if (refusal === null) return;
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-    throw new ApiError(429, `${most} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, {
-      'Retry-After': String(seconds),
-    });
+    throw new ApiError(
+      429,
+      `${most} ${what} within a ${within === DAY_SECONDS ? 'day' : 'minute'}: wait ${seconds} s`,
+      {
+        'Retry-After': String(seconds),
+      },
+    );
   };
   return {
     take,

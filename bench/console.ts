@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { prepareConsole } from '../cli/console-build.ts';
-import { DAY_MS } from '../core/statistics/rollup-spans.ts';
+import { DAY_MS } from '../core/time.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { endedPeriods } from '../core/statistics/reports/periods.ts';
-import { DAY_MS } from '../core/statistics/rollup-spans.ts';
+import { DAY_MS } from '../core/time.ts';
 import { createTenant } from '../models/accounts/tenants.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../core/time.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
 /** What came of one attempt at a chat, beyond what a webhook's attempt can come to. */
@@ -17,7 +18,7 @@ export type ChatAttempt = AttemptResult & {
 };
 
 /** Longer requests to be left alone are cut to this, in milliseconds: later an alert is no alert. */
-export const MAX_RETRY_AFTER_MS = 3_600_000;
+export const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** The fields of an attempt of which nothing but its result is to be reported. */
 export const NOTHING_MORE = { retryAfterMs: null, channelProblem: null, movedTo: null } as const satisfies Omit<

@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
+import { DAY_SECONDS } from '../core/time.ts';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
 import { COMMAND_TIMEOUT_MS, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 import { SupervisedWorker } from './supervised-worker.ts';
@@ -76,7 +77,7 @@ export type QueueBackend = {
 };
 
 /** Failed jobs stay on the board for two days, at most this many of a queue. */
-const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
+const KEEP_FAILED = { age: 2 * DAY_SECONDS, count: 500 };
 
 /**
  * How often expired locks are polled for, in milliseconds: with the lock itself this is what a kill delays an alert by.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Job, type JobsOptions, type Queue, DelayedError, WaitingError } from 'bullmq';
 import type { ScheduleChange, ScheduleSlot } from '../core/checks/schedule.ts';
+import { DAY_MS } from '../core/time.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
 import type {
@@ -34,7 +35,7 @@ const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 
 
 /** Jobs that are over, and an age that all of them have, whatever time they ended at; in milliseconds. */
 const OVER = ['completed', 'failed'] as const;
-const FOREVER_MS = 100 * 365 * 86_400_000;
+const FOREVER_MS = 100 * 365 * DAY_MS;
 
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 

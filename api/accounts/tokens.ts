@@ -1,4 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { DAY_MS } from '../../core/time.ts';
 import {
   createApiToken,
   generateToken,
@@ -16,7 +17,7 @@ import type { components } from '../schema.generated.ts';
 import { requirePlainName } from './plain-name.ts';
 
 /** For how long a token that has ended is still listed. */
-const ENDED_MS = 30 * 86_400_000;
+const ENDED_MS = 30 * DAY_MS;
 
 /** `GET /tokens` */
 export function listTokensHandler({ database, now }: ApiDependencies): Handler<'listTokens'> {

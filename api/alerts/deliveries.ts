@@ -1,16 +1,8 @@
 import type { Channel } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { findChannel } from '../../models/alerts/channels.ts';
-import {
-  findDelivery,
-  listDeliveries,
-  MOST_ATTEMPTS,
-  reopenDelivery,
-  replayDeliveries,
-  type ReopenedDelivery,
-  type Attempt,
-  type Delivery,
-} from '../../models/alerts/delivery-record.ts';
+import { findDelivery, listDeliveries, MOST_ATTEMPTS, reopenDelivery, replayDeliveries, type ReopenedDelivery, type Attempt, type Delivery } from '../../models/alerts/delivery-record.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Body, Handler } from '../handler.ts';
@@ -166,8 +158,4 @@ function presentAttempt(attempt: Attempt): components['schemas']['DeliveryAttemp
     error: attempt.error,
     response: attempt.response,
   };
-}
-
-function toUnixSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { findAgentNo, findServiceAgent } from '../../models/agents/names.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
 import { listPings } from '../../models/heartbeats/ping-record.ts';
@@ -14,8 +15,6 @@ import { presentCheck, presentPing } from './presenter.ts';
 
 /** How many checks come when the caller sets no limit: there are a thousand a day. */
 const DEFAULT_LIMIT = 100;
-
-const DAY_MS = 86_400_000;
 
 /** What agents' clocks may be ahead of ours. */
 const CLOCK_SLACK_MS = 60_000;

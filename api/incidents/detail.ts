@@ -1,5 +1,6 @@
 import type { SourceEvidence } from '../../core/incidents/change.ts';
 import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import type { IncidentEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
 import type { IncidentDelivery, IncidentTransition } from '../../models/incidents/incidents.ts';
@@ -128,8 +129,4 @@ function presentDelivery({
     created_at: toUnixSeconds(createdAtMs),
     finished_at: finishedAt,
   };
-}
-
-function toUnixSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

@@ -1,3 +1,4 @@
+import { toUnixSeconds } from '../../core/time.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -21,8 +22,4 @@ export function presentIncident(incident: ListedIncident, nowMs: number): compon
     acknowledged_at: incident.acknowledgedAtMs === null ? null : toUnixSeconds(incident.acknowledgedAtMs),
     acknowledged_by: incident.acknowledgedBy,
   };
-}
-
-function toUnixSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

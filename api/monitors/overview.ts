@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Request, type Response } from 'express';
-import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import type { Request, Response } from 'express';
 import { judgeSla, measureStates, measureSteps } from '../../core/statistics/sla.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
 import { listAllMonitors, listMeasuredMonitors, readHourlyLatencies } from '../../models/monitors/monitor-overview.ts';
 import { runOn } from '../../models/sql.ts';

@@ -1,3 +1,4 @@
+import { DAY_SECONDS, toUnixSeconds } from '../../core/time.ts';
 import { runOn } from '../../models/sql.ts';
 import { pageServiceGaps, type StoredGap } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
@@ -10,7 +11,7 @@ import type { components } from '../schema.generated.ts';
 const DEFAULT_LIMIT = 500;
 
 /** How far back the list reaches by default, in seconds. */
-const DEFAULT_WINDOW = 90 * 86_400;
+const DEFAULT_WINDOW = 90 * DAY_SECONDS;
 
 /** `GET /service/gaps` */
 export function listServiceGapsHandler({ database, config, now }: ApiDependencies): Handler<'listServiceGaps'> {
@@ -65,8 +66,4 @@ function presentGap({ kind, startMs, endMs }: StoredGap, nowMs: number): compone
     ended_at: endedAt,
     duration_seconds: Math.max(0, (endedAt ?? toUnixSeconds(nowMs)) - startedAt),
   };
-}
-
-function toUnixSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

@@ -1,3 +1,4 @@
+import { DAY_MS, DAY_SECONDS, HOUR_MS } from '../../core/time.ts';
 import type { SeriesStepMs } from '../../models/statistics/statistics.ts';
 import { badRequest } from '../api-error.ts';
 
@@ -5,8 +6,8 @@ import { badRequest } from '../api-error.ts';
 export const STEP_MS = {
   minute: 60_000,
   five_minutes: 300_000,
-  hour: 3_600_000,
-  day: 86_400_000,
+  hour: HOUR_MS,
+  day: DAY_MS,
 } as const satisfies Record<string, SeriesStepMs>;
 export type Resolution = keyof typeof STEP_MS;
 
@@ -22,10 +23,8 @@ export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: numb
 export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
 
 const HOUR = 3600;
-const DAY = 86_400;
-
 /** The window unless one is asked for, in seconds. */
-const DEFAULT_WINDOW = DAY;
+const DEFAULT_WINDOW = DAY_SECONDS;
 
 const MOST_DAYS = 400;
 const MOST_POINTS = 1500;
@@ -33,8 +32,8 @@ const MOST_POINTS = 1500;
 /** `auto`: up to which length of window each step is taken, in seconds; the longest beyond. */
 const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
   { resolution: 'minute', upTo: 3 * HOUR },
-  { resolution: 'five_minutes', upTo: 2 * DAY },
-  { resolution: 'hour', upTo: 31 * DAY },
+  { resolution: 'five_minutes', upTo: 2 * DAY_SECONDS },
+  { resolution: 'hour', upTo: 31 * DAY_SECONDS },
 ];
 
 /**
@@ -52,9 +51,9 @@ export function readStatsWindow(
     throw badRequest(
       from >= now ? `from must be before now (${now}), got ${from}` : `from must be before to (${to}), got ${from}`,
     );
-  if (to - from > MOST_DAYS * DAY)
+  if (to - from > MOST_DAYS * DAY_SECONDS)
     throw badRequest(`from must be at most ${MOST_DAYS} days before to (${to}), got ${from}`);
-  const keptFrom = now - resultDays * DAY;
+  const keptFrom = now - resultDays * DAY_SECONDS;
   const resolution =
     requested.resolution === undefined || requested.resolution === 'auto'
       ? suitable({ from, to }, keptFrom)

@@ -1,5 +1,6 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { measureStates, measureSteps, type StateHistory } from '../../core/statistics/sla.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents } from '../../models/agents/names.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/incidents/state-history.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
@@ -23,9 +24,6 @@ import {
   presentUptimeDay,
 } from './presenter.ts';
 import { edgesOf, readStatsWindow, STEP_MS } from './stats-window.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 const DEFAULT_DAYS = 90;
 

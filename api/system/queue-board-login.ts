@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { cleanText } from '../../core/clean-text.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import { OPERATOR, recordChange } from '../../models/accounts/audit-log.ts';
 import { personName } from '../../models/accounts/recorded-fields.ts';
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
@@ -79,7 +80,7 @@ const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
  * For so long a browser that gave the password is admitted by its cookie, up to twice: a page of the board is dozens of
  * requests at once.
  */
-const PASS_MS = 6 * 3_600_000;
+const PASS_MS = 6 * HOUR_MS;
 
 const FOREIGN_PAGE = 'the queue board is for its own pages only: the Origin of the request is another one';
 const NEEDS_SIGN_IN = 'the queue board is for operators: sign in to the console as one';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { type Run, runOn } from '../../models/sql.ts';
 import { beginRollups } from '../../models/statistics/rollups.ts';

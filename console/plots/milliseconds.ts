@@ -1,6 +1,5 @@
+import { MINUTE_MS } from '../../core/time.ts';
 import { formatLatency } from '../parts/time.tsx';
-
-const MINUTE_MS = 60_000;
 
 /** A measured time: of answers in milliseconds and seconds, of jobs in minutes and seconds. */
 export function formatMs(ms: number): string {

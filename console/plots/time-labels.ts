@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../../core/time.ts';
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const MONTH = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit' });
@@ -30,8 +31,6 @@ const WHOLE_DAY = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   timeZone: 'UTC',
 });
-
-const DAY_SECONDS = 86_400;
 
 /** What stands below the ticks of a time axis (Unix seconds): midnights by their day. */
 export function labelTicks(ticks: readonly number[]): string[] {

@@ -1,4 +1,5 @@
 import { addProblem, flag, kindOf, show, text, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
+import { DAY_SECONDS } from '../time.ts';
 import { looseText, readKnownFields } from './known-fields.ts';
 import { MAX_INGEST_RESULTS } from './wire.ts';
 
@@ -26,7 +27,6 @@ const MAX_INTEGER = 2_147_483_647;
 
 /** The last second that a certificate can name: the end of the year 9999, which stands for "never". */
 const MOST_SECONDS = 253_402_300_799;
-const DAY_SECONDS = 86_400;
 const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
 
 /** What an agent says of a certificate (when it ends, or how many days it has left) and of the exchange. */

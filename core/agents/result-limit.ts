@@ -1,10 +1,11 @@
+import { DAY_MS, HOUR_MS } from '../time.ts';
 import type { Report } from './read-ingest.ts';
 
 /** A result may be this far ahead of our clock, or of its monitor's creation, in milliseconds: clocks differ. */
 const MAX_AHEAD_MS = 60_000;
 
 /** Older results are of no use, in milliseconds. */
-const MAX_AGE_MS = 86_400_000;
+const MAX_AGE_MS = DAY_MS;
 
 /** Parts reports by when their probes began: from the future, too old, or neither. */
 export function sortByAge(
@@ -29,7 +30,7 @@ export function isBeforeCreation({ startedAtMs }: Report, createdAtMs: number, n
  * of the interval is forgotten soon.
  */
 const SHORTEST_MS = 60_000;
-const LONGEST_MS = 3_600_000;
+const LONGEST_MS = HOUR_MS;
 
 /**
  * Only what was due this recently can come from a requested check or an edit, in milliseconds: an agent learns of these

@@ -1,4 +1,5 @@
 import { cleanText } from '../clean-text.ts';
+import { DAY_MS } from '../time.ts';
 import type { ChannelMessage } from './channel-message.ts';
 
 /** After this many failed deliveries in a row the owner's other channels are notified. */
@@ -8,7 +9,7 @@ const FAILING_AFTER_DELIVERIES = 100;
  * Three days, in milliseconds: this long after the first failure, and without a success since, the next failure
  * notifies them, too.
  */
-const FAILING_AFTER_MS = 3 * 86_400_000;
+const FAILING_AFTER_MS = 3 * DAY_MS;
 
 /**
  * True when a channel has failed often or long enough for its owner to be notified elsewhere. Decided after each failed

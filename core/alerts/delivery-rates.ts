@@ -1,4 +1,5 @@
 import { spend, type SteadyRate } from '../system/steady-rate.ts';
+import { HOUR_MS } from '../time.ts';
 
 /**
  * Deliveries of an account that are made at once, and one more each 20 ms (D-320): what a thousand monitors with three
@@ -15,7 +16,7 @@ const MONITOR_BURST = 240;
 const MONITOR_BURST_EACH = 2;
 
 /** No delivery waits for longer, and no mark is further ahead (one of another clock may be), in milliseconds. */
-const LONGEST_WAIT_MS = 3_600_000;
+const LONGEST_WAIT_MS = HOUR_MS;
 export const FURTHEST_MARK_MS = 2 * LONGEST_WAIT_MS;
 
 /**

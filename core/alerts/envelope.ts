@@ -6,6 +6,7 @@ import { type MonitorState } from '../incidents/state.ts';
 import type { SummaryMessage } from '../incidents/storm.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';
+import { toUnixSeconds } from '../time.ts';
 import type { ChannelLossMessage } from './channel-loss.ts';
 import type { ChannelMessage } from './channel-message.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
@@ -166,8 +167,4 @@ function latencyBehind(state: MonitorState, evidence: ChangeEvidence): number | 
     .flatMap((source) => source.decidedBy.slice(-1))
     .toSorted((a, b) => b.atMs - a.atMs)[0];
   return newest?.latencyMs ?? null;
-}
-
-function toUnixSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }

@@ -1,4 +1,5 @@
 import { spend } from '../system/steady-rate.ts';
+import { HOUR_MS } from '../time.ts';
 
 /** Until when (Unix milliseconds) the pings of a heartbeat use up what is stored of them; null = nothing does. */
 export type PingMarks = { rowsUsedUpMs: number | null; bytesUsedUpMs: number | null };
@@ -16,7 +17,7 @@ const LONGEST_MS = 60_000;
 const SHORTEST_MS = 500;
 
 /** 64 KiB of bodies at once, and as much again in an hour. */
-const BODY_BYTES = { burst: 65_536, everyMs: 3_600_000 / 65_536 };
+const BODY_BYTES = { burst: 65_536, everyMs: HOUR_MS / 65_536 };
 
 /** Finds room for a ping and its body (D-318); what is not stored leaves the marks as they are. */
 export function findRoom(

@@ -1,6 +1,4 @@
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;
-
+import { DAY_MS, HOUR_MS } from '../time.ts';
 /** A stretch of time in Unix milliseconds, the end excluded. */
 export type Span = { fromMs: number; toMs: number };
 

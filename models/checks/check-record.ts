@@ -2,6 +2,7 @@ import { decodeCause, VERDICT_CODES } from '../../core/checks/cause-code.ts';
 import type { StoredAnswers } from '../../core/checks/dns/stored-answers.ts';
 import type { Timings, Vote } from '../../core/checks/verdict.ts';
 import { readTimings } from '../../core/incidents/failure-evidence.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
@@ -48,8 +49,6 @@ type CheckRow = {
   cause: number | null;
   detail: { reason?: string | null; cause?: string; phases?: string; dns?: StoredAnswers } | null;
 };
-
-const DAY_MS = 86_400_000;
 
 /** Each stretch of days that is read is so many times as long as the one after it. */
 const STRETCH_GROWTH = 4;

@@ -1,5 +1,6 @@
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
-import { cutWindow, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { cutWindow } from '../../core/statistics/rollup-spans.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 import { rolledUntilMs } from '../statistics/rollups.ts';

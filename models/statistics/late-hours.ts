@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, type Run } from '../sql.ts';
 import { setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';

@@ -1,5 +1,6 @@
 import { mergeHistograms, NO_LATENCIES, type Histogram } from '../../core/statistics/latency-histogram.ts';
-import { cutWindow, DAY_MS, HOUR_MS, type Spans } from '../../core/statistics/rollup-spans.ts';
+import { cutWindow, type Spans } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import {

@@ -1,5 +1,5 @@
 import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
-import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { bucketSql, isTimed, timingsOfCheck, rawChecks, storedTimings } from '../checks/raw-checks.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
-import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { runOn } from '../sql.ts';
 
 /** The time that it is now, and by how much it was set back, in whole milliseconds. */

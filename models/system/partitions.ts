@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { rolledUntilMs, rollupsFailingSinceMs } from '../statistics/rollups.ts';

@@ -1,4 +1,5 @@
 import type { DomainLookup } from '../../core/checks/domain/facts.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { HttpAnswer, HttpClient } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
@@ -31,10 +32,10 @@ const HEADERS = {
  * Statuses with which a registry asks for a pause, and how long it is where the answer does not say, in milliseconds.
  */
 const PAUSES: ReadonlyMap<number, number> = new Map([
-  [429, 3_600_000],
+  [429, HOUR_MS],
   [503, 600_000],
 ]);
-const LONGEST_PAUSE_MS = 24 * 3_600_000;
+const LONGEST_PAUSE_MS = DAY_MS;
 
 /** Asks an RDAP service for a domain (RFC 9082), over a few redirects, each through the queue of its server. */
 export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools: RdapTools): Promise<RdapOutcome> {

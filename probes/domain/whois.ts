@@ -1,4 +1,5 @@
 import type { DomainLookup } from '../../core/checks/domain/facts.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
 import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
@@ -25,10 +26,10 @@ type Question = { name: string; deadlineAtMs: number };
 const MAX_ANSWER_BYTES = 128 * 1024;
 
 /** A referral of the root holds this long, in milliseconds. */
-const REFERRAL_LASTS_MS = 24 * 3_600_000;
+const REFERRAL_LASTS_MS = DAY_MS;
 
 /** A server that says it was asked too often is left alone this long, in milliseconds: none says for how long. */
-const PAUSE_MS = 3_600_000;
+const PAUSE_MS = HOUR_MS;
 
 /** How servers want to be asked that take a bare name for a search, or answer it in another language. */
 const QUERIES: Readonly<Record<string, (name: string) => string>> = {

@@ -1,4 +1,5 @@
 import type { VendorFailure } from '../../core/checks/vendor/document.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import { createHttpClient, type HttpAnswer } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/redirect.ts';
@@ -22,7 +23,7 @@ const MAX_BODY_BYTES = 5 * 1024 * 1024;
 const MAX_VALIDATOR = 500;
 const MAX_REDIRECTS = 5;
 /** A server can send us away for so long at the most, in milliseconds. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /**
  * The server's own trouble, or its refusal to talk to us now: such an answer does not say whether there is a status

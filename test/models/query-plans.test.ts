@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { fillWithResults } from '../../bench/harness/results.ts';
 import { fillWithRollups } from '../../bench/harness/rollups.ts';
-import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
 import { runOn, type Run } from '../../models/sql.ts';

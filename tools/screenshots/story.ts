@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { createRandom, type Random } from '../../simulation/truth/random.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Installation } from '../../bench/harness/installation.ts';
 import { endedPeriods } from '../../core/statistics/reports/periods.ts';
-import { DAY_MS } from '../../core/statistics/rollup-spans.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../core/statistics/rollup-spans.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import { runOn } from '../../models/sql.ts';
 import { remakeLateHours } from '../../models/statistics/late-hours.ts';
 import { countSetAside, type SetAsideHour } from '../../models/statistics/rollup-faults.ts';

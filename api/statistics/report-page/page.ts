@@ -8,6 +8,7 @@ import type {
 } from '../../../core/statistics/reports/content.ts';
 import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
 import { formatPeriod, type ReportPeriod } from '../../../core/statistics/reports/periods.ts';
+import { DAY_SECONDS } from '../../../core/time.ts';
 import { escapeHtml } from '../../system/plain-page.ts';
 import { drawKey, drawLatency, drawStrip } from './plot.ts';
 import { REPORT_STYLE } from './style.ts';
@@ -222,7 +223,7 @@ function formatBudget(seconds: number | null): string {
 /** `2 d 3 h`, `5 min 20 s`, `0 s`: the greatest unit and the one below it, rounded down. */
 function formatLength(seconds: number): string {
   const units = [
-    ['d', 86_400],
+    ['d', DAY_SECONDS],
     ['h', 3600],
     ['min', 60],
     ['s', 1],

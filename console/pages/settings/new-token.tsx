@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { CopyText } from '../../parts/copy.tsx';
@@ -6,8 +7,6 @@ import { SelectField, TextField } from '../../parts/field.tsx';
 import { useFormAction } from '../../parts/form-action.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
-
-const DAY_SECONDS = 86_400;
 
 const SCOPES = [
   { value: 'read', label: 'Read' },

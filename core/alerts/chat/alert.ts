@@ -4,6 +4,7 @@ import type { SummaryMessage } from '../../incidents/storm.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
 import { formatPercent } from '../../statistics/reports/percent-text.ts';
 import { formatPeriod } from '../../statistics/reports/periods.ts';
+import { DAY_SECONDS } from '../../time.ts';
 import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
 import type { ChannelMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
@@ -12,7 +13,7 @@ import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './mes
 import { shorten } from './shown-text.ts';
 
 const UNITS = [
-  { name: 'day', seconds: 86_400 },
+  { name: 'day', seconds: DAY_SECONDS },
   { name: 'hour', seconds: 3600 },
   { name: 'minute', seconds: 60 },
   { name: 'second', seconds: 1 },

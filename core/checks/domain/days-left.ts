@@ -1,5 +1,4 @@
-const DAY_MS = 86_400_000;
-
+import { DAY_MS } from '../../time.ts';
 /**
  * Days until an expiry (Unix seconds), a begun one counting whole, so that 14 days are left until the moment at which
  * exactly 13 are; 0 from the expiry on.

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../time.ts';
 /**
  * What a registry says of a domain while it is registered; `expiresAt` is in Unix seconds, null where the registry
  * publishes none.
@@ -32,8 +33,6 @@ export type DomainFacts = {
   /** The registry is not queried before. */
   nextLookupAtMs: number;
 };
-
-const HOUR_MS = 3_600_000;
 
 /** Answers are cached this long (D-27), in milliseconds. */
 const ANSWER_LASTS_MS = 24 * HOUR_MS;

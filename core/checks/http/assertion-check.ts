@@ -1,4 +1,5 @@
 import type { Assertion, AssertionSource } from '../../monitors/monitor.ts';
+import { DAY_MS } from '../../time.ts';
 import { containsText } from '../text-search.ts';
 import type { AssertionOp } from './assertions.ts';
 import { compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './decimal.ts';
@@ -54,14 +55,12 @@ export function checkAssertion(assertion: Assertion, asserted: AssertedAnswer): 
   return test({ actual: text, expected: assertion.value ?? '', parse, search: asserted.search }) ? 'holds' : 'differs';
 }
 
-const MS_PER_DAY = 86_400_000;
-
 /**
  * Days from the start of the probe to the certificate's end, with fractions, negative once it has expired; null without
  * TLS.
  */
 export function certificateDaysLeft({ certificate, startedAt }: HttpAnswered): number | null {
-  return certificate === null ? null : (certificate.validTo * 1000 - startedAt) / MS_PER_DAY;
+  return certificate === null ? null : (certificate.validTo * 1000 - startedAt) / DAY_MS;
 }
 
 const SUBJECTS = {

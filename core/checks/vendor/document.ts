@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../time.ts';
 import type { VendorPage } from './page.ts';
 import { mergeSnapshots, type VendorSnapshot } from './snapshot.ts';
 
@@ -84,7 +85,7 @@ const CATALOGUE_SIZE = { maxStoredBytes: 512 * 1024 };
 const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 
 /** New products come a few times a year. */
-const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
+const PRODUCTS_MIN_AGE_MS = 6 * HOUR_MS;
 
 /**
  * One or two failed attempts are bridged by the content before them while it is no older than this, or than two of its

@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../../time.ts';
 import { MAX_TIMEOUT_MS } from '../defaults.ts';
 import { HTTP_METHODS, MONITOR_TYPES } from '../monitor.ts';
 import { MAX_TARGET_LENGTH } from '../targets.ts';
@@ -6,7 +7,7 @@ import { addProblem, integer, listOf, nullable, oneOf, shape, show, text, type C
 import { graceSeconds, MAX_WARN_DAYS } from './type-settings.ts';
 
 /** The longest interval, in seconds (D-15). */
-const MAX_INTERVAL_SECONDS = 86_400;
+const MAX_INTERVAL_SECONDS = DAY_SECONDS;
 
 const id = text({ max: 64 });
 

@@ -1,11 +1,9 @@
+import { DAY_SECONDS } from '../../time.ts';
 /** How long a report is about: an ISO week from Monday 00:00, or a calendar month; both UTC. */
 export type ReportPeriod = 'week' | 'month';
 
 /** A period with its first second and the one after its last, in Unix seconds. */
 export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number };
-
-/** A day in seconds; there are no other ones in UTC as Unix counts it. */
-export const DAY_SECONDS = 86_400;
 
 /** How many ended periods of each kind are made up for at most. */
 export const MOST_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;

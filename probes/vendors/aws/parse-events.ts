@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { overallOf, type VendorSnapshot } from '../../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { DAY_MS } from '../../../core/time.ts';
 import { parseJson } from '../parse-json.ts';
 import { parseRss } from '../parse-rss.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
@@ -10,7 +11,7 @@ import { isResolved, stateOfText } from './event-text.ts';
  * A feed keeps old entries, also of events whose end the vendor never entered: after a week without a word an event is
  * over. In milliseconds.
  */
-const FORGOTTEN_MS = 7 * 86_400_000;
+const FORGOTTEN_MS = 7 * DAY_MS;
 
 /** AWS' feed of one service in one region, whose newest entry says how it is. */
 export function parseAwsFeed(

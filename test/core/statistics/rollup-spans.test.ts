@@ -1,6 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { cutWindow, DAY_MS, HOUR_MS, type Span } from '../../../core/statistics/rollup-spans.ts';
+import { cutWindow, type Span } from '../../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 
 const T0 = Date.UTC(2026, 2, 14);
 const moment = fc.oneof(

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { DAY_MS } from '../../../core/statistics/rollup-spans.ts';
+import { DAY_MS } from '../../../core/time.ts';
 import { listChecks } from '../../../models/checks/check-record.ts';
 import { listPings } from '../../../models/heartbeats/ping-record.ts';
 import { runOn } from '../../../models/sql.ts';

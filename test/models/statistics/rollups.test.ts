@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { bucketOf, LATENCY_GROWTH } from '../../../core/statistics/latency-histogram.ts';
-import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { bucketSql } from '../../../models/checks/raw-checks.ts';
 import type { Database } from '../../../models/database.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';

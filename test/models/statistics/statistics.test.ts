@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { runOn } from '../../../models/sql.ts';
 import { readStatistics } from '../../../models/statistics/monitor-statistics.ts';
 import { beginRollups, rollNextHour } from '../../../models/statistics/rollups.ts';

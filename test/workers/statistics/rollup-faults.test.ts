@@ -1,6 +1,6 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
-import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { runOn } from '../../../models/sql.ts';
 import { rolledUntilMs, unrolledSinceMs } from '../../../models/statistics/rollups.ts';
 import { sumTallies } from '../../../models/statistics/statistics.ts';

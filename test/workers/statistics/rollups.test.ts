@@ -1,5 +1,5 @@
 import test from 'ava';
-import { DAY_MS, HOUR_MS } from '../../../core/statistics/rollup-spans.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { deleteMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
 import { rolledUntilMs } from '../../../models/statistics/rollups.ts';

@@ -1,0 +1,28 @@
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+/** A day; there are no other ones in UTC as Unix counts it. */
+export const DAY_MS = 86_400_000;
+export const DAY_SECONDS = 86_400;
+
+/** The second that a moment in Unix milliseconds lies in. */
+export function toUnixSeconds(unixMs: number): number {
+  return Math.floor(unixMs / 1000);
+}
+
+/**
+ * Waits for the work, `ms` milliseconds at most: its result, or `otherwise` where it takes longer. The work goes on then,
+ * and what becomes of it concerns its other callers alone. Rejects where the work fails in time.
+ */
+export async function within<Result, Otherwise>(
+  ms: number,
+  work: Promise<Result>,
+  otherwise: Otherwise,
+): Promise<Result | Otherwise> {
+  const { promise: late, resolve } = Promise.withResolvers<Otherwise>();
+  const timer = setTimeout(() => resolve(otherwise), Math.max(0, ms));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
