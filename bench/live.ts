@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fingerprintOf, generateToken } from '../models/accounts/api-tokens.ts';
+import { generateToken } from '../models/accounts/api-tokens.ts';
 import type { MeasuredResult } from '../models/checks/check-results.ts';
+import { fingerprintOf } from '../models/secrets/fingerprint.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';

@@ -1,6 +1,7 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
+import { generateToken } from '../../models/accounts/api-tokens.ts';
 import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents/agents.ts';
+import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { requirePlainName } from '../accounts/plain-name.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';

@@ -1,8 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { Router, type RequestHandler } from 'express';
 import { applyChatUpdate } from '../../models/alerts/chat-connections.ts';
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
 import { inTransaction } from '../../models/sql.ts';
+import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate } from '../../notifications/telegram/update.ts';
 import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
@@ -51,13 +52,13 @@ function updateHandler(dependencies: ApiDependencies): RequestHandler {
   };
 }
 
-/** Both secrets, in constant time; those of older keys count while Telegram does not know the new ones. */
+/** Both secrets, by digests of one length in constant time; those of older keys count while Telegram does not know the new ones. */
 function requireSecrets({ database }: ApiDependencies): RequestHandler {
-  const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(digest);
-  const headers = database.secrets.derive(WEBHOOK_SECRETS.header).map(digest);
+  const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(fingerprintOf);
+  const headers = database.secrets.derive(WEBHOOK_SECRETS.header).map(fingerprintOf);
   return (request, response, next) => {
-    const path = digest(String(request.params['secret']));
-    const header = digest(String(request.headers[SECRET_HEADER]));
+    const path = fingerprintOf(String(request.params['secret']));
+    const header = fingerprintOf(String(request.headers[SECRET_HEADER]));
     const isTelegram = [isOneOf(path, paths), isOneOf(header, headers)].every(Boolean);
     if (!isTelegram) return unknownRoute(request, response, next);
     // The path itself belongs into no log.
@@ -68,9 +69,4 @@ function requireSecrets({ database }: ApiDependencies): RequestHandler {
 
 function isOneOf(given: Buffer, known: readonly Buffer[]): boolean {
   return known.reduce((isFound, one) => timingSafeEqual(given, one) || isFound, false);
-}
-
-/** Digests are of one length, as the comparison asks for. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

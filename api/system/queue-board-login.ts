@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { cleanText } from '../../core/clean-text.ts';
 import { HOUR_MS } from '../../core/time.ts';
@@ -9,6 +9,7 @@ import { recordSignInClients } from '../../models/accounts/sign-in-clients.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { listOperatorTenants } from '../../models/accounts/users.ts';
 import type { Database } from '../../models/database.ts';
+import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { clientOfNetwork } from '../accounts/session/clients.ts';
@@ -145,7 +146,7 @@ type Pass = {
  */
 function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptions, password: string): Pass {
   const cookie: SecretCookie = secretCookie(publicUrl, 'spotcheck-queues', (2 * PASS_MS) / 1000);
-  const expected = digest(password);
+  const expected = fingerprintOf(password);
   const markOf = (key: string, period: number) =>
     createHmac('sha256', key).update(expected).update(String(period)).digest('base64url');
   const marksOf = (period: number) => database.secrets.derive('queue-board').map((key) => markOf(key, period));
@@ -156,13 +157,13 @@ function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptio
       const given = cookie.read(request);
       if (given === null) return false;
       const good = [...marksOf(period()), ...marksOf(period() - 1)];
-      return good.some((mark) => timingSafeEqual(digest(mark), digest(given)));
+      return good.some((mark) => timingSafeEqual(fingerprintOf(mark), fingerprintOf(given)));
     },
     async isEarned(request, response) {
       const given = passwordOf(request.headers.authorization);
       if (given === null) return false;
       const attempt = await throttle.begin(ACCOUNT, { request, response });
-      if (!timingSafeEqual(digest(given), expected)) return false;
+      if (!timingSafeEqual(fingerprintOf(given), expected)) return false;
       await attempt.succeed();
       const clients = [clientOfNetwork(networkOf(addressOf(response) ?? ''))];
       await recordSignInClients(database, { account: ACCOUNT, userId: null }, { clients, nowMs: now() });
@@ -178,10 +179,6 @@ function passwordOf(header: string | undefined): string | null {
   if (encoded === undefined) return null;
   const [, ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
   return rest.join(':');
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 /** Makes the board at its first admitted request: most processes never show it, and it takes long to load. */

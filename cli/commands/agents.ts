@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { fingerprintOf, generateToken } from '../../models/accounts/api-tokens.ts';
+import { generateToken } from '../../models/accounts/api-tokens.ts';
 import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents/agents.ts';
 import {
   planRetirement,
@@ -8,6 +8,7 @@ import {
   retireRegion,
   type RetirementObstacle,
 } from '../../models/agents/retired-regions.ts';
+import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { print, Refusal } from '../output.ts';
 import { getTenant, parseName } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';

@@ -1,10 +1,11 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
 import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
 import { transactionOn } from '../orm.ts';
 import { inTransaction } from '../sql.ts';
+import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { recordChange } from './audit-log.ts';
 import type { ApiTokenRecord, TokenScope } from './records.ts';
 
@@ -29,11 +30,6 @@ const LAST_USE_SECONDS = 60;
 /** A new secret token: the prefix and 32 random bytes. Shown once, never stored. */
 export function generateToken(prefix: 'spk' | 'spa'): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`;
-}
-
-/** What is stored of a token: its SHA-256. The token is random, so that no salt is needed. */
-export function fingerprintOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
 }
 
 /**

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { recordChange } from './audit-log.ts';
 import { personName } from './recorded-fields.ts';
 import type { User } from './user-row.ts';
@@ -56,10 +57,6 @@ const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS
 /** What the link of a new invitation ends with: 32 random bytes, shown once and never stored. */
 export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
-}
-
-function fingerprintOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }
 
 export type NewInvitation = {

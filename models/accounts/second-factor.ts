@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
 
@@ -160,9 +160,4 @@ async function storeCodes(run: Run, userId: string, codes: readonly string[]): P
     userId,
     codes.map(fingerprintOf),
   ]);
-}
-
-/** Codes are random, 80 bits: SHA-256 without a salt is enough. */
-function fingerprintOf(code: string): Buffer {
-  return createHash('sha256').update(code).digest();
 }

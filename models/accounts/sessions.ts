@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import type { Tenant } from './tenants.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
@@ -34,11 +35,6 @@ const SECRET_BYTES = 32;
 /** A new secret of a session, in base64url: the cookie holds it, and nothing stores it. */
 export function generateSessionSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
-}
-
-/** What is stored of a secret: its SHA-256. */
-function fingerprintOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }
 
 /** `user` is what the password and the second factor were checked against. */

@@ -1,6 +1,6 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatUpdate } from '../../core/alerts/chat/update.ts';
-import { fingerprintOf } from '../connect-code.ts';
 
 /** An update as far as it concerns us. `id` is null where it has none, so that it is no update at all. */
 export type TelegramUpdate = { id: number | null; update: ChatUpdate };
@@ -49,7 +49,7 @@ function readMessage(
   const { name, bot, code } = COMMAND.exec(text.replaceAll(WORD_JOINERS, ''))?.groups ?? {};
   if (name === undefined || !isForUs(bot, botName)) return undefined;
   if (name.toLowerCase() === 'stop') return { kind: 'stop', chatId };
-  return { kind: 'start', chatId, fingerprint: code === undefined ? null : fingerprintOf(code) };
+  return { kind: 'start', chatId, fingerprint: code === undefined ? null : hash('sha256', code, 'buffer') };
 }
 
 function isForUs(addressed: string | undefined, botName: string | null): boolean {
