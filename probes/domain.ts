@@ -1,7 +1,7 @@
 import type { DomainObservation } from '../core/checks/domain/observation.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
+import { findRegistrableDomain } from '../net/registrable-domain.ts';
 import type { KnowDomain } from './domain/known-domains.ts';
-import { findRegistrableDomain } from './domain/registrable-domain.ts';
 
 /**
  * Makes the domain probe: what is known of the target's registrable domain, looked up where that is due (D-27). It

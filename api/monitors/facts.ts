@@ -8,12 +8,12 @@ import {
 } from '../../models/alerts/advisories.ts';
 import { findDomain } from '../../models/checks/domains.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
+import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { findRegistrableDomain } from '../system/registrable-domain.ts';
 
 type Facts = components['schemas']['MonitorFacts'];
 

@@ -9,10 +9,10 @@ import { findPageToRead, type VendorInput } from '../../core/monitors/input/vend
 import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
 import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
+import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import type { Caller } from '../caller.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { isId } from '../request-context.ts';
-import { findRegistrableDomain } from '../system/registrable-domain.ts';
 
 /** Random bytes of a heartbeat's token: knowing it is enough to ping. */
 const HEARTBEAT_TOKEN_BYTES = 18;

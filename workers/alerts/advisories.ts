@@ -2,19 +2,13 @@ import { buildAdvisoryMessage } from '../../core/checks/domain/advisory-message.
 import { passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import { isCurrent, isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
-import {
-  listCertificates,
-  listWarnedMonitors,
-  recordAdvisories,
-  type Advisory,
-  type WarnedMonitor,
-} from '../../models/alerts/advisories.ts';
+import { listCertificates, listWarnedMonitors, recordAdvisories, type Advisory, type WarnedMonitor } from '../../models/alerts/advisories.ts';
 import { listRoutes } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { listDomains } from '../../models/checks/domains.ts';
 import { inTransaction } from '../../models/sql.ts';
+import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain/known-domains.ts';
-import { findRegistrableDomain } from '../../probes/domain/registrable-domain.ts';
 import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 import { announce } from './announce.ts';
