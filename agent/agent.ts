@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agents/wire.ts';
 import type { Vote } from '../core/checks/verdict.ts';
-import { HOUR_MS } from '../core/time.ts';
+import { HOUR_MS, within } from '../core/time.ts';
 import { Checker } from '../probes/checker.ts';
 import { Judge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
@@ -139,9 +139,9 @@ export class Agent {
   async stop(): Promise<void> {
     clearInterval(this.#summing);
     this.#checkIn.stop();
-    await Promise.race([this.#clock.stop(), elapsed(PROBES_END_WITHIN_MS)]);
+    await within(PROBES_END_WITHIN_MS, this.#clock.stop(), null);
     await this.#judge.close();
-    await this.#outbox.close(elapsed(LAST_FLUSH_WITHIN_MS));
+    await this.#outbox.close(LAST_FLUSH_WITHIN_MS);
     this.#summarise();
   }
 
@@ -300,8 +300,4 @@ function withoutAnswer(line: string): string {
 function wake(afterMs: number, call: () => void): () => void {
   const timer = setTimeout(call, afterMs);
   return () => clearTimeout(timer);
-}
-
-function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

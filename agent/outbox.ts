@@ -1,4 +1,5 @@
 import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agents/wire.ts';
+import { within } from '../core/time.ts';
 import { backoffMs } from './backoff.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { IngestOutcome } from './service-client.ts';
@@ -116,17 +117,16 @@ export class Outbox {
   }
 
   /**
-   * Sends what waits for as long as the service takes it and the bound (a promise that ends the wait) allows, and
-   * writes down what is left.
+   * Sends what waits for as long as the service takes it, `boundMs` milliseconds at most, and writes down what is left.
    */
-  async close(bound: Promise<unknown>): Promise<void> {
+  async close(boundMs: number): Promise<void> {
     const flush = async () => {
       await this.#sending;
       this.#notBeforeMs = 0;
       this.#leavesAtMs = 0;
       await this.#send();
     };
-    await Promise.race([flush(), bound]);
+    await within(boundMs, flush(), null);
     this.#sendSoon.cancel();
     this.#writeSoon.cancel();
     await this.#options.journal.append(this.#entries);

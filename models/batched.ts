@@ -1,3 +1,4 @@
+import { within } from '../core/time.ts';
 /** A call whose statement is shared with the calls that come meanwhile; rejects with the statement's failure. */
 export type Batched<Item, Result> = (item: Item) => Promise<Result>;
 
@@ -23,11 +24,7 @@ export function createBatched<Item, Result>(run: (items: Item[]) => Promise<read
 
   const send = async (): Promise<void> => {
     isBusy = true;
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, PATIENCE_MS);
-    const sent = settle(waiting.splice(0, MOST_ITEMS));
-    await Promise.race([sent, patience.promise]);
-    clearTimeout(timer);
+    await within(PATIENCE_MS, settle(waiting.splice(0, MOST_ITEMS)), null);
     isBusy = false;
     if (waiting.length > 0) void send();
   };

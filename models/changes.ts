@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client as Connection } from 'pg';
+import { within } from '../core/time.ts';
 import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
@@ -97,7 +98,11 @@ async function listenOnce(Client: Database['Client'], listener: ChangeListener, 
     listener.onListening();
     await Promise.race([lost, pollServer(client, signal)]);
   } finally {
-    await Promise.race([client.end().catch(() => undefined), delay(GOODBYE_MS, undefined, { ref: false })]);
+    await within(
+      GOODBYE_MS,
+      client.end().catch(() => undefined),
+      null,
+    );
   }
 }
 

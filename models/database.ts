@@ -1,6 +1,7 @@
 import { Pool, types } from 'pg';
 import type { ModelStatic, Sequelize } from 'sequelize';
 import type { Author } from '../core/accounts/audit-entry.ts';
+import { within } from '../core/time.ts';
 import { clientClass, type ClientClass } from '../postgres/client.ts';
 import {
   defineApiTokenRecord,
@@ -101,5 +102,5 @@ function defineRecords(orm: Sequelize): Records {
  * Closes the pool after the queries under way; a server that does not even answer a goodbye is left after five seconds.
  */
 export async function closeDatabase(database: Database): Promise<void> {
-  await Promise.race([database.pool.end(), new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
+  await within(CLOSE_TIMEOUT_MS, database.pool.end(), null);
 }

@@ -1,7 +1,7 @@
-import type { VendorReading } from '../core/checks/vendor/document.ts';
 import type { VendorObservation } from '../core/checks/vendor/observation.ts';
 import { findVendorPage } from '../core/checks/vendor/page.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
+import { within } from '../core/time.ts';
 import type { VendorPageReader } from './vendors/page-reader.ts';
 
 /**
@@ -20,7 +20,8 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
         outcome: 'unread',
         reason: `There is no vendor ${target} in the catalogue any more`,
       };
-    const reading = await inTime(readPage(page, checkSpec.vendor?.components ?? []), timeoutMs);
+    // The lookup goes on without the check that is out of time: others wait for it, and the next check finds its outcome.
+    const reading = await within(timeoutMs, readPage(page, checkSpec.vendor?.components ?? []), null);
     if (reading === null)
       return {
         type: 'vendor',
@@ -34,22 +35,4 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
       return { type: 'vendor', startedAt, latencyMs, outcome: 'unread', reason: reading.failure.reason };
     return { type: 'vendor', startedAt, latencyMs, outcome: 'read', snapshot: reading.snapshot };
   };
-}
-
-/**
- * The lookup goes on without the check that is out of time: others wait for it, and the next check finds what it
- * brought.
- */
-async function inTime(reading: Promise<VendorReading>, timeoutMs: number): Promise<VendorReading | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, null);
-  });
-  // Nobody may be left to handle a store that fails later.
-  reading.catch(() => undefined);
-  try {
-    return await Promise.race([reading, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,7 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
-import { DAY_SECONDS } from '../core/time.ts';
+import { DAY_SECONDS, within } from '../core/time.ts';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
 import { COMMAND_TIMEOUT_MS, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 import { SupervisedWorker } from './supervised-worker.ts';
@@ -354,7 +354,7 @@ async function answersInTime(answer: Promise<unknown>): Promise<boolean> {
     () => true,
     () => false,
   );
-  return await Promise.race([answered, new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false).unref())]);
+  return await within(1000, answered, false);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { within } from '../core/time.ts';
 import type { JobQueues } from './job-queues.ts';
 
 /** Jobs of a queue by state. */
@@ -13,9 +14,12 @@ export function createAwayReading(
 ): () => Promise<string[]> {
   return async () => {
     const none = new Map<number, string>();
-    const tired = new Promise<Map<number, string>>((resolve) => setTimeout(resolve, REGIONS_MS, none).unref());
-    for (const region of (await Promise.race([listRegions().catch(() => none), tired])).values())
-      queues.checkQueue(region);
+    const regions = await within(
+      REGIONS_MS,
+      listRegions().catch(() => none),
+      none,
+    );
+    for (const region of regions.values()) queues.checkQueue(region);
     return await queues.findAway();
   };
 }

@@ -1,3 +1,4 @@
+import { within } from '../core/time.ts';
 /** One opening of a worker; `close` takes no new job and resolves when those in hand are done. */
 export type OpenedWorker = { close: () => Promise<void> };
 
@@ -51,7 +52,7 @@ export class SupervisedWorker<Job> {
     this.#isClosing = true;
     clearInterval(this.#timer);
     await this.#worker.close();
-    await Promise.race([Promise.all(this.#left), new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())]);
+    await within(LEAVE_MS, Promise.all(this.#left), null);
   }
 
   #open(): OpenedWorker {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 
 /** A proof holds for so long, and the next one begins no sooner, in milliseconds. */
@@ -46,7 +47,7 @@ export function createWriteProof(database: Pick<Database, 'pool'>): () => Promis
     if (isProven && waitMs > 0) return true;
     isProven = false;
     proving ??= prove(waitMs);
-    await Promise.race([proving, delay(waitMs + PATIENCE_MS, undefined, { ref: false })]);
+    await within(waitMs + PATIENCE_MS, proving, null);
     return isProven;
   };
 }

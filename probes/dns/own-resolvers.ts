@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsOpinion } from '../../core/checks/dns/observation.ts';
+import { within } from '../../core/time.ts';
 import { startDeadline } from '../../net/deadline.ts';
 import { ask } from './ask.ts';
 import { inquire, type DnsQuestion } from './inquiry.ts';
@@ -96,7 +97,7 @@ export class OwnResolvers {
       works = this.#work();
     }, deadlineMs / 2);
     return {
-      work: () => isTrueWithin(endsAtMs - performance.now(), works ?? this.#work()),
+      work: () => within(endsAtMs - performance.now(), works ?? this.#work(), false),
       end: () => clearTimeout(halfway),
     };
   }
@@ -117,17 +118,5 @@ export class OwnResolvers {
       deadlineMs: ASK_WITHIN_MS,
     });
     return NS !== undefined && NS.outcome !== 'failed';
-  }
-}
-
-async function isTrueWithin(deadlineMs: number, answer: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), Math.max(0, deadlineMs));
-  });
-  try {
-    return await Promise.race([answer, deadline]);
-  } finally {
-    clearTimeout(timer);
   }
 }

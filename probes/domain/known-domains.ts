@@ -6,6 +6,7 @@ import {
   type DomainFacts,
   type DomainLookup,
 } from '../../core/checks/domain/facts.ts';
+import { within } from '../../core/time.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
 import { readSnapshot } from './rdap-bootstrap.ts';
@@ -151,7 +152,7 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
       const known = (await store.read(name)) ?? unknownDomain(name);
       if (known.nextLookupAtMs > startMs) return { facts: known, lookupMs: null };
       const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOKUP_MS + CLAIM_MARGIN_MS });
-      if (isOurs) return (await within(patienceMs, beginLookup(name))) ?? { facts: known, lookupMs: null };
+      if (isOurs) return (await within(patienceMs, beginLookup(name), null)) ?? { facts: known, lookupMs: null };
       return {
         facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }),
         lookupMs: null,
@@ -175,15 +176,4 @@ async function awaitOther(
     facts = (await store.read(known.name)) ?? facts;
   }
   return facts;
-}
-
-/** The outcome of the work; null where it takes longer, in milliseconds. */
-async function within<Result>(ms: number, work: Promise<Result>): Promise<Result | null> {
-  const { promise: tired, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(resolve, ms, null);
-  try {
-    return await Promise.race([work, tired]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

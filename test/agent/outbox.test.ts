@@ -240,7 +240,7 @@ test('the results of an earlier run are sent first, at once, and told as replaye
   const first = await openOutbox(t);
   first.service.answer = away;
   for (let number = 0; number < 20; number += 1) first.outbox.add(result(number), { isUrgent: false });
-  await first.outbox.close(Promise.resolve());
+  await first.outbox.close(0);
   const second = await openOutbox(t, { folder: first.folder });
   second.outbox.add(result(20), { isUrgent: false });
   await second.time.pass(1);
@@ -289,7 +289,7 @@ test('a refused token keeps the results; held, nothing is sent until the service
 test('closing sends what waits, and what cannot be sent stays on the disk', async (t) => {
   const first = await openOutbox(t);
   first.outbox.add(result(1), { isUrgent: false });
-  await first.outbox.close(new Promise(() => undefined));
+  await first.outbox.close(60_000);
   t.deepEqual(
     first.sent.flatMap(({ ids }) => ids),
     ['mon_1'],
@@ -299,6 +299,6 @@ test('closing sends what waits, and what cannot be sent stays on the disk', asyn
   const second = await openOutbox(t);
   second.service.answer = away;
   second.outbox.add(result(1), { isUrgent: false });
-  await second.outbox.close(new Promise(() => undefined));
+  await second.outbox.close(60_000);
   t.is((await readdir(second.folder)).length, 1);
 });

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Vote } from '../../core/checks/verdict.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { GAP_KINDS, type GapKind } from '../../core/statistics/service-gaps.ts';
+import { within } from '../../core/time.ts';
 
 /** What the workers count. Names are a contract with dashboards. */
 export type WorkerMetrics = {
@@ -203,7 +203,11 @@ function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (
     registers,
     async collect() {
       if (ask !== undefined)
-        sinceMs = await Promise.race([ask().catch(() => sinceMs), delay(LAG_WAIT_MS, sinceMs, { ref: false })]);
+        sinceMs = await within(
+          LAG_WAIT_MS,
+          ask().catch(() => sinceMs),
+          sinceMs,
+        );
       gauge.set(sinceMs === null ? 0 : Math.max(0, Date.now() - sinceMs) / 1000);
     },
   });

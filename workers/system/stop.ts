@@ -1,3 +1,4 @@
+import { within } from '../../core/time.ts';
 import type { RunningProcess } from '../runtime.ts';
 
 /**
@@ -9,5 +10,5 @@ export async function stopAll(processes: readonly RunningProcess[], boundMs: num
     for (const process of processes) await process.stop();
     return true;
   })();
-  return await Promise.race([stopped, new Promise<boolean>((resolve) => setTimeout(resolve, boundMs, false).unref())]);
+  return await within(boundMs, stopped, false);
 }
