@@ -1,13 +1,19 @@
 import { render } from 'preact';
-import { App } from './app.tsx';
-import { forgetEarlyAnswers } from './client/early-requests.ts';
-import { askEarly } from './client/live.ts';
+import { useEffect } from 'preact/hooks';
+import { sentenceOf } from './client/failure.ts';
+import { askEarly, startLive } from './client/live.ts';
+import { forgetEarlyAnswers } from './client/request.ts';
+import { session } from './client/session-state.ts';
 import { loadSession } from './client/session.ts';
-import { PAGES } from './routes.ts';
+import { Button } from './parts/button.tsx';
+import { Empty } from './parts/empty.tsx';
+import { Page } from './parts/page.tsx';
+import { PAGES, OPEN_PAGES, type Page as PageLoader } from './routes.ts';
 import { listenToKeys } from './shell/keys.tsx';
-import { preload } from './shell/page-outlet.tsx';
-import { followLinks, route } from './shell/router.ts';
-import { ServiceAway } from './shell/service-away.tsx';
+import { Layout } from './shell/layout.tsx';
+import { preload, PageOutlet } from './shell/page-outlet.tsx';
+import { followLinks, route, navigate } from './shell/router.ts';
+import { applyTheme } from './shell/theme.ts';
 
 const root = document.querySelector('#app');
 if (root === null) throw new Error('The page has no element for the console');
@@ -27,4 +33,69 @@ try {
   render(<App />, root);
 } catch (error) {
   render(<ServiceAway error={error} />, root);
+}
+
+/**
+ * Everything: who is not signed in sees the pages for that, wherever they wanted to go, and goes on from there
+ * afterwards.
+ */
+function App() {
+  const { value } = session;
+  if (value === 'unknown') return null;
+  const { page } = route.value;
+  const open = page === null ? undefined : OPEN_PAGES[page];
+  if (value === null || page === 'invitation') return <PageOutlet page={open ?? signInPage()} />;
+  return <SignedIn userId={value.user.id} chosenTheme={value.user.theme} />;
+}
+
+function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'system' | 'light' | 'dark' }) {
+  useEffect(() => startLive(), [userId]);
+  useEffect(() => applyTheme(chosenTheme), [userId]);
+  const { page } = route.value;
+  useEffect(() => {
+    if (page === 'signIn') navigate('/', { replace: true });
+  }, [page]);
+  const shown = page === null ? undefined : PAGES[page];
+  return <Layout>{shown === undefined ? <NotFound /> : <PageOutlet page={shown} />}</Layout>;
+}
+
+function NotFound() {
+  return (
+    <Page title="Nothing here">
+      <Empty
+        icon="search"
+        title="There is no such page"
+        action={
+          <a class="font-medium text-accent underline" href="/">
+            All monitors
+          </a>
+        }
+      >
+        The address may be mistyped, or what it led to was deleted.
+      </Empty>
+    </Page>
+  );
+}
+
+function signInPage(): PageLoader {
+  const { signIn } = OPEN_PAGES;
+  if (signIn === undefined) throw new Error('There is no page to sign in');
+  return signIn;
+}
+
+/** Shown where the service does not even say who is signed in. */
+function ServiceAway({ error }: { error: unknown }) {
+  return (
+    <Empty
+      icon="warning"
+      title="Spotcheck does not answer"
+      action={
+        <Button icon="retry" onClick={() => window.location.reload()}>
+          Try again
+        </Button>
+      }
+    >
+      {sentenceOf(error)}
+    </Empty>
+  );
 }

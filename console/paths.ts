@@ -28,3 +28,6 @@ export const PATHS = {
 
 /** A page by its name. */
 export type PageName = keyof typeof PATHS;
+
+/** What every page is given: what stood in its address, and the query. */
+export type PageProps = { params: Readonly<Record<string, string>>; query: Readonly<Record<string, string>> };

@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { PageProps } from './page-props.ts';
-import type { PageName } from './paths.ts';
+import type { PageProps, PageName } from './paths.ts';
 
 /** A page is loaded when it is opened. */
 export type Page = () => Promise<ComponentType<PageProps>>;

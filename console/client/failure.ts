@@ -1,5 +1,3 @@
-import { capitalise } from './capitalise.ts';
-
 /** What the API answered instead of what was asked for; `status` is 0 where no answer came. */
 export class Failure extends Error {
   readonly status: number;
@@ -50,4 +48,9 @@ export function problemsByField(
     else byField[field] = byField[field] === undefined ? capitalise(sentence) : `${byField[field]}; ${sentence}`;
   }
   return { byField, rest: rest.length === 0 ? null : capitalise(rest.join('; ')) };
+}
+
+/** A text that begins with a capital letter, as sentences do. */
+export function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

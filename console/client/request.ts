@@ -1,4 +1,3 @@
-import { takeEarlyAnswer } from './early-requests.ts';
 import { Failure } from './failure.ts';
 import { nextCursor, type Page } from './pages.ts';
 import { csrfToken, endSession } from './session-state.ts';
@@ -78,4 +77,23 @@ function queryText(query: Query = {}): string {
   }
   const text = pairs.toString();
   return text === '' ? '' : `?${text}`;
+}
+
+declare global {
+  /** Answers that `early.js` asked for before the console was there, by their addresses. */
+  var spotcheckEarlyAnswers: Map<string, Promise<Response>> | undefined;
+}
+
+/**
+ * The answer to what was asked for before the console was there; undefined where it was not, or is taken.
+ */
+function takeEarlyAnswer(url: string): Promise<Response> | undefined {
+  const answer = globalThis.spotcheckEarlyAnswers?.get(url);
+  globalThis.spotcheckEarlyAnswers?.delete(url);
+  return answer;
+}
+
+/** Drops all of it: what was not taken at once is soon too old. */
+export function forgetEarlyAnswers(): void {
+  globalThis.spotcheckEarlyAnswers = undefined;
 }

@@ -1,6 +1,5 @@
 import type { components } from '../../api/schema.generated.ts';
 import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, TransportDraft } from './monitor-draft.ts';
-import { numberOf } from './number.ts';
 
 type Input = components['schemas']['CheckSpecInput'];
 
@@ -116,4 +115,13 @@ function part<K extends string, V extends object>(key: K, value: V): { [Key in K
 function numbers<K extends string>(texts: Record<K, string>): { [Key in K]?: number } {
   const filled = Object.entries<string>(texts).filter(([, text]) => text.trim() !== '');
   return Object.fromEntries(filled.map(([key, text]) => [key, numberOf(text)])) as { [Key in K]?: number };
+}
+
+/**
+ * The number that is written; what is none is sent as it was written, for the service to say what it wants there: the
+ * type tells what is meant, not what may come.
+ */
+export function numberOf(text: string): number {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : (text as unknown as number);
 }

@@ -1,9 +1,8 @@
 import type { components } from '../../api/schema.generated.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
-import { checkSpecOf, isEmptySpec } from './check-spec.ts';
+import { checkSpecOf, isEmptySpec, numberOf } from './check-spec.ts';
 import { defaultsOf, type Surroundings } from './monitor-defaults.ts';
 import type { Draft, MonitorType } from './monitor-draft.ts';
-import { numberOf } from './number.ts';
 
 type Schemas = components['schemas'];
 /** The fields of a monitor that are no `check_spec`; what is undefined is not sent. */

@@ -1,5 +1,4 @@
-import { capitalise } from '../client/capitalise.ts';
-import { Failure, sentenceOf } from '../client/failure.ts';
+import { capitalise, Failure, sentenceOf } from '../client/failure.ts';
 import { headerField } from './headers.ts';
 import type { Draft } from './monitor-draft.ts';
 

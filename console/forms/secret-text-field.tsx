@@ -1,7 +1,7 @@
 import { Button } from '../parts/button.tsx';
 import { CheckField, TextArea } from '../parts/field.tsx';
 import type { SecretText } from './monitor-draft.ts';
-import { focusInstead } from './rows.ts';
+import { focusInstead } from './text-list.tsx';
 
 type Props = {
   label: string;

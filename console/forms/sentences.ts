@@ -1,5 +1,6 @@
 import { worstDetectionSeconds } from '../../core/checks/recheck.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
 import type { Draft } from './monitor-draft.ts';
 
@@ -61,4 +62,18 @@ function numbersOf(draft: Draft, surroundings: Surroundings) {
     failures: read(draft.failures, defaults.failures),
     grace: draft.grace.trim() === '0' ? 0 : read(draft.grace, defaults.grace),
   };
+}
+
+/** What a monitor could be called after its target; empty where that says nothing. */
+export function suggestName(
+  { type, target }: Pick<Draft, 'type' | 'target'>,
+  vendors: readonly Schemas['Vendor'][],
+): string {
+  const written = target.trim();
+  if (written === '' || type === 'heartbeat') return '';
+  const vendor = type === 'vendor' ? vendors.find(({ id }) => id === written.toLowerCase())?.name : undefined;
+  if (vendor !== undefined) return vendor;
+  const url = URL.parse(written);
+  const host = url === null || url.host === '' ? written : url.host + (url.pathname.length > 1 ? url.pathname : '');
+  return host.slice(0, 255);
 }

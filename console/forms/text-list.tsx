@@ -1,8 +1,7 @@
 import { useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
-import { FieldProblem } from './field-problem.tsx';
-import { focusLastRow } from './rows.ts';
+import { Icon } from '../parts/icon.tsx';
 
 type Props = {
   label: string;
@@ -54,5 +53,31 @@ export function TextList({ label, item, values, onValues, placeholder, hint, err
         Add {item.toLowerCase()}
       </Button>
     </fieldset>
+  );
+}
+
+/** Leads the keyboard to what takes the place of a button that was pressed, within what has `data-secret`. */
+export function focusInstead(button: HTMLElement): void {
+  const container = button.closest('[data-secret]');
+  requestAnimationFrame(() =>
+    [...(container?.querySelectorAll<HTMLElement>('input:not([type="checkbox"]), textarea, button[data-first]') ?? [])]
+      .at(-1)
+      ?.focus(),
+  );
+}
+
+/** Leads the keyboard into a row that is about to be added at the end of a list. */
+export function focusLastRow(list: HTMLElement | null): void {
+  // It is there after the next drawing.
+  requestAnimationFrame(() => list?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select)')?.focus());
+}
+
+/** What is wrong with something that has several inputs; the keyboard is led here after a failed save. */
+export function FieldProblem({ text }: { text: string | undefined }) {
+  return text === undefined ? null : (
+    <p role="alert" tabIndex={-1} data-problem class="mt-1 flex gap-1.5 rounded text-[0.8125rem] leading-5 text-down">
+      <Icon name="warning" class="mt-0.5 size-4" />
+      <span>{text}</span>
+    </p>
   );
 }

@@ -1,17 +1,16 @@
 import type { ComponentChildren } from 'preact';
-import { api } from '../client/api.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
 import { ButtonLink } from '../parts/button.tsx';
-import { Loaded, useLoad } from '../parts/load.tsx';
-import { Outdated } from '../parts/outdated.tsx';
+import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
+import { Badge } from '../parts/status.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Moment } from '../parts/time.tsx';
+import { Moment, clock } from '../parts/time.tsx';
 import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
-import { AgentState, capabilitiesOf, type Agent } from './agents/state.tsx';
 
 /** The stream reports agents that come and go, not of every check-in. */
 const POLL_MS = 30_000;
@@ -101,4 +100,24 @@ function None() {
       –
     </span>
   );
+}
+
+export type Agent = Schemas['Agent'];
+
+/** An agent that did not check in for so long, in seconds, counts as offline (docs/agents.md). */
+const OFFLINE_AFTER_SECONDS = 90;
+
+/** Whether an agent is there. */
+export function AgentState({ agent: { last_seen_at: lastSeenAt } }: { agent: Agent }) {
+  if (lastSeenAt === null) return <Badge tone="warning">Never seen</Badge>;
+  return clock.value - lastSeenAt < OFFLINE_AFTER_SECONDS ? (
+    <Badge tone="good">Online</Badge>
+  ) : (
+    <Badge tone="bad">Offline</Badge>
+  );
+}
+
+/** What an agent says that it can check; null while it has said nothing. */
+export function capabilitiesOf({ capabilities }: Agent): readonly string[] | null {
+  return Array.isArray(capabilities) ? capabilities.filter((each) => typeof each === 'string') : null;
 }

@@ -2,16 +2,15 @@ import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../client/api.ts';
 import { usePoll } from '../client/reload.ts';
 import { signedIn } from '../client/session-state.ts';
-import { Badge } from '../parts/badge.tsx';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
+import { Badge } from '../parts/status.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Moment, Since } from '../parts/time.tsx';
-import { FleetFigures } from './fleet/figures.tsx';
+import { FleetFigures, isLate, SpreadCell } from './fleet/figures.tsx';
 import { GiveUp } from './fleet/give-up.tsx';
-import { isLate, SpreadCell } from './fleet/spread.tsx';
 
 type Fleet = Schemas['Fleet'];
 type Process = Fleet['processes'][number];

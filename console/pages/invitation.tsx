@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals';
 import { Failure, problemsByField } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
-import type { PageProps } from '../page-props.ts';
 import { Button } from '../parts/button.tsx';
 import { FormError, TextField } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
+import type { PageProps } from '../paths.ts';
 import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
 

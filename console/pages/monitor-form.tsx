@@ -4,11 +4,10 @@ import { canWrite, signedIn } from '../client/session-state.ts';
 import { withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
 import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
 import { TYPES } from '../forms/words.ts';
-import type { PageProps } from '../page-props.ts';
-import { ViewOnly } from '../parts/empty-page.tsx';
+import { ViewOnly } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
-import { PATHS } from '../paths.ts';
+import { type PageProps, PATHS } from '../paths.ts';
 import { MonitorForm } from './monitor-form/form.tsx';
 
 /** Where a monitor is made, or with an id in the address changed. */

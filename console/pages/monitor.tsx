@@ -1,14 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/failure.ts';
 import { monitors, openIncidents } from '../client/live.ts';
-import type { PageProps } from '../page-props.ts';
-import { EmptyPage } from '../parts/empty-page.tsx';
+import { EmptyPage } from '../parts/empty.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { STATUSES } from '../parts/statuses.ts';
 import { formatShort } from '../parts/time.tsx';
-import { PATHS } from '../paths.ts';
+import { type PageProps, PATHS } from '../paths.ts';
 import { Actions } from './monitor/actions.tsx';
 import { Checks } from './monitor/checks.tsx';
 import { Incidents } from './monitor/incidents.tsx';

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { formatPercent } from '../../core/statistics/reports/percent-text.ts';
 import { api, type Schemas } from '../client/api.ts';
-import type { PageProps } from '../page-props.ts';
 import { Button } from '../parts/button.tsx';
 import { Choices } from '../parts/choices.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -9,6 +8,7 @@ import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { formatDuration } from '../parts/time.tsx';
+import type { PageProps } from '../paths.ts';
 import { setQuery } from '../shell/router.ts';
 import { isPeriod, PERIODS, formatPeriod } from './reports/periods.ts';
 

@@ -1,11 +1,11 @@
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { signedIn } from '../client/session-state.ts';
-import type { PageProps } from '../page-props.ts';
 import { ButtonLink } from '../parts/button.tsx';
+import { Tabs } from '../parts/choices.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
-import { Tabs } from '../parts/tabs.tsx';
+import type { PageProps } from '../paths.ts';
 import { AccountSettings } from './settings/account.tsx';
 import { AuditLogSettings } from './settings/audit-log.tsx';
 import { MemberSettings } from './settings/members.tsx';

@@ -20,3 +20,28 @@ export function useAction(): Action {
   };
   return { isBusy, run };
 }
+
+/** The action of a form: whether it is under way, and how it failed the last time. */
+export type FormAction = {
+  isBusy: ReadonlySignal<boolean>;
+  error: ReadonlySignal<unknown>;
+  run: (work: () => Promise<void>) => Promise<void>;
+};
+
+/** Runs one action at a time and keeps its failure, to be shown in the form. */
+export function useFormAction(): FormAction {
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const run = async (work: () => Promise<void>) => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    error.value = null;
+    try {
+      await work();
+    } catch (failure) {
+      error.value = failure;
+    }
+    isBusy.value = false;
+  };
+  return { isBusy, error, run };
+}

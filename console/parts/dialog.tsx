@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
+import { FormError } from './field.tsx';
 
 /**
  * A question or form over the page. It has the keyboard while it is there; Escape, its cross and the dark around it
@@ -111,6 +112,61 @@ export function Questions() {
       }
     >
       <div class="text-sm">{text}</div>
+    </Dialog>
+  );
+}
+
+type FormDialogProps = {
+  title: string;
+  /** What the button does, in its own words. */
+  action: string;
+  tone?: 'primary' | 'danger';
+  isBusy: boolean;
+  canSubmit?: boolean;
+  /** What is wrong with the whole; null where nothing is. */
+  error: string | null;
+  onSubmit: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+};
+
+/** A few fields over the page, which Enter sends as well. */
+export function FormDialog({
+  title,
+  action,
+  tone = 'primary',
+  isBusy,
+  canSubmit = true,
+  error,
+  onSubmit,
+  onClose,
+  children,
+}: FormDialogProps) {
+  const id = useId();
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} tone={tone} busy={isBusy} disabled={!canSubmit}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={id}
+        class="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSubmit();
+        }}
+      >
+        {children}
+        <FormError text={error} />
+      </form>
     </Dialog>
   );
 }

@@ -58,3 +58,8 @@ export function Icon({ name, class: className = 'size-4' }: { name: IconName; cl
     </svg>
   );
 }
+
+/** Our sign. */
+export function Mark({ class: className = 'size-6' }: { class?: string }) {
+  return <img src="/favicon.svg" alt="" width="24" height="24" class={className} />;
+}

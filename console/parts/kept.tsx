@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
-import { navigate } from '../shell/router.ts';
+import { useRef, useEffect } from 'preact/hooks';
+import { navigate, askBeforeLeaving } from '../shell/router.ts';
 import { Button } from './button.tsx';
 import { confirm, Dialog } from './dialog.tsx';
-import { useLeaveQuestion } from './leaving.ts';
 
 /** What is asked of who leaves something that is shown once: `question` and `text`, with `action` for an answer. */
 type Once = { question: string; text: string; action?: string; children: ComponentChildren };
@@ -69,4 +68,34 @@ export function KeptDialog({
 
 function askWhetherKept({ question, text, action }: Required<Omit<Once, 'children'>>): Promise<boolean> {
   return confirm({ title: question, text, action, tone: 'primary' });
+}
+
+type Leaving = {
+  /** Whether there is anything that would be lost. */
+  isNeeded: boolean;
+  /** The question; true = go. */
+  ask: () => Promise<boolean>;
+  /** Asked in the moment of leaving: what was saved just now may not be drawn yet. */
+  isFree: () => boolean;
+};
+
+/**
+ * While something would be lost, leaving is asked about: by ours within the console, by the browser's own question
+ * beyond it.
+ */
+export function useLeaveQuestion({ isNeeded, ask, isFree }: Leaving): void {
+  const latest = useRef({ ask, isFree });
+  latest.current = { ask, isFree };
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    const stop = askBeforeLeaving(async () => latest.current.isFree() || (await latest.current.ask()));
+    const hold = (event: BeforeUnloadEvent) => {
+      if (!latest.current.isFree()) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', hold);
+    return () => {
+      stop();
+      window.removeEventListener('beforeunload', hold);
+    };
+  }, [isNeeded]);
 }

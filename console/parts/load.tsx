@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
 import { sentenceOf } from '../client/failure.ts';
 import { Button } from './button.tsx';
 import { Empty } from './empty.tsx';
+import { Icon } from './icon.tsx';
 
 /**
  * Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had anew.
@@ -94,6 +95,27 @@ export function Placeholder({ class: className = 'h-64' }: { class?: string }) {
       <span class="absolute inset-x-0 top-0 h-0.5 overflow-hidden">
         <span class="sliding block h-full w-1/4 rounded bg-accent" />
       </span>
+    </div>
+  );
+}
+
+/** Says that what is shown could not be asked for anew; nothing while it could, or where nothing is shown yet. */
+export function Outdated({ load }: { load: Pick<Load<unknown>, 'value' | 'error' | 'isBusy' | 'reload'> }) {
+  if (load.error.value === null || load.value.value === null) return null;
+  return (
+    <div
+      role="alert"
+      class="
+        mb-4 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded
+      "
+    >
+      <span class="flex min-w-0 flex-1 basis-60 gap-2">
+        <Icon name="warning" class="mt-0.5 size-4" />
+        <span>What is shown is not up to date. {sentenceOf(load.error.value)}.</span>
+      </span>
+      <Button size="small" icon="retry" busy={load.isBusy.value} onClick={() => void load.reload()}>
+        Try again
+      </Button>
     </div>
   );
 }

@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact';
+import type { Schemas } from '../client/api.ts';
 import { STATUSES, type Status } from './statuses.ts';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */
@@ -31,6 +33,37 @@ export function StatusLabel({ status }: { status: Status }) {
     <span class={`inline-flex items-center gap-1.5 font-medium ${text}`}>
       <StatusMark status={status} silent />
       {label}
+    </span>
+  );
+}
+
+const TONES = {
+  plain: 'bg-sunken text-soft',
+  good: 'bg-accent-tint text-accent',
+  warning: 'bg-degraded-tint text-degraded',
+  bad: 'bg-down-tint text-down',
+} as const;
+
+/** A word or two about a thing, beside its name. */
+export function Badge({ tone = 'plain', children }: { tone?: keyof typeof TONES; children: ComponentChildren }) {
+  return (
+    <span class={`inline-block whitespace-nowrap rounded px-1.5 text-xs font-medium leading-5 ${TONES[tone]}`}>
+      {children}
+    </span>
+  );
+}
+
+type Verdict = Schemas['Vote'];
+
+/** What a check says, in words. */
+export const VERDICTS: Record<Verdict, string> = { up: 'Up', degraded: 'Degraded', down: 'Down', none: 'No vote' };
+
+/** The sign of a verdict; a check that said nothing has that of what is not known. */
+export function VerdictMark({ verdict, class: className = 'mt-1 size-3' }: { verdict: Verdict; class?: string }) {
+  return (
+    <span class="inline-flex" title={VERDICTS[verdict]}>
+      <span class="sr-only">{VERDICTS[verdict]}</span>
+      <StatusMark status={verdict === 'none' ? 'pending' : verdict} silent class={className} />
     </span>
   );
 }

@@ -1,4 +1,4 @@
-import { memo } from './memo.ts';
+import { Component, type ComponentType, type VNode } from 'preact';
 import { formatDay } from './time.tsx';
 import { showTooltip } from './tooltip.tsx';
 
@@ -100,4 +100,21 @@ function classOf(percent: number | null): DayClass {
   if (percent === null) return 'none';
   if (percent >= 100) return 'up';
   return percent >= MUCH_BELOW ? 'some' : 'much';
+}
+
+/** Draws a part anew only where one of its properties is another than before. */
+export function memo<Props extends object>(part: (props: Props) => VNode | null): ComponentType<Props> {
+  return class Memo extends Component<Props> {
+    override shouldComponentUpdate(next: Readonly<Props>): boolean {
+      const before = Object.entries(this.props);
+      return (
+        before.length !== Object.keys(next).length ||
+        before.some(([name, value]) => next[name as keyof Props] !== value)
+      );
+    }
+
+    override render(props: Props) {
+      return part(props);
+    }
+  };
 }

@@ -1,8 +1,7 @@
 import uPlot from 'uplot';
 import { colorOf } from '../shell/theme.ts';
-import { formatTick, tickSteps } from './milliseconds.ts';
 import type { Line, Span } from './series.ts';
-import { labelTicks } from './time-labels.ts';
+import { formatTick, tickSteps, labelTicks } from './time-labels.ts';
 
 /** Stretches that lie behind the lines, as those in which the monitor was down. */
 export type Shade = Span & { tone: 'down' | 'degraded' };

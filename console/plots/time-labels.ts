@@ -1,4 +1,6 @@
-import { DAY_SECONDS } from '../../core/time.ts';
+import { DAY_SECONDS, MINUTE_MS } from '../../core/time.ts';
+import { formatLatency } from '../parts/time.tsx';
+
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const MONTH = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit' });
@@ -54,4 +56,26 @@ export function labelMoment(at: number): string {
 function isMidnight(at: number): boolean {
   const date = new Date(at * 1000);
   return date.getHours() === 0 && date.getMinutes() === 0;
+}
+
+/** A measured time: of answers in milliseconds and seconds, of jobs in minutes and seconds. */
+export function formatMs(ms: number): string {
+  if (ms === 0) return '< 1 ms';
+  if (ms < MINUTE_MS) return formatLatency(ms);
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`;
+}
+
+/** How far ticks of an axis may be apart: round milliseconds, and where there are minutes round minutes. */
+export function tickSteps(highestMs: number): number[] {
+  if (highestMs > 2 * MINUTE_MS)
+    return [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE_MS);
+  return [0.1, 1, 10, 100, 1000, 10_000].flatMap((power) => [power, 2 * power, 5 * power]);
+}
+
+/** The same for the ticks of an axis, where there is little room. */
+export function formatTick(ms: number): string {
+  if (ms === 0) return '0';
+  if (ms < 1000) return `${Number(ms.toPrecision(4))} ms`;
+  return ms < MINUTE_MS ? `${Number((ms / 1000).toPrecision(3))} s` : `${Number((ms / MINUTE_MS).toPrecision(3))} min`;
 }

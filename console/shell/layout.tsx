@@ -9,8 +9,7 @@ import { Tooltip } from '../parts/tooltip.tsx';
 import { PAGES } from '../routes.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { CommonKeys } from './keys.tsx';
-import { PhoneNavigation, SideNavigation } from './navigation-bars.tsx';
-import { listNavigation, type NavigationItem } from './navigation.ts';
+import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
 import { cameBack, route } from './router.ts';
 
 /** The frame around every page of who is signed in: navigation beside it, or below it on a phone. */

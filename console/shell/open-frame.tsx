@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Mark } from './mark.tsx';
+import { Mark } from '../parts/icon.tsx';
 
 /** The frame of pages for those who are not signed in. */
 export function OpenFrame({

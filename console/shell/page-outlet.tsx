@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { type ComponentType, Component, type ComponentChildren } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import type { PageProps } from '../page-props.ts';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import type { PageProps } from '../paths.ts';
 import type { Page } from '../routes.ts';
 import { route } from './router.ts';
 

@@ -1,11 +1,9 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
-import { isWatched, unlisted, withComponent } from '../../console/forms/components.ts';
 import { defaultsOf } from '../../console/forms/monitor-defaults.ts';
-import { emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
-import { suggestName } from '../../console/forms/name.ts';
+import { isWatched, unlisted, withComponent, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
 import { problemsOf } from '../../console/forms/problems.ts';
-import { describeDown, latestNotice, sayDuration } from '../../console/forms/sentences.ts';
+import { suggestName, describeDown, latestNotice, sayDuration } from '../../console/forms/sentences.ts';
 import { MODE_WORDS, OP_WORDS, opsOf, RECORDS, SOURCES, TYPE_ORDER } from '../../console/forms/words.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/checks/dns/records.ts';

@@ -12,9 +12,8 @@ import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
-import { Routing, type Route } from '../channels/routing.tsx';
-import { SampleCode } from '../channels/samples.tsx';
-import { SigningSecret } from '../channels/signing-secret.tsx';
+import { Routing, type Route } from '../channels/monitor-choice.tsx';
+import { SampleCode, SigningSecret } from '../channels/signing-secret.tsx';
 import type { Channel } from '../channels/types.tsx';
 import { ChangesLink } from '../settings/audit/changes-link.tsx';
 

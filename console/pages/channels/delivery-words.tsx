@@ -1,5 +1,5 @@
 import type { Schemas } from '../../client/api.ts';
-import { Badge } from '../../parts/badge.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { Moment } from '../../parts/time.tsx';
 
 export type DeliveryOutcome = Schemas['DeliveryOutcome'];

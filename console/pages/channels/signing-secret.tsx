@@ -1,6 +1,12 @@
-import { CopyText } from '../../parts/copy.tsx';
+import { useSignal } from '@preact/signals';
+import { Choices } from '../../parts/choices.tsx';
+import { CopyText, CopyButton, useCopy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { SampleCode } from './samples.tsx';
+import go from '../../samples/verify.go?raw';
+// oxlint-disable-next-line import/default -- `?raw` gives the file's text, whatever it exports.
+import node from '../../samples/verify.mjs?raw';
+import php from '../../samples/verify.php?raw';
+import python from '../../samples/verify.py?raw';
 
 /** A signing secret, the one time that it can be seen, and how it is used. */
 export function SigningSecret({ secret }: { secret: string }) {
@@ -21,6 +27,43 @@ export function SigningSecret({ secret }: { secret: string }) {
         </p>
         <SampleCode />
       </div>
+    </div>
+  );
+}
+
+const SAMPLES = {
+  node: { label: 'Node', code: node },
+  python: { label: 'Python', code: python },
+  go: { label: 'Go', code: go },
+  php: { label: 'PHP', code: php },
+} as const;
+type Language = keyof typeof SAMPLES;
+const CHOICES = (Object.keys(SAMPLES) as Language[]).map((value) => ({ value, label: SAMPLES[value].label }));
+
+/** Code that says whether a delivery is ours, in the reader's language. */
+export function SampleCode() {
+  const language = useSignal<Language>('node');
+  const { label, code } = SAMPLES[language.value];
+  const copying = useCopy<HTMLPreElement>(code);
+  return (
+    <div>
+      <div class="flex flex-wrap items-center justify-between gap-2">
+        <Choices
+          label="Language"
+          choices={CHOICES}
+          value={language.value}
+          onValue={(value) => (language.value = value)}
+        />
+        <CopyButton copying={copying} size="small" />
+      </div>
+      <pre
+        ref={copying.box}
+        tabIndex={0}
+        aria-label={`${label} code that verifies a delivery`}
+        class="mt-2 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5"
+      >
+        {code}
+      </pre>
     </div>
   );
 }

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { Badge } from '../../parts/badge.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { follow, type Description, type Schema } from './description.ts';
 import { Prose } from './prose.tsx';
 

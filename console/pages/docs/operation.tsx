@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { Badge } from '../../parts/badge.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { CopyButton, useCopy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Badge } from '../../parts/status.tsx';
 import {
   follow,
   type Answer,

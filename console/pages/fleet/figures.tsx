@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../client/api.ts';
 import { Card } from '../../parts/page.tsx';
 import { formatDuration, formatLatency } from '../../parts/time.tsx';
-import { isLate, type SpreadKind } from './spread.tsx';
 
 type Fleet = Schemas['Fleet'];
 
@@ -61,5 +60,26 @@ function worstOf(spreads: readonly (Schemas['Spread'] | null)[]): Schemas['Sprea
   return spreads.reduce(
     (worst, spread) => (spread !== null && (worst === null || spread.p99_ms > worst.p99_ms) ? spread : worst),
     null,
+  );
+}
+
+type Spread = Schemas['Spread'] | null;
+
+/** What is worth an alarm at the 99th percentile, in milliseconds (docs/operations.md). */
+const ALLOWED_MS = { lateness: 1000, lag: 15_000 } as const;
+type SpreadKind = keyof typeof ALLOWED_MS;
+
+/** Whether something takes longer than it is to. */
+export function isLate(spread: Spread, kind: SpreadKind): boolean {
+  return spread !== null && spread.p99_ms > ALLOWED_MS[kind];
+}
+
+/** Two figures of what happened lately; a dash where nothing did. */
+export function SpreadCell({ spread, kind }: { spread: Spread; kind: SpreadKind }) {
+  if (spread === null) return <span class="text-soft">–</span>;
+  return (
+    <span title={`${spread.count.toLocaleString()} lately`} class={isLate(spread, kind) ? 'font-medium text-down' : ''}>
+      {formatLatency(spread.p50_ms)} · {formatLatency(spread.p99_ms)}
+    </span>
   );
 }

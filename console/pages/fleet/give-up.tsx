@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
+import { useFormAction } from '../../parts/action.ts';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
-import { useFormAction } from '../../parts/form-action.ts';
-import { FormDialog } from '../../parts/form-dialog.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { toast } from '../../parts/toast.tsx';
 

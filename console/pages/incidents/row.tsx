@@ -1,5 +1,4 @@
-import { Badge } from '../../parts/badge.tsx';
-import { StatusMark } from '../../parts/status.tsx';
+import { Badge, StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatDateTime, formatDuration, formatShort, Since } from '../../parts/time.tsx';
 import type { Incident } from './questions.ts';

@@ -1,10 +1,9 @@
 import { useRef } from 'preact/hooks';
-import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/form-state.ts';
+import type { FormState } from '../../forms/monitor-defaults.ts';
 import type { AssertionDraft } from '../../forms/monitor-draft.ts';
 import { NumberField } from '../../forms/number-field.tsx';
-import { focusLastRow } from '../../forms/rows.ts';
+import { FieldProblem, focusLastRow } from '../../forms/text-list.tsx';
 import { OP_WORDS, opsOf, SOURCES } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';

@@ -1,10 +1,8 @@
 import { useRef } from 'preact/hooks';
-import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/form-state.ts';
+import type { FormState } from '../../forms/monitor-defaults.ts';
 import type { DnsRecordDraft, Draft } from '../../forms/monitor-draft.ts';
-import { focusLastRow } from '../../forms/rows.ts';
-import { TextList } from '../../forms/text-list.tsx';
+import { FieldProblem, focusLastRow, TextList } from '../../forms/text-list.tsx';
 import { MODE_WORDS, RECORDS } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/field.tsx';

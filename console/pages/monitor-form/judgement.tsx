@@ -1,8 +1,8 @@
 import { monitors } from '../../client/live.ts';
-import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/form-state.ts';
+import type { FormState } from '../../forms/monitor-defaults.ts';
 import { NumberField } from '../../forms/number-field.tsx';
+import { FieldProblem } from '../../forms/text-list.tsx';
 import { SelectField } from '../../parts/field.tsx';
 
 const STREAKS = ['1', '2', '3', '4', '5'].map((value) => ({ value, label: value }));

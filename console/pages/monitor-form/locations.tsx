@@ -1,10 +1,9 @@
 import type { Schemas } from '../../client/api.ts';
-import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/form-state.ts';
-import { countLocations } from '../../forms/monitor-defaults.ts';
-import { Badge } from '../../parts/badge.tsx';
+import { type FormState, countLocations } from '../../forms/monitor-defaults.ts';
+import { FieldProblem } from '../../forms/text-list.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
 
 /** An agent that says nothing for so long, in seconds, is worth a word. */

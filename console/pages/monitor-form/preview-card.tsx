@@ -1,10 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
-import { capitalise } from '../../client/capitalise.ts';
-import { Failure } from '../../client/failure.ts';
-import type { FormState } from '../../forms/form-state.ts';
+import { capitalise, Failure } from '../../client/failure.ts';
 import { createBody, patchBody } from '../../forms/monitor-body.ts';
+import type { FormState } from '../../forms/monitor-defaults.ts';
 import type { Draft } from '../../forms/monitor-draft.ts';
 import { problemsOf, type Problems } from '../../forms/problems.ts';
 import { OP_WORDS, SOURCES } from '../../forms/words.ts';
@@ -13,10 +12,10 @@ import { FactLine } from '../../parts/fact.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card } from '../../parts/page.tsx';
+import { VerdictMark } from '../../parts/status.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
-import { VerdictMark } from '../monitor/verdict-mark.tsx';
 
 type Preview = Schemas['Trial'];
 type Condition = Preview['conditions'][number];

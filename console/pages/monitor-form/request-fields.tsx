@@ -1,11 +1,10 @@
 import { useRef } from 'preact/hooks';
-import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/form-state.ts';
 import { headerField, removeHeader } from '../../forms/headers.ts';
+import type { FormState } from '../../forms/monitor-defaults.ts';
 import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
-import { focusInstead, focusLastRow } from '../../forms/rows.ts';
 import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
+import { FieldProblem, focusInstead, focusLastRow } from '../../forms/text-list.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 

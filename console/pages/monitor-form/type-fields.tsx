@@ -1,9 +1,8 @@
 import type { ComponentType } from 'preact';
-import { DurationField } from '../../forms/duration-field.tsx';
 import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/form-state.ts';
-import { type Draft, type MonitorType, type TransportDraft } from '../../forms/monitor-draft.ts';
-import { NumberField } from '../../forms/number-field.tsx';
+import type { FormState } from '../../forms/monitor-defaults.ts';
+import type { Draft, MonitorType, TransportDraft } from '../../forms/monitor-draft.ts';
+import { DurationField, NumberField } from '../../forms/number-field.tsx';
 import { SecretTextField } from '../../forms/secret-text-field.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { AnswerFields } from './answer-fields.tsx';

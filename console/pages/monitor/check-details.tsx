@@ -2,7 +2,7 @@ import { api, type Schemas } from '../../client/api.ts';
 import { FactLine } from '../../parts/fact.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatShort } from '../../parts/time.tsx';
-import { formatMs } from '../../plots/milliseconds.ts';
+import { formatMs } from '../../plots/time-labels.ts';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from './answer-evidence.tsx';
 import { sentence } from './status-words.ts';

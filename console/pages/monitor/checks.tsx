@@ -4,15 +4,14 @@ import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
+import { VERDICTS, VerdictMark } from '../../parts/status.tsx';
 import { Moment } from '../../parts/time.tsx';
-import { formatMs } from '../../plots/milliseconds.ts';
-import { labelStep, labelMoment } from '../../plots/time-labels.ts';
+import { formatMs, labelStep, labelMoment } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
 import { CheckDetails } from './check-details.tsx';
 import { nameOf } from './lines.ts';
 import { hasLocations, sentence } from './status-words.ts';
 import { keyOf, type CheckChoice, type CheckList } from './use-checks.ts';
-import { VERDICTS, VerdictMark } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];
 type RowProps = {

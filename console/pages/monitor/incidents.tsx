@@ -1,8 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
-import { StatusMark } from '../../parts/status.tsx';
+import { Badge, StatusMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { joinWords } from './figures.ts';

@@ -1,9 +1,8 @@
 import type { Schemas } from '../../client/api.ts';
-import { capitalise } from '../../client/capitalise.ts';
+import { capitalise } from '../../client/failure.ts';
 import { Choices } from '../../parts/choices.tsx';
-import { formatMs } from '../../plots/milliseconds.ts';
 import type { Line } from '../../plots/series.ts';
-import { labelStep } from '../../plots/time-labels.ts';
+import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { hasTimings, TIMINGS } from '../../plots/timing-bar.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { nameOf, STEP_SECONDS, wholeOf, type View } from './lines.ts';

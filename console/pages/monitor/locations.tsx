@@ -1,12 +1,11 @@
 import type { Schemas } from '../../client/api.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Section } from '../../parts/page.tsx';
+import { Badge, VerdictMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
-import { formatMs } from '../../plots/milliseconds.ts';
+import { formatMs } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
 import { sentence } from './status-words.ts';
-import { VerdictMark } from './verdict-mark.tsx';
 
 type Check = Schemas['Check'];
 type Source = Schemas['SourceStats'];

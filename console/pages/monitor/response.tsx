@@ -7,15 +7,13 @@ import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatShort } from '../../parts/time.tsx';
 import { useWide } from '../../parts/wide.ts';
-import { formatMs } from '../../plots/milliseconds.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
-import { StatusBand } from '../../plots/status-band.tsx';
-import { labelStep } from '../../plots/time-labels.ts';
+import { StatusBand, bandParts, describeBand } from '../../plots/status-band.tsx';
+import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { TimePlot } from '../../plots/time-plot.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
 import { setQuery } from '../../shell/router.ts';
-import { bandParts, describeBand } from './band.ts';
 import { Legend } from './legend.tsx';
 import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
 import {

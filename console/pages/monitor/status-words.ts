@@ -1,5 +1,5 @@
 import type { Schemas } from '../../client/api.ts';
-import { capitalise } from '../../client/capitalise.ts';
+import { capitalise } from '../../client/failure.ts';
 import { joinWords } from './figures.ts';
 
 type Monitor = Schemas['Monitor'];

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../client/api.ts';
-import { Badge } from '../../parts/badge.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { formatDuration } from '../../parts/time.tsx';
 import { count, joinWords } from './figures.ts';
 

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
 import type { Schemas } from '../../client/api.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
 import { UptimeStrip } from '../../parts/uptime-strip.tsx';
-import { Figure } from './figure.tsx';
 import { count, describeSeconds, formatPercent } from './figures.ts';
 
 type Day = Schemas['UptimeDay'];
@@ -204,6 +204,27 @@ function Budget({ used, total }: { used: number; total: number }) {
         class={`block h-full ${share >= 1 ? 'bg-down-fill' : share > 0.75 ? 'bg-degraded-fill' : 'bg-up-fill'}`}
         style={{ width: `${share * 100}%` }}
       />
+    </div>
+  );
+}
+
+/** A number that is read from afar, what it is, and what goes with it. */
+function Figure({
+  label,
+  note,
+  tone = '',
+  children,
+}: {
+  label: string;
+  note: string;
+  tone?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <div>
+      <dt class="text-xs text-soft">{label}</dt>
+      <dd class={`heading text-lg leading-6 ${tone}`}>{children}</dd>
+      <dd class="text-xs text-soft">{note}</dd>
     </div>
   );
 }

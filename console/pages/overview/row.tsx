@@ -1,11 +1,10 @@
 import { useComputed, type ReadonlySignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Incident, Monitor } from '../../client/live.ts';
-import { memo } from '../../parts/memo.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatLatency, Since } from '../../parts/time.tsx';
-import { UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
+import { memo, UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
 

@@ -2,15 +2,14 @@ import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
 import type { Schemas } from '../../client/api.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { formatDuration, formatShort } from '../../parts/time.tsx';
 import { showTooltip } from '../../parts/tooltip.tsx';
 import { useWide } from '../../parts/wide.ts';
-import { dateLabels, frameOf } from './day-frame.tsx';
-import { LatencyPlot } from './latency-plot.tsx';
+import { dateLabels, frameOf, LatencyPlot } from './latency-plot.tsx';
 
 type Day = Schemas['ReportDay'];
 type State = NonNullable<Day['worst_state']> | 'absent';

@@ -1,16 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { monitors } from '../../client/live.ts';
 import { signedIn } from '../../client/session-state.ts';
-import type { PageProps } from '../../page-props.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { BackToNewest, FROM_THE_NEWEST, FurtherBack } from '../../parts/further-back.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Loaded, useLoad } from '../../parts/load.tsx';
-import { Outdated } from '../../parts/outdated.tsx';
+import { Loaded, useLoad, Outdated } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Moment } from '../../parts/time.tsx';
+import type { PageProps } from '../../paths.ts';
 import { navigate, setQuery } from '../../shell/router.ts';
 import { PERIODS } from '../incidents/questions.ts';
 import { findEntries, readFilter, type Entry, type Filter, type Found } from './audit/questions.ts';

@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
+import { useFormAction } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
-import { useFormAction } from '../../parts/form-action.ts';
-import { FormDialog } from '../../parts/form-dialog.tsx';
 import { KeptDialog } from '../../parts/kept.tsx';
 
 const SCOPES = [

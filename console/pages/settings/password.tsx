@@ -3,9 +3,9 @@ import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
+import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
-import { useFormAction } from '../../parts/form-action.ts';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 

@@ -1,14 +1,16 @@
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
 import { signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
-import { Badge } from '../../parts/badge.tsx';
+import { useFormAction, type FormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { useFormAction } from '../../parts/form-action.ts';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { ProofDialog } from './proof-dialog.tsx';
-import { RecoveryCodes } from './recovery-codes.tsx';
-import { StartSecondFactor } from './start-second-factor.tsx';
+import { RecoveryCodes, StartSecondFactor } from './start-second-factor.tsx';
 
 const TITLE = 'New recovery codes';
 
@@ -105,5 +107,49 @@ function StopSecondFactor({ onClose }: { onClose: () => void }) {
     >
       <p class="text-sm text-soft">Your password alone lets you in then. Everywhere else you are signed out.</p>
     </ProofDialog>
+  );
+}
+
+/** What proves that it is oneself: both fields. */
+type Proof = { password: Signal<string>; code: Signal<string> };
+
+type ProofDialogProps = {
+  title: string;
+  action: string;
+  tone?: 'primary' | 'danger';
+  proof: Proof;
+  formAction: FormAction;
+  onSubmit: () => void;
+  onClose: () => void;
+  children?: ComponentChildren;
+};
+
+/** Password and code once more, before something that matters. */
+function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProps) {
+  const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
+  return (
+    <FormDialog {...dialog} isBusy={formAction.isBusy.value} error={rest}>
+      {children}
+      <TextField
+        label="Your password"
+        type="password"
+        autocomplete="current-password"
+        required
+        autofocus
+        value={proof.password.value}
+        error={byField['password']}
+        onValue={(value) => (proof.password.value = value)}
+      />
+      <TextField
+        label="Code"
+        hint="From your app, or a recovery code."
+        autocomplete="one-time-code"
+        required
+        maxLength={64}
+        value={proof.code.value}
+        error={byField['code']}
+        onValue={(value) => (proof.code.value = value)}
+      />
+    </FormDialog>
   );
 }

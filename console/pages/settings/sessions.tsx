@@ -1,10 +1,10 @@
 import { api, type Schemas } from '../../client/api.ts';
 import { useAction } from '../../parts/action.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';

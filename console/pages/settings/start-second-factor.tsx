@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { loadSession } from '../../client/session.ts';
+import { useFormAction } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { useFormAction } from '../../parts/form-action.ts';
-import { FormDialog } from '../../parts/form-dialog.tsx';
+import { KeptDialog } from '../../parts/kept.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { RecoveryCodes } from './recovery-codes.tsx';
 
 type Started = Schemas['TotpDraft'];
 
@@ -99,5 +99,34 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
         <CopyText text={secret} label="Secret" />
       </div>
     </>
+  );
+}
+
+/** Recovery codes, to be kept where the phone is not. */
+export function RecoveryCodes({
+  title,
+  codes,
+  onClose,
+}: {
+  title: string;
+  codes: readonly string[];
+  onClose: () => void;
+}) {
+  return (
+    <KeptDialog
+      title={title}
+      question="Have you kept the codes?"
+      text="They are not shown again. Without them and without your phone you do not get in any more."
+      action="I have kept them"
+      onClose={onClose}
+    >
+      <div class="flex flex-col gap-3 text-sm">
+        <p>
+          Keep these recovery codes where your phone is not. Each lets you in once without it, and they are not shown
+          again.
+        </p>
+        <CopyText text={codes.join('\n')} label="Recovery codes" />
+      </div>
+    </KeptDialog>
   );
 }

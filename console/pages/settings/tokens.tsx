@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { useAction } from '../../parts/action.ts';
-import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { clock, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
