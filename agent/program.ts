@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { lockExclusively } from '../config/exclusive-lock.ts';
-import type { HostPort } from '../net/host-port.ts';
+import type { HostPort } from '../net/host-address.ts';
 import { SelfCheck } from '../probes/self-check.ts';
 import { Agent, type AgentParts } from './agent.ts';
 import { Journal } from './journal.ts';

@@ -1,7 +1,7 @@
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
-import { TELEGRAM_PATH } from '../notifications/telegram/webhook.ts';
+import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
 import { createThrottle, type Throttle } from './accounts/session/throttle.ts';
 import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { slackReturnHandler } from './alerts/slack.ts';

@@ -20,8 +20,8 @@ import { openTelegramSending, type TelegramSettings } from '../notifications/tel
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
 import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
 import type { QueueBackend } from '../queues/connection.ts';
-import { createAwayReading, createQueueReading } from '../queues/depths.ts';
 import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
+import { createAwayReading, createQueueReading } from '../queues/metrics.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';
 import { createChatTest } from './alerts/chat-test.ts';
 import { createApp } from './app.ts';

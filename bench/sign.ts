@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { buildTestMessage, sealEnvelope } from '../core/alerts/envelope.ts';
-import { signDelivery } from '../notifications/webhook/signature.ts';
-import { generateSigningSecret } from '../notifications/webhook/signing-secret.ts';
+import { signDelivery, generateSigningSecret } from '../notifications/webhook/signature.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 

@@ -18,7 +18,6 @@ import {
 } from './formats.ts';
 import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
-import { problemsOf, secret, variable } from './variables.ts';
 
 /**
  * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.
@@ -264,4 +263,30 @@ function webhookTimeout(value: string): number | null {
 
 function atMost(value: number | null, max: number): number | null {
   return value !== null && value <= max ? value : null;
+}
+
+/**
+ * A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...".
+ */
+function variable<T>(expected: string, parse: (written: string) => T | null) {
+  return z.string(expected).transform((written, context) => {
+    const value = parse(written);
+    if (value !== null) return value;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+/** Marks a schema whose value must not be repeated in messages. */
+function secret<T extends z.ZodType>(schema: T): T {
+  return schema.meta({ secret: true });
+}
+
+/** Turns what a schema of variables has against an environment into problems; none without an error. */
+function problemsOf(error: z.ZodError | undefined, shape: z.ZodRawShape, env: Record<string, string>): Problem[] {
+  return (error?.issues ?? []).map((issue) => {
+    const name = String(issue.path[0]);
+    const hidden = z.globalRegistry.get(shape[name] as z.ZodType)?.['secret'] === true;
+    return { name, expected: issue.message, received: hidden ? null : (env[name] ?? null) };
+  });
 }

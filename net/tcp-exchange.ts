@@ -3,8 +3,7 @@ import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { createGuardedLookup } from './guarded-lookup.ts';
-import { ADDRESS_ATTEMPT_MS } from './host-address.ts';
-import type { HostPort } from './host-port.ts';
+import { ADDRESS_ATTEMPT_MS, type HostPort } from './host-address.ts';
 import { Timeline, type Timings } from './timeline.ts';
 
 /** One connection: made, perhaps spoken over and listened to, and closed. */

@@ -3,8 +3,7 @@ import type { LookupAddress } from 'node:dns';
 import type { Guard } from './address-guard.ts';
 import { startDeadline } from './deadline.ts';
 import { failureOf, type Failure } from './failure.ts';
-import { resolveHost } from './host-address.ts';
-import type { HostPort } from './host-port.ts';
+import { resolveHost, type HostPort } from './host-address.ts';
 
 /** One datagram, which may be empty, and the wait for its reply. */
 export type UdpRequest = HostPort & {

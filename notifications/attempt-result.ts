@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../core/time.ts';
 import type { FailureCause } from '../net/failure.ts';
 
 /** `delivered`; `retry` where another attempt may do better; `failed` where none will (D-50). */
@@ -27,3 +28,55 @@ export const OUTCOME_OF_FAILURE = {
   blocked_target: 'failed',
   unsupported: 'failed',
 } as const satisfies Record<FailureCause, AttemptOutcome>;
+
+/** What came of one attempt at a chat, beyond what a webhook's attempt can come to. */
+export type ChatAttempt = AttemptResult & {
+  /** How long the chat's server asked to be left alone, in milliseconds; null = it did not ask. */
+  retryAfterMs: number | null;
+  /**
+   * Why nothing will reach the chat until it is connected again, as a sentence for the channel's owner; null = nothing
+   * of the kind.
+   */
+  channelProblem: string | null;
+  /**
+   * The chat's new id where it has become another one, which the attempt then went to (Telegram only); null = it has
+   * not.
+   */
+  movedTo: string | null;
+};
+
+/** Longer requests to be left alone are cut to this, in milliseconds: later an alert is no alert. */
+export const MAX_RETRY_AFTER_MS = HOUR_MS;
+
+/** The fields of an attempt of which nothing but its result is to be reported. */
+export const NOTHING_MORE = { retryAfterMs: null, channelProblem: null, movedTo: null } as const satisfies Omit<
+  ChatAttempt,
+  keyof AttemptResult
+>;
+
+/** How much of an answer's body is stored, in bytes. */
+const STORED_BYTES = 1024;
+
+/** How much of it is looked at, in bytes: where every secret in it is struck out there is still enough to keep. */
+const READ_BYTES = 16_384;
+
+/**
+ * The start of an answer's body as it is stored with an attempt: at most 1 kB, safe to store and show (control
+ * characters, NUL above all, and broken UTF-8 are replaced), the given secrets struck out. Null where there is none.
+ */
+export function excerptAnswer(body: Buffer, secrets: readonly string[] = []): string | null {
+  const text = strikeOut(new TextDecoder().decode(body.subarray(0, READ_BYTES)), secrets).replaceAll(
+    /[^\P{Cc}\t\n]/gu,
+    '\u{FFFD}',
+  );
+  const excerpt = new TextDecoder().decode(Buffer.from(text).subarray(0, STORED_BYTES), { stream: true });
+  return excerpt === '' ? null : excerpt;
+}
+
+/**
+ * The text without the secrets: a server or a proxy may quote the address that it was asked at, and the secret is a
+ * part of it.
+ */
+export function strikeOut(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[secret]')), text);
+}

@@ -1,6 +1,5 @@
 import { openDnsProbe, type DnsEnvironment } from './dns.ts';
-import { createDomainProbe } from './domain.ts';
-import type { KnowDomain } from './domain/known-domains.ts';
+import { createDomainProbe, type KnowDomain } from './domain.ts';
 import { dispatch, type OpenProbe } from './probe.ts';
 import { createVendorProbe } from './vendor.ts';
 import type { VendorPageReader } from './vendors/page-reader.ts';

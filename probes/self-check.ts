@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RecentResults } from '../core/checks/self-check.ts';
 import type { Judgement } from '../core/checks/verdict.ts';
 import { type MonitorType, talksToTarget } from '../core/monitors/monitor.ts';
-import type { HostPort } from '../net/host-port.ts';
+import type { HostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 
 export type SelfCheckOptions = {

@@ -1,10 +1,10 @@
 import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
 import { measureSearch, MS_OF_WORK } from '../core/checks/judging-work.ts';
-import { readExpectedBytes, type AnswerExpectation } from '../core/checks/transport/expected-answer.ts';
+import { readExpectedBytes, type AnswerExpectation } from '../core/checks/transport/payload.ts';
 import type { TcpObservation } from '../core/checks/transport/tcp-observation.ts';
 import type { Timings } from '../core/checks/verdict.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
-import { parseHostPort } from '../net/host-port.ts';
+import { parseHostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
 import { createPatternSearch } from './pattern-search.ts';

@@ -1,6 +1,6 @@
 import type { UdpObservation } from '../core/checks/transport/udp-observation.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
-import { parseHostPort } from '../net/host-port.ts';
+import { parseHostPort } from '../net/host-address.ts';
 import { createUdpClient, type UdpExchange } from '../net/udp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
 import { readPayload } from './transport/payload.ts';

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
+import { findFreePort } from '../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
 
 /**

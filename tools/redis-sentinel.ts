@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
+import { findFreePort } from '../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from './redis-server.ts';
 
 /** A Redis with a replica, watched by three sentinels, for tests; what a client of it has to know is in `url`. */

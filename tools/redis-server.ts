@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
+import { findFreePort } from '../cli/embedded-postgres/start.ts';
 
 export type RedisServer = { url: string; port: number; pid: number; stop: (signal?: NodeJS.Signals) => Promise<void> };
 

@@ -1,4 +1,4 @@
-import type { Spread } from '../../core/statistics/bucket-quantile.ts';
+import type { Spread } from '../../core/statistics/latency-histogram.ts';
 import { readFleet } from '../../models/agents/agents.ts';
 import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/agents/retired-regions.ts';
 import { listProcesses, type ProcessRecord } from '../../models/system/processes.ts';

@@ -6,7 +6,7 @@ import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
-import { NOTHING_MORE, type ChatAttempt } from '../../notifications/chat-attempt.ts';
+import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
 import { testResultOf, type TestResult } from '../../notifications/webhook/test-delivery.ts';
 import { enqueueFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
 

@@ -6,8 +6,7 @@ import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/sl
 import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { isDatabaseAway } from '../../models/system/availability.ts';
 import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
-import { SLACK_RETURN_PATH } from '../../notifications/slack/connect-link.ts';
-import { openState } from '../../notifications/slack/state.ts';
+import { SLACK_RETURN_PATH, openState } from '../../notifications/slack/connect-link.ts';
 import { methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { addressOf, contextOf } from '../request-context.ts';

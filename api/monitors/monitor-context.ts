@@ -3,7 +3,7 @@ import { RE2JS } from 're2js';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { costOfPatterns } from '../../core/checks/pattern.ts';
 import type { VendorPage } from '../../core/checks/vendor/page.ts';
-import { listAliveAgents } from '../../core/monitors/default-sources.ts';
+import { listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorContext, MonitorDraft } from '../../core/monitors/input/complete.ts';
 import { findPageToRead, type VendorInput } from '../../core/monitors/input/vendor.ts';
 import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../../core/monitors/monitor.ts';

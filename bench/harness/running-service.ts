@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
+import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import type { Harness } from './harness.ts';
 import { startProgram, type Program } from './program.ts';
 import { readScrape, type Scrape } from './scrape.ts';

@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { mkdir, realpath, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { openCluster, type Cluster } from './cluster.ts';
 import { withClient } from './connection.ts';
-import { findFreePort } from './free-port.ts';
 import {
   adoptPostmaster,
   databaseUrlOf,
@@ -146,4 +147,15 @@ async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
         'DATA_DIR of its own',
     );
   return await lockExclusively(join(dataDir, 'owner.json'), refusal);
+}
+
+/** A port of 127.0.0.1 that is free at this moment. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('the system gave no free port on 127.0.0.1');
+  return address.port;
 }

@@ -1,5 +1,5 @@
-import { DEFAULT_SOURCES } from '../../core/monitors/default-sources.ts';
 import {
+  DEFAULT_SOURCES,
   DEFAULT_WARN_DAYS,
   defaultDownMinSources,
   defaultGraceSeconds,

@@ -1,5 +1,9 @@
-import { readExpectedBytes, type AnswerExpectation } from '../checks/transport/expected-answer.ts';
-import { type PayloadEncoding, decodePayload } from '../checks/transport/payload.ts';
+import {
+  readExpectedBytes,
+  type AnswerExpectation,
+  type PayloadEncoding,
+  decodePayload,
+} from '../checks/transport/payload.ts';
 import {
   AGENT_CHECKED_TYPES,
   HTTP_METHODS,

@@ -1,8 +1,8 @@
 import type { AgentMessage } from '../agents/message.ts';
-import type { AdvisoryMessage } from '../checks/domain/advisory-message.ts';
+import type { AdvisoryMessage } from '../checks/domain/advisory.ts';
 import type { FailingDependency } from '../checks/vendor/dependencies.ts';
 import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from '../incidents/change.ts';
-import { type MonitorState } from '../incidents/state.ts';
+import type { MonitorState } from '../incidents/state.ts';
 import type { SummaryMessage } from '../incidents/storm.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';

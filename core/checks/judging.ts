@@ -1,7 +1,7 @@
 import type { Assertion } from '../monitors/monitor.ts';
 import { quote } from '../quoted.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
-import type { Judgement } from './verdict.ts';
+import type { Judgement, FixedCause } from './verdict.ts';
 
 /** The processor time that all conditions of one check have together, in milliseconds (D-300). */
 export const JUDGING_BUDGET_MS = 50;
@@ -68,4 +68,13 @@ function remedyFor({ source, op }: Pick<Assertion, 'source' | 'op'>): string {
 
 function noVote(reason: string): Judgement {
   return { verdict: 'none', cause: null, reason };
+}
+
+/**
+ * The verdict on a probe that could not talk to its target: down, but no vote where our own guard refused it or it
+ * cannot be asked at all, which says nothing of the target (D-20).
+ */
+export function judgeFailure({ cause, reason }: { cause: FixedCause; reason: string }): Judgement {
+  const isOurs = cause === 'blocked_target' || cause === 'unsupported';
+  return { verdict: isOurs ? 'none' : 'down', cause, reason };
 }

@@ -1,7 +1,6 @@
 import type { Judgement } from '../checks/verdict.ts';
 import { quote } from '../quoted.ts';
 import type { HeartbeatSettings } from './deadlines.ts';
-import type { HeartbeatObservation, HeartbeatOutcome } from './observation.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;
 
@@ -46,3 +45,23 @@ function failed(sentence: string, { firstLine }: HeartbeatObservation): Judgemen
     reason: firstLine === null ? sentence : `${sentence}: ${quote(firstLine)}`,
   };
 }
+
+/**
+ * What can be observed of a heartbeat: an end of its job (success, failure, exit status), the absence of a ping, a run
+ * that takes too long.
+ */
+export type HeartbeatOutcome = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';
+
+/** The facts of one outcome (D-29). */
+export type HeartbeatObservation = {
+  type: 'heartbeat';
+  outcome: HeartbeatOutcome;
+  /** Unix milliseconds: when the ping came, or the deadline that passed without one. */
+  startedAt: number;
+  /** How long the run took that the ping ended, in milliseconds; null where no start was reported before it. */
+  latencyMs: number | null;
+  /** 0 to 255, for `exit` alone. */
+  exitStatus: number | null;
+  /** What the job wrote, first line; null where it wrote nothing. */
+  firstLine: string | null;
+};

@@ -1,6 +1,5 @@
 import { findSourceStatus } from '../monitors/source-status.ts';
-import { changedAt } from './change-moment.ts';
-import { explain, explainOverload, type Change, type SourceFailure } from './change.ts';
+import { changedAt, explain, explainOverload, type Change, type SourceFailure } from './change.ts';
 import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
 import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
 import {

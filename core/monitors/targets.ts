@@ -1,5 +1,4 @@
-import { canonicalIpv4, canonicalIpv6 } from '../checks/dns/ip-address.ts';
-import { splitDnsTarget } from '../checks/dns/target.ts';
+import { canonicalIpv4, canonicalIpv6, splitDnsTarget } from '../checks/dns/target.ts';
 import { accepted, refused, type Parsed } from '../parsed.ts';
 import type { MonitorType } from './monitor.ts';
 

@@ -1,6 +1,6 @@
 import { compareFields } from '../../core/accounts/field-changes.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
-import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/default-sources.ts';
+import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { authorOf, OPERATOR, recordChange } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';

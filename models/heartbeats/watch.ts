@@ -1,5 +1,5 @@
 import type { HeartbeatSettings } from '../../core/heartbeats/deadlines.ts';
-import type { HeartbeatObservation, HeartbeatOutcome } from '../../core/heartbeats/observation.ts';
+import type { HeartbeatObservation, HeartbeatOutcome } from '../../core/heartbeats/judge.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
 import { COMMIT_SLACK_MS, PING_AVAILABILITY } from './ping-availability.ts';

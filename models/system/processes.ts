@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Spread } from '../../core/statistics/bucket-quantile.ts';
+import type { Spread } from '../../core/statistics/latency-histogram.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 

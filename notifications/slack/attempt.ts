@@ -1,12 +1,21 @@
-import { type ChatMessage, CHAT_CAPS, CHAT_MARKS, type ChatFact } from '../../core/alerts/chat/message.ts';
-import { escapeShown, shorten } from '../../core/alerts/chat/shown-text.ts';
+import {
+  type ChatMessage,
+  CHAT_CAPS,
+  CHAT_MARKS,
+  type ChatFact,
+  escapeShown,
+  shorten,
+} from '../../core/alerts/chat/message.ts';
 import { cleanText } from '../../core/clean-text.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
-import { excerptAnswer } from '../answer-text.ts';
-import { OUTCOME_OF_FAILURE } from '../attempt-result.ts';
-import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChatAttempt } from '../chat-attempt.ts';
-import type { SlackSending } from './sending.ts';
-import { isWebhookUrl } from './webhook-url.ts';
+import {
+  excerptAnswer,
+  OUTCOME_OF_FAILURE,
+  MAX_RETRY_AFTER_MS,
+  NOTHING_MORE,
+  type ChatAttempt,
+} from '../attempt-result.ts';
+import { type SlackSending, isWebhookUrl } from './sending.ts';
 
 /** What Slack refuses to exceed in a header, in characters. */
 const HEADER_LIMIT = 150;

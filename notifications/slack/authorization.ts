@@ -1,6 +1,5 @@
 import { cleanText } from '../../core/clean-text.ts';
-import type { SlackSending } from './sending.ts';
-import { isWebhookUrl } from './webhook-url.ts';
+import { type SlackSending, isWebhookUrl } from './sending.ts';
 
 /** The Slack app that the installation is, and the return address that its links named. */
 export type SlackApp = { clientId: string; clientSecret: string; returnUrl: string };

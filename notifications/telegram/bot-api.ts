@@ -3,7 +3,7 @@ import type { Agent } from 'node:http';
 import { z } from 'zod';
 import { cleanText } from '../../core/clean-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
-import { excerptAnswer, strikeOut } from '../answer-text.ts';
+import { excerptAnswer, strikeOut } from '../attempt-result.ts';
 
 /** The bot that links name while the installation has none of its own: such a channel stays pending. */
 const PLACEHOLDER_BOT = 'spotcheck_bot';

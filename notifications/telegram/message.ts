@@ -1,5 +1,4 @@
-import { CHAT_CAPS, CHAT_MARKS, type ChatMessage } from '../../core/alerts/chat/message.ts';
-import { escapeShown } from '../../core/alerts/chat/shown-text.ts';
+import { CHAT_CAPS, CHAT_MARKS, type ChatMessage, escapeShown } from '../../core/alerts/chat/message.ts';
 
 /** The parameters of one sendMessage. */
 export type TelegramMessage = {

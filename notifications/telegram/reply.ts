@@ -1,6 +1,5 @@
-import { CHAT_CAPS, type ChatMessage } from '../../core/alerts/chat/message.ts';
+import { CHAT_CAPS, type ChatMessage, shorten } from '../../core/alerts/chat/message.ts';
 import { buildGreeting } from '../../core/alerts/chat/service-messages.ts';
-import { shorten } from '../../core/alerts/chat/shown-text.ts';
 import type { ChatChannel, ChatOutcome } from '../../core/alerts/chat/update.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
 

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { createHttpClient } from '../../net/http-client.ts';
-import { type ChatAttempt, MAX_RETRY_AFTER_MS, NOTHING_MORE } from '../chat-attempt.ts';
+import { type ChatAttempt, MAX_RETRY_AFTER_MS, NOTHING_MORE } from '../attempt-result.ts';
 import { type TelegramBot, callBot, type BotAnswer } from './bot-api.ts';
 import { renderTelegramMessage } from './message.ts';
 

@@ -1,8 +1,7 @@
 import type { Agent } from 'node:https';
 import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
-import { excerptAnswer } from '../answer-text.ts';
-import { OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
+import { excerptAnswer, OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
 import { findUrlProblem } from './url.ts';
 

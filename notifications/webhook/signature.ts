@@ -1,5 +1,4 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import { decodeSigningSecret } from './signing-secret.ts';
 
 /** What is signed: the very bytes that are sent, and what the headers say of them. */
 export type SignedDelivery = { body: Buffer; event: string; deliveryId: string; sentAtSeconds: number };
@@ -40,4 +39,19 @@ function signStandard({ body, deliveryId, sentAtSeconds }: SignedDelivery, secre
   const key = createSecretKey(decodeSigningSecret(secret));
   const digest = createHmac('sha256', key).update(`${deliveryId}.${sentAtSeconds}.`).update(body).digest('base64');
   return `v1,${digest}`;
+}
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+/**
+ * A new signing secret: `whsec_` and 32 random bytes in base64 (D-53). `randomBytes` must be a cryptographic source.
+ */
+export function generateSigningSecret(randomBytes: (size: number) => Buffer): string {
+  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** The key that Standard Webhooks derives from a signing secret: the decoded part after its prefix. */
+export function decodeSigningSecret(signingSecret: string): Buffer {
+  return Buffer.from(signingSecret.slice(PREFIX.length), 'base64');
 }

@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import type { VendorState } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, refused, type Parsed } from '../../core/parsed.ts';
-import { decodeText } from './decode-text.ts';
+import { decodeText } from './plain-text.ts';
 
 /** No vendor nests more than a dozen; what is nested deeper takes hundreds of bytes of memory for each of its own. */
 const MAX_DEPTH = 1000;
@@ -37,4 +38,17 @@ function isNestedDeeper(text: string, most: number): boolean {
     else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth -= 1;
   }
   return depth > most;
+}
+
+/**
+ * Reads a page's own word for a state into the common one. A word that is not in the table does not fit: what it means
+ * is not for us to guess.
+ */
+export function stateWord(states: Readonly<Record<string, VendorState>>) {
+  return z.string().transform((word, context): VendorState => {
+    const state = Object.hasOwn(states, word) ? states[word] : undefined;
+    if (state !== undefined) return state;
+    context.addIssue({ code: 'custom', message: 'is no known state' });
+    return z.NEVER;
+  });
 }

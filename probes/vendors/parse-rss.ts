@@ -2,8 +2,7 @@ import { XMLParser } from 'fast-xml-parser';
 import { z } from 'zod';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, refused, type Parsed } from '../../core/parsed.ts';
-import { decodeText } from './decode-text.ts';
-import { plainTitle } from './plain-text.ts';
+import { decodeText, plainTitle } from './plain-text.ts';
 
 /**
  * Azure writes it in front of a title or as its last part; "resolved in North Europe, continues in West Europe" is not

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Harness } from '../../bench/harness/harness.ts';
-import { MAX_RETRIES } from '../../core/alerts/retry-timetable.ts';
+import { MAX_RETRIES } from '../../core/alerts/delivery-rates.ts';
 import { listOf } from '../../test/helpers/api-client.ts';
 import { mountBoundedDisk } from '../../test/helpers/bounded-disk.ts';
 import { listNames, watchApi } from './api-watch.ts';

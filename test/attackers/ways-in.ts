@@ -4,7 +4,7 @@ import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { openAgentProbe } from '../../probes/agent-probe.ts';
-import { openKnownDomains } from '../../probes/domain/known-domains.ts';
+import { openKnownDomains } from '../../probes/domain.ts';
 import { openServiceProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';

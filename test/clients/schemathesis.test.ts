@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
+import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { isInstalled, runCommand } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startService } from '../helpers/running-service.ts';

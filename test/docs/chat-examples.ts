@@ -4,7 +4,7 @@ import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { buildTestMessage } from '../../core/alerts/chat/service-messages.ts';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
-import { buildAdvisoryMessage } from '../../core/checks/domain/advisory-message.ts';
+import { buildAdvisoryMessage } from '../../core/checks/domain/advisory.ts';
 import { fillSummary, openSummary } from '../../core/incidents/storm.ts';
 import { buildReportMessage } from '../../core/statistics/reports/message.ts';
 

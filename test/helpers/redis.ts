@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
-import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
+import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 
 /** A Redis of the test's own, which keeps nothing over a stop. */

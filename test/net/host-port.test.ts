@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { parseTarget } from '../../core/monitors/targets.ts';
-import { parseHostPort } from '../../net/host-port.ts';
+import { parseHostPort } from '../../net/host-address.ts';
 
 const GOOD: [text: string, host: string, port: number][] = [
   ['example.com:80', 'example.com', 80],

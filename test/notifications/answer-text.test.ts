@@ -1,5 +1,5 @@
 import test from 'ava';
-import { excerptAnswer, strikeOut } from '../../notifications/answer-text.ts';
+import { excerptAnswer, strikeOut } from '../../notifications/attempt-result.ts';
 
 test('the first kilobyte is kept, cut between characters', (t) => {
   t.is(excerptAnswer(Buffer.from('ok')), 'ok');

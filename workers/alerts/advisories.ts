@@ -1,5 +1,4 @@
-import { buildAdvisoryMessage } from '../../core/checks/domain/advisory-message.ts';
-import { passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
+import { buildAdvisoryMessage, passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import { isCurrent, isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listCertificates, listWarnedMonitors, recordAdvisories, type Advisory, type WarnedMonitor } from '../../models/alerts/advisories.ts';
@@ -8,7 +7,7 @@ import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveri
 import { listDomains } from '../../models/checks/domains.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
-import { LOOKUP_MS, type KnowDomain } from '../../probes/domain/known-domains.ts';
+import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';
 import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 import { announce } from './announce.ts';

@@ -8,13 +8,13 @@ import { openPreviewTarget, sealPreviewOutcome } from '../../models/checks/previ
 import { sealAnswers } from '../../models/checks/sealed-answers.ts';
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
-import type { HostPort } from '../../net/host-port.ts';
+import type { HostPort } from '../../net/host-address.ts';
 import { Checker, type CheckerParts } from '../../probes/checker.ts';
 import type { Probe } from '../../probes/index.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
 import { StallWatch } from '../../probes/stall-watch.ts';
 import { checkQueueName } from '../../queues/names.ts';
-import { type RegionJob, type PreviewJob, type PreviewReturn } from '../../queues/payloads.ts';
+import type { RegionJob, PreviewJob, PreviewReturn } from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';

@@ -1,7 +1,7 @@
 import { claimDomain, findDomain, storeDomain } from '../../models/checks/domains.ts';
 import { releaseRegistry, findRdapService, acquireRegistry } from '../../models/checks/registries.ts';
 import type { Database } from '../../models/database.ts';
-import type { DomainStore } from '../../probes/domain/store.ts';
+import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 
 /** The knowledge of domains in PostgreSQL, for all processes that look domains up. */
 export function domainStoreOf(database: Database): DomainStore {

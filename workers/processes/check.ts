@@ -1,8 +1,8 @@
 import { findVendorPage } from '../../core/checks/vendor/page.ts';
 import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
 import { createVendorDocumentStore } from '../../models/checks/vendor-pages.ts';
-import type { HostPort } from '../../net/host-port.ts';
-import { openKnownDomains } from '../../probes/domain/known-domains.ts';
+import type { HostPort } from '../../net/host-address.ts';
+import { openKnownDomains } from '../../probes/domain.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { createVendorPageReader, type VendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { SERVICE_REGION, QUEUES } from '../../queues/names.ts';

@@ -1,7 +1,7 @@
 import { READ_EVERY_MS } from '../../core/system/service-clock.ts';
 import type { ClockName } from '../../models/system/service-clock.ts';
 import { createHttpClient } from '../../net/http-client.ts';
-import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
+import { openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { MaintainJob } from '../../queues/payloads.ts';

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { spreadBetween, type Bucket } from '../../core/statistics/bucket-quantile.ts';
+import { spreadBetween, type Bucket } from '../../core/statistics/latency-histogram.ts';
 import { recordProcess, type ProcessFigures } from '../../models/system/processes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { EVALUATION_LAG, LATENESS } from '../system/metrics.ts';

@@ -4,8 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { callBot, type BotAnswer } from '../../notifications/telegram/bot-api.ts';
 import { openTelegramBot, type TelegramSettings } from '../../notifications/telegram/sending.ts';
-import { ALLOWED_UPDATES } from '../../notifications/telegram/update.ts';
-import { canTakeWebhooks, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
+import {
+  ALLOWED_UPDATES,
+  canTakeWebhooks,
+  TELEGRAM_PATH,
+  WEBHOOK_SECRETS,
+} from '../../notifications/telegram/update.ts';
 import { failureFields, pollUpdates, type Listening } from '../alerts/telegram-updates.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 

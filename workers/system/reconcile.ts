@@ -1,5 +1,5 @@
 import { noScheduleChange } from '../../core/checks/schedule.ts';
-import { chooseDefaultSources } from '../../core/monitors/default-sources.ts';
+import { chooseDefaultSources } from '../../core/monitors/defaults.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { assignMissingSources, listCheckRegions } from '../../models/agents/agents.ts';
 import { listOverdueChannels } from '../../models/alerts/deliveries.ts';

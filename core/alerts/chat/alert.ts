@@ -1,5 +1,5 @@
 import type { AgentMessage } from '../../agents/message.ts';
-import type { AdvisoryMessage } from '../../checks/domain/advisory-message.ts';
+import type { AdvisoryMessage } from '../../checks/domain/advisory.ts';
 import type { SummaryMessage } from '../../incidents/storm.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
 import { formatPercent } from '../../statistics/reports/percent-text.ts';
@@ -9,8 +9,7 @@ import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
 import type { ChannelMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
-import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './message.ts';
-import { shorten } from './shown-text.ts';
+import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
 
 const UNITS = [
   { name: 'day', seconds: DAY_SECONDS },

@@ -1,5 +1,4 @@
-import { CHAT_CAPS, type ChatMessage } from './message.ts';
-import { shorten } from './shown-text.ts';
+import { CHAT_CAPS, type ChatMessage, shorten } from './message.ts';
 
 /** A channel as a service message names it. `publicUrl` is the base of links, without a slash at its end. */
 export type NamedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };

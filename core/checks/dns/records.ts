@@ -1,5 +1,5 @@
 import { accepted, refused, type Parsed } from '../../parsed.ts';
-import { canonicalIpv4, canonicalIpv6 } from './ip-address.ts';
+import { canonicalIpv4, canonicalIpv6 } from './target.ts';
 
 /** The record types that a dns monitor can ask for (D-26). */
 export const DNS_RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;

@@ -1,5 +1,3 @@
-import { canonicalIpv4, canonicalIpv6 } from './ip-address.ts';
-
 /**
  * Whom a dns monitor asks, and about which name. `server` null = the system's resolvers; its host is a name or an
  * address without brackets.
@@ -41,4 +39,23 @@ function nibbles(ipv6: string): string[] {
   const [head = [], tail = []] = ipv6.split('::').map((half) => half.split(':').filter((group) => group !== ''));
   const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => '0');
   return [...head, ...zeros, ...tail].flatMap((group) => Array.from(group.padStart(4, '0')));
+}
+
+const DOTTED_NUMBERS = /^\d+\.\d+\.\d+\.\d+$/;
+
+/**
+ * The address itself where a text is an IPv4 address of four decimal numbers without leading zeros; null for anything
+ * else, short and octal forms included.
+ */
+export function canonicalIpv4(text: string): string | null {
+  return DOTTED_NUMBERS.test(text) && URL.parse(`http://${text}/`)?.hostname === text ? text : null;
+}
+
+/**
+ * The usual form (RFC 5952) of an IPv6 address in any form, without brackets; null for anything else, zone ids
+ * included.
+ */
+export function canonicalIpv6(text: string): string | null {
+  if (!text.includes(':') || /[[\]]/.test(text)) return null;
+  return URL.parse(`http://[${text}]/`)?.hostname.slice(1, -1) ?? null;
 }

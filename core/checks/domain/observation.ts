@@ -1,8 +1,7 @@
 import { DEFAULT_WARN_DAYS } from '../../monitors/defaults.ts';
 import type { CheckTarget } from '../../monitors/monitor.ts';
 import type { Judgement } from '../verdict.ts';
-import { countDaysLeft, formatDate, describeExpiry } from './days-left.ts';
-import { type DomainFacts, isCurrent, isGone } from './facts.ts';
+import { countDaysLeft, formatDate, describeExpiry, type DomainFacts, isCurrent, isGone } from './facts.ts';
 
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 

@@ -1,8 +1,7 @@
 import type { Assertion, AssertionSource } from '../../monitors/monitor.ts';
 import { DAY_MS } from '../../time.ts';
 import { containsText } from '../text-search.ts';
-import type { AssertionOp } from './assertions.ts';
-import { compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './decimal.ts';
+import { type AssertionOp, compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './assertions.ts';
 import { jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
 import { findJsonSource } from './json-source.ts';
 import type { HttpAnswered } from './observation.ts';

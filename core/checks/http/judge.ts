@@ -1,8 +1,7 @@
 import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/monitor.ts';
 import { quote } from '../../quoted.ts';
-import { formatDays } from '../domain/days-left.ts';
-import { judgeFailure } from '../judge-failure.ts';
-import { explainUnjudged, type HeldCondition, type Judged, type Judging } from '../judging.ts';
+import { formatDays } from '../domain/facts.ts';
+import { judgeFailure, explainUnjudged, type HeldCondition, type Judged, type Judging } from '../judging.ts';
 import { containsText } from '../text-search.ts';
 import type { Cause, Judgement } from '../verdict.ts';
 import {

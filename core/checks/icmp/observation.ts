@@ -1,6 +1,6 @@
 import type { CheckTarget } from '../../monitors/monitor.ts';
-import { judgeFailure } from '../judge-failure.ts';
-import { type FixedCause, type Judgement } from '../verdict.ts';
+import { judgeFailure } from '../judging.ts';
+import type { FixedCause, Judgement } from '../verdict.ts';
 
 type Started = {
   type: 'icmp';

@@ -1,8 +1,8 @@
 import type { CheckTarget } from '../../monitors/monitor.ts';
 import type { PatternSearch } from '../http/assertion-check.ts';
-import { judgeFailure } from '../judge-failure.ts';
-import { type FixedCause, type Judgement } from '../verdict.ts';
-import { explainMismatch, isExpectedAnswer } from './expected-answer.ts';
+import { judgeFailure } from '../judging.ts';
+import type { FixedCause, Judgement } from '../verdict.ts';
+import { explainMismatch, isExpectedAnswer } from './payload.ts';
 
 type Measured = {
   type: 'udp';

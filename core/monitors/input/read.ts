@@ -1,5 +1,10 @@
-import { chooseDefaultSources } from '../default-sources.ts';
-import { DEFAULT_WARN_DAYS, defaultGraceSeconds, defaultsOf, defaultTimeoutMs } from '../defaults.ts';
+import {
+  chooseDefaultSources,
+  DEFAULT_WARN_DAYS,
+  defaultGraceSeconds,
+  defaultsOf,
+  defaultTimeoutMs,
+} from '../defaults.ts';
 import { isAgentChecked, type MonitorType } from '../monitor.ts';
 import { isRecord, type Problem, type Read } from './checks.ts';
 import { completeMonitor, type MonitorContext, type MonitorDraft } from './complete.ts';

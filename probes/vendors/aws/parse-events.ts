@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { overallOf, type VendorSnapshot } from '../../../core/checks/vendor/snapshot.ts';
+import { overallOf, type VendorSnapshot, type VendorState } from '../../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { parseJson } from '../parse-json.ts';
 import { parseRss } from '../parse-rss.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
-import { isResolved, stateOfText } from './event-text.ts';
 
 /**
  * A feed keeps old entries, also of events whose end the vendor never entered: after a week without a word an event is
@@ -109,4 +108,17 @@ function componentId(key: string, namesNoOther: boolean): string {
 
 function titleOf(one: AwsEvent): string {
   return plainTitle(one.summary === '' ? `${one.service_name} ${one.region_name}` : one.summary);
+}
+
+const RESOLVED = /^\s*\[resolved\]|operating normally/i;
+const OUTAGE = /\b(?:service disruption|outage|unavailab\w*|disrupted)\b/i;
+
+/** True for the title of an event that is over. */
+function isResolved(title: string): boolean {
+  return RESOLVED.test(title);
+}
+
+/** How bad an open event is, by the words of its title. */
+function stateOfText(title: string): VendorState {
+  return OUTAGE.test(title) ? 'major' : 'degraded';
 }

@@ -1,10 +1,18 @@
 import { z } from 'zod';
 import { worstState, type VendorSnapshot, type VendorState } from '../../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
-import { parseJson } from '../parse-json.ts';
+import { parseJson, stateWord } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
-import { stateWord } from '../state-word.ts';
-import { componentState } from './component-state.ts';
+
+/** Instatus' words for the state of a component and for the impact of an incident. */
+const componentState = stateWord({
+  OPERATIONAL: 'operational',
+  UNDERMAINTENANCE: 'maintenance',
+  DEGRADEDPERFORMANCE: 'degraded',
+  MINOROUTAGE: 'partial',
+  PARTIALOUTAGE: 'partial',
+  MAJOROUTAGE: 'major',
+});
 
 const component = z.object({ id: z.string(), name: z.string(), status: componentState });
 const withChildren = component.extend({ children: z.array(component).nullish() });

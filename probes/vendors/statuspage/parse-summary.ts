@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { VendorSnapshot, VendorState } from '../../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../../core/parsed.ts';
-import { parseJson } from '../parse-json.ts';
+import { parseJson, stateWord } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
-import { stateWord } from '../state-word.ts';
 
 const componentState = stateWord({
   operational: 'operational',

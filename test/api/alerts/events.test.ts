@@ -6,13 +6,13 @@ import { readDescription, type Schema } from '../../../api/description.ts';
 import { buildAgentMessage } from '../../../core/agents/message.ts';
 import { buildMonitorMessage, buildTestMessage, type EventMessage } from '../../../core/alerts/envelope.ts';
 import { eventOf } from '../../../core/alerts/event.ts';
-import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory-message.ts';
+import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import type { Change } from '../../../core/incidents/change.ts';
 import type { Evidence } from '../../../core/incidents/source-state.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
-import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { nextAttemptDelayMs } from '../../../core/alerts/retry-timetable.ts';
+import { nextAttemptDelayMs } from '../../../core/alerts/delivery-rates.ts';
 
 const TIMETABLE = [5, 25, 125];
 

@@ -1,7 +1,6 @@
 import test from 'ava';
 import type { Judgement } from '../../../core/checks/verdict.ts';
-import { judgeHeartbeat } from '../../../core/heartbeats/judge.ts';
-import type { HeartbeatObservation } from '../../../core/heartbeats/observation.ts';
+import { judgeHeartbeat, type HeartbeatObservation } from '../../../core/heartbeats/judge.ts';
 import { cleanPingBody, firstLineOf } from '../../../core/heartbeats/ping-body.ts';
 
 const SETTINGS = { intervalSeconds: 60, graceSeconds: 30, maxDurationSeconds: 20, failEnabled: true };

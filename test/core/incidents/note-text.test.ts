@@ -1,5 +1,5 @@
 import test from 'ava';
-import { cleanNote } from '../../../core/incidents/note-text.ts';
+import { cleanNote } from '../../../core/incidents/incident.ts';
 
 const NOTES: readonly [written: string, kept: string][] = [
   ['  rebooted\r\nthe switch\u2028twice ', 'rebooted\nthe switch\ntwice'],

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { chooseDefaultSources, listAliveAgents } from '../../../core/monitors/default-sources.ts';
+import { chooseDefaultSources, listAliveAgents } from '../../../core/monitors/defaults.ts';
 
 const NOW_S = 1_800_000_000;
 const agentLastSeen = (id: string, secondsAgo: number | null) => ({

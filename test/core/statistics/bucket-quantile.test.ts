@@ -1,5 +1,5 @@
 import test from 'ava';
-import { spreadBetween } from '../../../core/statistics/bucket-quantile.ts';
+import { spreadBetween } from '../../../core/statistics/latency-histogram.ts';
 
 const INFINITE = Number.POSITIVE_INFINITY;
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { noScheduleChange } from '../../../core/checks/schedule.ts';
-import { chooseDefaultSources } from '../../../core/monitors/default-sources.ts';
+import { chooseDefaultSources } from '../../../core/monitors/defaults.ts';
 import { assignMissingSources, deleteAgent } from '../../../models/agents/agents.ts';
 import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { isOverridden, isWebhookUrl } from '../../../notifications/slack/webhook-url.ts';
+import { isOverridden, isWebhookUrl } from '../../../notifications/slack/sending.ts';
 
 const REAL = 'https://slack.com/api';
 const OWN = 'http://127.0.0.1:8080/api';

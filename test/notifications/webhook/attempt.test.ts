@@ -8,7 +8,7 @@ import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook, type WebhookDelivery, type WebhookSending } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
-import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';
 import { until } from '../../helpers/until.ts';

@@ -3,8 +3,7 @@ import { verify } from '@octokit/webhooks-methods';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { signDelivery } from '../../../notifications/webhook/signature.ts';
-import { decodeSigningSecret, generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import { signDelivery, decodeSigningSecret, generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 
 const SECRET = generateSigningSecret(randomBytes);
 const DELIVERY = { event: 'monitor.down', deliveryId: 'dlv_1', sentAtSeconds: Math.floor(Date.now() / 1000) };

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
-import type { AdvisoryMessage } from '../../../core/checks/domain/advisory-message.ts';
+import type { AdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeCertificates } from '../../../models/checks/certificates.ts';
 import { storeDomain } from '../../../models/checks/domains.ts';
 import { pauseMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
-import { openKnownDomains } from '../../../probes/domain/known-domains.ts';
+import { openKnownDomains } from '../../../probes/domain.ts';
 import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';
 import { domainStoreOf } from '../../../workers/checks/domain-store.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';

@@ -16,7 +16,7 @@ import { runOn } from '../../../models/sql.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
-import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';

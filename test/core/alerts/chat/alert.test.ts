@@ -3,7 +3,7 @@ import { buildAgentMessage } from '../../../../core/agents/message.ts';
 import { buildChannelMessage } from '../../../../core/alerts/channel-message.ts';
 import { buildAlert } from '../../../../core/alerts/chat/alert.ts';
 import type { MonitorDetail, MonitorMessage } from '../../../../core/alerts/envelope.ts';
-import { buildAdvisoryMessage } from '../../../../core/checks/domain/advisory-message.ts';
+import { buildAdvisoryMessage } from '../../../../core/checks/domain/advisory.ts';
 import { fillSummary, openSummary } from '../../../../core/incidents/storm.ts';
 
 const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;

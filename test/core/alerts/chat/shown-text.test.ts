@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { escapeShown, shorten } from '../../../../core/alerts/chat/shown-text.ts';
+import { escapeShown, shorten } from '../../../../core/alerts/chat/message.ts';
 import { anyCharacter } from '../../../helpers/any-character.ts';
 
 test('a foreign text becomes one clean line: control characters, line breaks and direction overrides are gone', (t) => {

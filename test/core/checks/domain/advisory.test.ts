@@ -1,8 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { sealEnvelope } from '../../../../core/alerts/envelope.ts';
-import { buildAdvisoryMessage } from '../../../../core/checks/domain/advisory-message.ts';
-import { passedThreshold } from '../../../../core/checks/domain/advisory.ts';
+import { buildAdvisoryMessage, passedThreshold } from '../../../../core/checks/domain/advisory.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;

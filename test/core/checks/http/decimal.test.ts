@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { compareDecimals, parseDecimal, parseJsonNumber } from '../../../../core/checks/http/decimal.ts';
+import { compareDecimals, parseDecimal, parseJsonNumber } from '../../../../core/checks/http/assertions.ts';
 
 function compare(a: string, b: string): number | null {
   const [left, right] = [parseDecimal(a), parseDecimal(b)];
