@@ -10,8 +10,8 @@ export function toUnixSeconds(unixMs: number): number {
 }
 
 /**
- * Waits for the work, `ms` milliseconds at most: its result, or `otherwise` where it takes longer. The work goes on then,
- * and what becomes of it concerns its other callers alone. Rejects where the work fails in time.
+ * Waits for the work, `ms` milliseconds at most: its result, or `otherwise` where it takes longer. The work goes on
+ * then, and what becomes of it concerns its other callers alone. Rejects where the work fails in time.
  */
 export async function within<Result, Otherwise>(
   ms: number,

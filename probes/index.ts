@@ -1,8 +1,7 @@
 import { openDnsProbe, type DnsEnvironment } from './dns.ts';
 import { createDomainProbe, type KnowDomain } from './domain.ts';
 import { dispatch, type OpenProbe } from './probe.ts';
-import { createVendorProbe } from './vendor.ts';
-import type { VendorPageReader } from './vendors/page-reader.ts';
+import { createVendorProbe, type VendorPageReader } from './vendor.ts';
 
 export type { ProbeEnvironment } from './http.ts';
 export type { OpenProbe, Probe } from './probe.ts';

@@ -9,6 +9,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PRODUCTION =
   /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|workers)\/(?!.*\.generated\.)/;
 
+/** What a thread begins with is a file of its own, however short. */
+const THREAD_ENTRIES = new Set(['probes/judging/judge-thread.ts']);
+
 const WIDTH = 120;
 const SMALL_LINES = 40;
 
@@ -53,7 +56,8 @@ function wideLines({ path }: SourceFile): string[] {
 }
 
 function isCloset({ path }: SourceFile): boolean {
-  if (path.startsWith('console/pages/') || (texts.get(path)?.length ?? 0) > SMALL_LINES) return false;
+  if (path.startsWith('console/pages/') || THREAD_ENTRIES.has(path) || (texts.get(path)?.length ?? 0) > SMALL_LINES)
+    return false;
   return production.filter(({ imports }) => imports.some((imported) => imported.path === path)).length === 1;
 }
 

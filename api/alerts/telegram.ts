@@ -51,7 +51,10 @@ function updateHandler(dependencies: ApiDependencies): RequestHandler {
   };
 }
 
-/** Both secrets, by digests of one length in constant time; those of older keys count while Telegram does not know the new ones. */
+/**
+ * Both secrets, by digests of one length in constant time; those of older keys count while Telegram does not know the
+ * new ones.
+ */
 function requireSecrets({ database }: ApiDependencies): RequestHandler {
   const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(fingerprintOf);
   const headers = database.secrets.derive(WEBHOOK_SECRETS.header).map(fingerprintOf);

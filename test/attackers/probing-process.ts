@@ -8,7 +8,7 @@ import { openKnownDomains } from '../../probes/domain.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import { openServiceProbe } from '../../probes/index.ts';
 import { Judge } from '../../probes/judging/judge.ts';
-import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
+import { createVendorPageReader } from '../../probes/vendor.ts';
 
 /** Checks that are to be run at once, and the registries that domains are looked up at. */
 export type ProbingOrder = { targets: CheckTarget[]; whois: { host: string; port: number }; rdapBase: string | null };

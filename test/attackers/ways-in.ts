@@ -7,7 +7,7 @@ import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import { openServiceProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
-import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
+import { createVendorPageReader } from '../../probes/vendor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
 /**

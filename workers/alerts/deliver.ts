@@ -1,15 +1,26 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { MAX_RETRIES, nextAttemptDelayMs } from '../../core/alerts/delivery-rates.ts';
+import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
-import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../../models/alerts/deliveries.ts';
+import {
+  claimDeliveries,
+  recordAttempts,
+  type Claim,
+  type ClaimedAttempt,
+  type RecordedAttempt,
+} from '../../models/alerts/deliveries.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
-import { type AttemptOutcome, type AttemptResult, NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
+import {
+  type AttemptOutcome,
+  type AttemptResult,
+  NOTHING_MORE,
+  type ChatAttempt,
+} from '../../notifications/attempt-result.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';

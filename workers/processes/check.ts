@@ -4,7 +4,7 @@ import { createVendorDocumentStore } from '../../models/checks/vendor-pages.ts';
 import type { HostPort } from '../../net/host-address.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
-import { createVendorPageReader, type VendorPageReader } from '../../probes/vendors/page-reader.ts';
+import { createVendorPageReader, type VendorPageReader } from '../../probes/vendor.ts';
 import { SERVICE_REGION, QUEUES } from '../../queues/names.ts';
 import type { LookupJob } from '../../queues/payloads.ts';
 import { workOnChecks } from '../checks/check-queue.ts';

@@ -6,7 +6,7 @@ import {
   deleteUnusedVendorPages,
   listVendorDocumentRecords,
 } from '../../../models/checks/vendor-pages.ts';
-import { createVendorPageReader } from '../../../probes/vendors/page-reader.ts';
+import { createVendorPageReader } from '../../../probes/vendor.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
 

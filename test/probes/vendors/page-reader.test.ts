@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/checks/vendor/document.ts';
 import { findVendorPage, type VendorPage } from '../../../core/checks/vendor/page.ts';
-import { createVendorPageReader } from '../../../probes/vendors/page-reader.ts';
+import { createVendorPageReader } from '../../../probes/vendor.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import nock from 'nock';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/checks/vendor/document.ts';
 import { findVendorPage } from '../../../core/checks/vendor/page.ts';
-import { createVendorPageReader } from '../../../probes/vendors/page-reader.ts';
+import { createVendorPageReader } from '../../../probes/vendor.ts';
 
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());
