@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { runOn } from '../models/sql.ts';
 import { generateToken } from '../models/accounts/api-tokens.ts';
 import { fingerprintOf } from '../models/secrets/fingerprint.ts';
+import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';

@@ -1,5 +1,5 @@
-import { runOn } from '../models/sql.ts';
 import { HOUR_MS } from '../core/time.ts';
+import { runOn } from '../models/sql.ts';
 import { beginRollups, rollNextHour } from '../models/statistics/rollups.ts';
 import { createPartitions, createRollupPartitions, indexNewTimes } from '../models/system/partitions.ts';
 import type { BenchContext } from './benchmark.ts';

@@ -1,7 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
-import { countChannels, createChannel, deleteChannel, findChannel, listChannels, MOST_CHANNELS, TooManyChannels, updateChannel, type NewChannel } from '../../models/alerts/channels.ts';
-import { findWebhook, openWebhook, rotateSigningSecret, type OpenedWebhook, type SealedWebhook } from '../../models/alerts/webhook-secrets.ts';
+import {
+  countChannels,
+  createChannel,
+  deleteChannel,
+  findChannel,
+  listChannels,
+  MOST_CHANNELS,
+  TooManyChannels,
+  updateChannel,
+  type NewChannel,
+} from '../../models/alerts/channels.ts';
+import {
+  findWebhook,
+  openWebhook,
+  rotateSigningSecret,
+  type OpenedWebhook,
+  type SealedWebhook,
+} from '../../models/alerts/webhook-secrets.ts';
 import type { Database } from '../../models/database.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
@@ -15,7 +31,7 @@ import type { Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { recorded } from '../recording.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
-import type { components, operations } from '../schema.generated.ts';
+import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
 import { presentChannel } from './presenter.ts';
 

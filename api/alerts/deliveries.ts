@@ -2,7 +2,16 @@ import type { Channel } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import { findChannel } from '../../models/alerts/channels.ts';
-import { findDelivery, listDeliveries, MOST_ATTEMPTS, reopenDelivery, replayDeliveries, type ReopenedDelivery, type Attempt, type Delivery } from '../../models/alerts/delivery-record.ts';
+import {
+  findDelivery,
+  listDeliveries,
+  MOST_ATTEMPTS,
+  reopenDelivery,
+  replayDeliveries,
+  type ReopenedDelivery,
+  type Attempt,
+  type Delivery,
+} from '../../models/alerts/delivery-record.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Body, Handler } from '../handler.ts';

@@ -1,9 +1,22 @@
-import { text, type Problem } from '../../core/monitors/input/checks.ts';
 import { cleanNote, MAX_NOTE } from '../../core/incidents/incident.ts';
+import { text, type Problem } from '../../core/monitors/input/checks.ts';
 import { listEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
-import { findIncident, listIncidentDeliveries, listIncidentTransitions, type IncidentTransition } from '../../models/incidents/incidents.ts';
-import { acknowledgeIncident, addIncidentNote, deleteIncidentNote, listIncidentNotes, MOST_NOTES, unacknowledgeIncident, type IncidentNote } from '../../models/incidents/notes.ts';
+import {
+  findIncident,
+  listIncidentDeliveries,
+  listIncidentTransitions,
+  type IncidentTransition,
+} from '../../models/incidents/incidents.ts';
+import {
+  acknowledgeIncident,
+  addIncidentNote,
+  deleteIncidentNote,
+  listIncidentNotes,
+  MOST_NOTES,
+  unacknowledgeIncident,
+  type IncidentNote,
+} from '../../models/incidents/notes.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';

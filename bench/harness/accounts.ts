@@ -1,6 +1,6 @@
-import { runOn } from '../../models/sql.ts';
 import { generateToken } from '../../models/accounts/api-tokens.ts';
 import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
+import { runOn } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 import { monitorId } from './monitors.ts';
 

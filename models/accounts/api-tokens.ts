@@ -4,8 +4,8 @@ import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
 import { transactionOn } from '../orm.ts';
-import { inTransaction } from '../sql.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { inTransaction } from '../sql.ts';
 import { recordChange } from './audit-log.ts';
 import type { ApiTokenRecord, TokenScope } from './records.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
 

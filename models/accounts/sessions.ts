@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import type { Tenant } from './tenants.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';

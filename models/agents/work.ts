@@ -1,11 +1,17 @@
-import { findInability, findWithholding, type AgentCapability, type Inability, type Withholding } from '../../core/agents/capability.ts';
+import {
+  findInability,
+  findWithholding,
+  type AgentCapability,
+  type Inability,
+  type Withholding,
+} from '../../core/agents/capability.ts';
 import type { CheckIn } from '../../core/agents/read-pull.ts';
 import type { AssignedMonitor } from '../../core/agents/work-item.ts';
 import type { CheckSpec, HttpMethod, MonitorSecrets, MonitorType } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
-import { inTransaction } from '../sql.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { inTransaction } from '../sql.ts';
 
 /** The agent that a token speaks for, as it checked in last. */
 export type TokenAgent = {

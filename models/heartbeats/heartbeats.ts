@@ -1,10 +1,17 @@
-import { arrangeHeartbeat, takePing, type Heartbeat, type HeartbeatSettings, type Ping, type TakenPing } from '../../core/heartbeats/deadlines.ts';
+import {
+  arrangeHeartbeat,
+  takePing,
+  type Heartbeat,
+  type HeartbeatSettings,
+  type Ping,
+  type TakenPing,
+} from '../../core/heartbeats/deadlines.ts';
 import { firstLineOf } from '../../core/heartbeats/ping-body.ts';
 import { findRoom, type PingMarks } from '../../core/heartbeats/ping-rates.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, sqlStateOf, type Run } from '../sql.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { inTransaction, sqlStateOf, type Run } from '../sql.ts';
 import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 
 /** A ping and the token that it came with. */

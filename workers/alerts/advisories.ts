@@ -1,7 +1,13 @@
 import { buildAdvisoryMessage, passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import { isCurrent, isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
-import { listCertificates, listWarnedMonitors, recordAdvisories, type Advisory, type WarnedMonitor } from '../../models/alerts/advisories.ts';
+import {
+  listCertificates,
+  listWarnedMonitors,
+  recordAdvisories,
+  type Advisory,
+  type WarnedMonitor,
+} from '../../models/alerts/advisories.ts';
 import { listRoutes } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { listDomains } from '../../models/checks/domains.ts';
