@@ -67,8 +67,8 @@ export type JobQueues = {
    */
   enqueueRechecks(rechecks: readonly DueRecheck[], regions: ReadonlyMap<number, string>): Promise<void>;
   /**
-   * Makes every region's schedulers those of the occupied slots, thoroughly on request or after a new connection; returns
-   * how many had to be mended.
+   * Makes every region's schedulers those of the occupied slots, thoroughly on request or after a new connection;
+   * returns how many had to be mended.
    */
   reconcileSchedules(
     occupied: readonly ScheduleSlot[],

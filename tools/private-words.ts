@@ -41,7 +41,9 @@ const PRIVATE_WORDS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Those that are plain English where customers read: "in its place", "look at", "last seen", "turns on", "cannot tell". */
+/**
+ * Those that are plain English where customers read: "in its place", "look at", "last seen", "turns on", "cannot tell".
+ */
 const PLAIN_IN_TEXTS = new Set(['look', 'place', 'seen', 'asked', 'tell', 'turns', 'book', 'house']);
 
 /**
@@ -74,7 +76,9 @@ const JSX_TEXT = /[>}][^<>{}=;]*(?=<\/)|>\s*[A-Z][^<>{}=;()]*(?=[<{])/g;
 const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
 const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 
-/** Lists the private words among the names in a source file, as `<name>: <the field's words>`; `code` has no comments. */
+/**
+ * Lists the private words among the names in a source file, as `<name>: <the field's words>`; `code` has no comments.
+ */
 export function findPrivateNames({ path, code }: { path: string; code: string }): string[] {
   const names = withoutTexts(path, code).match(IDENTIFIER) ?? [];
   return [...new Set(names)]
@@ -94,7 +98,9 @@ export function listTexts({ path, code }: { path: string; code: string }): strin
   );
 }
 
-/** The private word in a text with the field's words for it, as `<text>: <words>`; null = none. Code spans are names. */
+/**
+ * The private word in a text with the field's words for it, as `<text>: <words>`; null = none. Code spans are names.
+ */
 export function findPrivateWord(text: string): string | null {
   const word = privateWordsOf(text.replaceAll(/`[^`]*`/g, ' ')).find((one) => !PLAIN_IN_TEXTS.has(one));
   return word === undefined ? null : `${text.trim()}: ${PRIVATE_WORDS.get(word)}`;

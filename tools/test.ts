@@ -15,8 +15,8 @@ import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 /**
- * What `npm test` leaves to `npm run test:all`: attackers, faults, chance, chaos, other languages, our tools, and all but
- * one story of a browser.
+ * What `npm test` leaves to `npm run test:all`: attackers, faults, chance, chaos, other languages, our tools, and all
+ * but one story of a browser.
  */
 const ONLY_IN_ALL = /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|console\/(?!overview\.))/;
 const NO_REDIS =

@@ -30,8 +30,8 @@ type BackupOptions = { databaseUrl: string; dataDir: string; to: string };
 /**
  * Copies the running embedded PostgreSQL of a data directory, with its password. The copy can serve as `postgres` of
  * another data directory, as of the end of the copying (PostgreSQL manual, "Making a Base Backup Using the Low Level
- * API"). Nothing waits meanwhile. `to` must not exist. Rejects where the server was started by a release that could not be copied
- * while it runs.
+ * API"). Nothing waits meanwhile. `to` must not exist. Rejects where the server was started by a release that could not
+ * be copied while it runs.
  */
 export async function backUpCluster({ databaseUrl, dataDir, to }: BackupOptions): Promise<void> {
   const from = join(dataDir, 'postgres');

@@ -35,8 +35,8 @@ export type WorkItem = {
   followRedirects: boolean;
   checkSpec: WorkCheckSpec;
   /**
-   * When a recheck was last requested, Unix seconds; absent = never. An item that differs is checked at once, so that an
-   * agent need not read this.
+   * When a recheck was last requested, Unix seconds; absent = never. An item that differs is checked at once, so that
+   * an agent need not read this.
    */
   askedAt?: number;
   /**

@@ -23,7 +23,9 @@ const STATE_OF_EVENT = {
   'monitor.unknown': 'unknown',
 } as const satisfies Record<MonitorEvent, EventState>;
 
-/** The event that a change of state causes (D-42, D-44); null for pausing and resuming, of which no channel is notified. */
+/**
+ * The event that a change of state causes (D-42, D-44); null for pausing and resuming, of which no channel is notified.
+ */
 export function eventOf(change: Pick<Change, 'to'>): MonitorEvent | null {
   return EVENT_OF_STATE[change.to];
 }

@@ -25,8 +25,8 @@ const MOST_CONFIRMED = 10_000;
  * What an agent remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors go by
  * any key of their own. Results have turned mostly bad when at least half of the monitors compared have turned: bad,
  * and not known to be really so. Those that are known to be bad say nothing, nor does a no vote; degraded is an answer,
- * and thus good. A suspect result that turns out to be no vote leaves its monitor turned, so that the suspicion lasts as
- * long as the outage.
+ * and thus good. A suspect result that turns out to be no vote leaves its monitor turned, so that the suspicion lasts
+ * as long as the outage.
  */
 export class RecentResults {
   readonly #confirmed = new Map<string | number, number>();

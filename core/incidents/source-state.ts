@@ -60,8 +60,8 @@ export type SourceState = {
 export type StreakRule = { downAfterFailures: number; upAfterSuccesses: number; intervalSeconds: number };
 
 /**
- * Results further apart than so many intervals are not in a row: no check was made in between, and what happened then is
- * not known (D-250).
+ * Results further apart than so many intervals are not in a row: no check was made in between, and what happened then
+ * is not known (D-250).
  */
 const MOST_INTERVALS_APART = 3;
 

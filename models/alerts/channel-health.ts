@@ -53,9 +53,9 @@ export async function recordFailure(
 
 /**
  * Records a failing channel as reported, and returns the owner's other chat channels that are enabled and connected, by
- * id. None where it was reported before, where a delivery has arrived since, or where there is no other chat to notify: then
- * it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries: until
- * it ends, a channel that was found cannot be deleted.
+ * id. None where it was reported before, where a delivery has arrived since, or where there is no other chat to notify:
+ * then it stays unreported, for a chat that is connected later. Run it in the transaction that writes the deliveries:
+ * until it ends, a channel that was found cannot be deleted.
  */
 export async function claimNotification(
   run: Run,

@@ -12,8 +12,8 @@ const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
 const KEPT_AT_MOST = 64;
 
 /**
- * Keeps resolvers of one try each that are done with: making one costs as much as the question that it is for. They hold
- * no socket, so the pool need not be closed.
+ * Keeps resolvers of one try each that are done with: making one costs as much as the question that it is for. They
+ * hold no socket, so the pool need not be closed.
  */
 export class ResolverPool {
   readonly #idle: Resolver[] = [];

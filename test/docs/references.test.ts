@@ -7,8 +7,13 @@ import { ROOT } from '../helpers/program.ts';
 
 const DECISION = /\bD-(\d{2,3})\b/g;
 /** Files and folders of ours as documents name them: from the root, in backticks. */
-const PATH =
-  /`((?:agent|api|bench|simulation|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers|\.ci)\/[\w./-]*\.(?:tsx?|sql|md|mjs|css|yaml|toml)|(?:agent|api|bench|simulation|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|workers)\/(?:[\w-]+\/)*)`/g;
+const FOLDERS =
+  'agent|api|bench|simulation|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|tools|' +
+  'workers';
+const PATH = new RegExp(
+  `\`((?:${FOLDERS}|\\.ci)/[\\w./-]*\\.(?:tsx?|sql|md|mjs|css|yaml|toml)|(?:${FOLDERS})/(?:[\\w-]+/)*)\``,
+  'g',
+);
 const LINK = /\]\(([^)\s]+)\)/g;
 
 const documents = await Promise.all(

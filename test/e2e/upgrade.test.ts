@@ -64,7 +64,7 @@ async function restoreDump(t: ExecutionContext): Promise<string> {
   return databaseUrl;
 }
 
-test('a database of the release before the one schema is taken over with all its rows, and has that schema', async (t) => {
+test('a database of the release before the one schema is adopted with all its rows, and has that schema', async (t) => {
   const databaseUrl = await restoreDump(t);
   const { databaseUrl: fresh, drop } = await createTestDatabase();
   t.teardown(drop);

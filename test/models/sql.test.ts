@@ -36,7 +36,7 @@ test('a transaction that fails leaves nothing behind, neither rows nor locks nor
   t.is(rows[0]?.name, tenantId);
 });
 
-test('records and statements share one connection: a record joins the transaction, and rolls back with it', async (t) => {
+test('records and statements share one connection: a record joins a transaction and rolls back with it', async (t) => {
   const { databaseUrl, tenantId } = await openTestRuntime(t);
   const database = openTestDatabase(databaseUrl, { poolSize: 1 });
   t.teardown(() => closeDatabase(database));

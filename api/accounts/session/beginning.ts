@@ -13,8 +13,8 @@ const USER_AGENT_LENGTH = 255;
 
 /**
  * Begins a session of a user whose password and code were checked, and ends the one that the request came with. Sets
- * the cookie of the new session, and one by which the browser is recognized later. Null, and no cookie is set, where the
- * user was removed meanwhile or has another password or second factor.
+ * the cookie of the new session, and one by which the browser is recognized later. Null, and no cookie is set, where
+ * the user was removed meanwhile or has another password or second factor.
  */
 export async function beginSession(
   { database, now, makeId, config }: ApiDependencies,

@@ -152,8 +152,8 @@ function judgeNotQueried({ cause, reason, ownResolversWork }: DnsNotQueried): Ju
 }
 
 /**
- * Degrades the verdict where answers of other resolvers come to another one. The failure of a named server stands: older
- * answers in other caches do not mend it. No verdict is compared where there is none.
+ * Degrades the verdict where answers of other resolvers come to another one. The failure of a named server stands:
+ * older answers in other caches do not mend it. No verdict is compared where there is none.
  */
 function judgeOpinions(
   own: Judgement,
