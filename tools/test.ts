@@ -18,7 +18,7 @@ const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
  * What `npm test` leaves to `npm run test:all`: attackers, faults, chance, chaos, other languages, our tools, and all
  * but one story of a browser.
  */
-const ONLY_IN_ALL = /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|console\/(?!overview\.))/;
+const ONLY_IN_ALL = /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|console\/(?!overview\.)|cli\/options\.)/;
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import * as fc from 'fast-check';
-import { anyCharacter } from '../../helpers/any-character.ts';
-import { withApiServer, type ApiServer } from '../api-server.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
