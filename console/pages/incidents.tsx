@@ -101,7 +101,7 @@ export function IncidentsPage({ query }: PageProps) {
       <IncidentFilters filter={filter} />
       <Outdated load={load} />
       <Loaded load={load} height="h-96">
-        {(found) => <Listing found={found} filter={filter} isBusy={load.isBusy.value} />}
+        {(found) => <Listing found={found} filter={filter} isLoading={load.isLoading.value} />}
       </Loaded>
     </Page>
   );
@@ -114,7 +114,7 @@ function countOpen(): string {
   return size === 0 ? 'Nothing is wrong now.' : `${size} open now.`;
 }
 
-function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBusy: boolean }) {
+function Listing({ found, filter, isLoading }: { found: Found; filter: Filter; isLoading: boolean }) {
   const list = useRef<HTMLDivElement>(null);
   useRowKeys(list, 'incident');
   const { open, resolved, next, hasMoreOpen } = found;
@@ -134,7 +134,7 @@ function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBu
       {groupByDay(resolved).map(({ day, incidents }) => (
         <Group key={day} title={day} incidents={incidents} />
       ))}
-      <FurtherBack next={next} count={filter.count} isBusy={isBusy} />
+      <FurtherBack next={next} count={filter.count} isLoading={isLoading} />
     </div>
   );
 }

@@ -83,7 +83,7 @@ export function ReportsPage({ query }: PageProps) {
               />
               {next !== null && (
                 <div class="mt-4 text-center">
-                  <Button busy={load.isBusy.value} onClick={() => (wanted.value += STEP)}>
+                  <Button busy={load.isLoading.value} onClick={() => (wanted.value += STEP)}>
                     Older reports
                   </Button>
                 </div>

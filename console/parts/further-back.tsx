@@ -42,13 +42,13 @@ export function BackToNewest({ cursor }: { cursor: string }) {
  * More rows or, where as many are shown as one page holds, those before them. `next` is the cursor of what is older;
  * null = nothing is.
  */
-export function FurtherBack({ next, count, isBusy }: { next: string | null; count: number; isBusy: boolean }) {
+export function FurtherBack({ next, count, isLoading }: { next: string | null; count: number; isLoading: boolean }) {
   if (next === null) return null;
   const isFull = count >= MOST;
   return (
     <div class="mt-4 flex justify-center">
       <Button
-        busy={isBusy}
+        busy={isLoading}
         onClick={() =>
           isFull
             ? setQuery({ cursor: next }, { isStep: true })

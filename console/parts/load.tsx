@@ -9,12 +9,14 @@ import { Icon } from './icon.tsx';
 /**
  * Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had anew.
  * Where something else could not be had than what the last answer was to, there is none: a failure is shown rather than
- * another question's answer.
+ * another question's answer. `isBusy` while anything is asked; `isLoading` only until there is an answer to what the
+ * keys ask for now, so not while it is asked anew because something changed.
  */
 export type Load<T> = {
   value: ReadonlySignal<T | null>;
   error: ReadonlySignal<unknown>;
   isBusy: ReadonlySignal<boolean>;
+  isLoading: ReadonlySignal<boolean>;
   reload: () => Promise<void>;
 };
 
@@ -25,6 +27,7 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   const value = useSignal<T | null>(null);
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
+  const isLoading = useSignal(true);
   // Of what was asked for with these keys: how often, and which question was answered last.
   const generation = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
   const valued = useRef(generation);
@@ -47,12 +50,14 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
     }
     generation.answered = number;
     isBusy.value = number < generation.requests;
+    isLoading.value = false;
   }, [generation]);
   useEffect(() => {
+    isLoading.value = true;
     void reload();
     return () => generation.ending.abort();
   }, [generation]);
-  return { value, error, isBusy, reload };
+  return { value, error, isBusy, isLoading, reload };
 }
 
 /** Shows what was loaded; before that a placeholder of the same height, or what went wrong and a way to try again. */

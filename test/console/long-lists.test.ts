@@ -25,6 +25,27 @@ test.serial(
   },
 );
 
+test.serial('while a list is asked for anew because something changed, one can go further back', async (t) => {
+  const { page } = await openPage(t, t.context.browser, { url: t.context.service.url });
+  // The list is asked for anew once changes are reported: that is put off, and its answer never comes.
+  const shown = Promise.withResolvers<void>();
+  await page.route('**/v1/live', async (route) => {
+    await shown.promise;
+    await route.continue();
+  });
+  await page.goto('/incidents?status=resolved&count=800');
+  await signIn(page, t.context.person);
+  await page.getByRole('link', { name: /Old/ }).nth(799).waitFor();
+  const isFirstPage = ({ pathname, searchParams: query }: URL) =>
+    pathname === '/v1/incidents' && query.get('status') === 'resolved' && !query.has('cursor');
+  await page.route(isFirstPage, () => {});
+  const askedAnew = page.waitForRequest((request) => isFirstPage(new URL(request.url())));
+  shown.resolve();
+  await askedAnew;
+  await page.getByRole('button', { name: 'Go further back' }).dispatchEvent('click');
+  await t.notThrowsAsync(page.waitForURL(/cursor=/, { timeout: 10_000 }));
+});
+
 /** From the newest to the oldest, and back by the browser and by the button. */
 async function walkBack(t: ExecutionContext, page: Page, rows: Locator): Promise<void> {
   const textsOf = async () => (await rows.allTextContents()).map((text) => /Old \d+/.exec(text)?.[0]);

@@ -249,7 +249,7 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
           },
         ]}
       />
-      <FurtherBack next={next} count={paging.count} isBusy={load.isBusy.value} />
+      <FurtherBack next={next} count={paging.count} isLoading={load.isLoading.value} />
     </>
   );
 }

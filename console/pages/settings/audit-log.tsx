@@ -36,7 +36,7 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
       <Filters filter={filter} entries={load.value.value?.entries ?? []} />
       <Outdated load={load} />
       <Loaded load={load} height="h-96">
-        {(found) => <Listing found={found} filter={filter} isBusy={load.isBusy.value} />}
+        {(found) => <Listing found={found} filter={filter} isLoading={load.isLoading.value} />}
       </Loaded>
     </Section>
   );
@@ -81,11 +81,11 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
 function Listing({
   found: { entries, next, known },
   filter,
-  isBusy,
+  isLoading,
 }: {
   found: Found;
   filter: Filter;
-  isBusy: boolean;
+  isLoading: boolean;
 }) {
   const opened = useSignal<string | null>(null);
   if (entries.length === 0) {
@@ -113,7 +113,7 @@ function Listing({
           />
         ))}
       </ul>
-      <FurtherBack next={next} count={filter.count} isBusy={isBusy} />
+      <FurtherBack next={next} count={filter.count} isLoading={isLoading} />
     </>
   );
 }
