@@ -2,8 +2,6 @@ import type { paths } from '../../api/schema.generated.ts';
 import type { Page } from './pages.ts';
 import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 
-export type { Schemas } from './shapes.ts';
-
 type Method = 'get' | 'post' | 'patch' | 'delete';
 type PathsWith<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];
 type Operation<M extends Method, P extends PathsWith<M>> = paths[P][M];

@@ -5,9 +5,6 @@ import { request, requestPage, type Query, type RequestOptions } from './request
 import { session } from './session-state.ts';
 import type { Incident, Monitor, Schemas } from './shapes.ts';
 
-export type { LiveKind } from './live-stream.ts';
-export type { Incident, Monitor } from './shapes.ts';
-
 /** Whether what is shown is what is: by the stream, asked every few seconds, or not at all at the moment. */
 export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
 

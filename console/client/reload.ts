@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { liveState, onChange, type LiveKind } from './live.ts';
+import type { LiveKind } from './live-stream.ts';
+import { liveState, onChange } from './live.ts';
 
 /** A storm of changes is asked for once in so long. */
 const GATHER_MS = 300;

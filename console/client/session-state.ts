@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
-import type { components } from '../../api/schema.generated.ts';
+import type { Schemas } from './shapes.ts';
 
 /** Who is signed in, as `GET /session` says. */
-export type Session = components['schemas']['SignedIn'];
+export type Session = Schemas['SignedIn'];
 
 /** `unknown` until the first answer, null without a session. */
 export const session = signal<Session | null | 'unknown'>('unknown');

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { api, type Schemas } from '../client/api.ts';
+import { api } from '../client/api.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';

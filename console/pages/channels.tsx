@@ -12,7 +12,7 @@ import { Moment } from '../parts/time.tsx';
 import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
-import { ChannelState, destinationOf, TYPES, type Channel } from './channels/types.tsx';
+import { ChannelState, destinationOf, TYPES, type Channel } from './channels/words.tsx';
 
 /** Where alerts go. */
 export function ChannelsPage() {

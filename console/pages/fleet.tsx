@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../client/api.ts';
+import { api } from '../client/api.ts';
 import { usePoll } from '../client/reload.ts';
 import { signedIn } from '../client/session-state.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';

@@ -1,14 +1,14 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { api } from '../client/api.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
-import { withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
-import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
-import { TYPES } from '../forms/words.ts';
 import { ViewOnly } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
+import { withFollowing, type Surroundings } from './monitor-form/defaults.ts';
+import { draftOf, emptyDraft, type MonitorType } from './monitor-form/draft.ts';
 import { MonitorForm } from './monitor-form/form.tsx';
+import { TYPES } from './monitor-form/words.ts';
 
 /** Where a monitor is made, or with an id in the address changed. */
 export function MonitorFormPage({ params, query }: PageProps) {

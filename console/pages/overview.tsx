@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
+import { loadAll, monitors, monitorsError, openIncidents } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { Monitor } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
-import { useTitle } from '../parts/page.tsx';
+import { useTitle, useWide } from '../parts/page.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { useWide } from '../parts/wide.ts';
 import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { formatPercent } from '../../core/statistics/reports/percent-text.ts';
-import { api, type Schemas } from '../client/api.ts';
+import { api } from '../client/api.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { Button } from '../parts/button.tsx';
 import { Choices } from '../parts/choices.tsx';
 import { Empty } from '../parts/empty.tsx';

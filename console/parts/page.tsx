@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Icon } from './icon.tsx';
@@ -75,4 +76,16 @@ export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Spotcheck`;
   }, [title]);
+}
+
+/** From here on there is room beside things: Tailwind's `md`. */
+const query = window.matchMedia('(width >= 48rem)');
+const isWide = signal(query.matches);
+query.addEventListener('change', () => {
+  isWide.value = query.matches;
+});
+
+/** Whether this is wider than a phone; follows where it changes. */
+export function useWide(): boolean {
+  return isWide.value;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../client/api.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { STATUSES, type Status } from './statuses.ts';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */

@@ -1,5 +1,5 @@
-import type { Schemas } from '../client/api.ts';
-import { count } from '../pages/monitor/figures.ts';
+import type { Schemas } from '../client/shapes.ts';
+import { count } from '../parts/figures.ts';
 import { formatDateTime, formatDuration } from '../parts/time.tsx';
 import type { Span } from './series.ts';
 

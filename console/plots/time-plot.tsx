@@ -1,8 +1,11 @@
+import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
-import { useScheme } from './colours.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './colours.css';
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
 import './plot.css';
+import uPlot from 'uplot';
+import { theme } from '../shell/theme.ts';
 import { plotOptions, type Painted } from './plot-options.ts';
 import { bridgeHoles, listLoners, type Line, type Span } from './series.ts';
 
@@ -188,4 +191,17 @@ function pinch(plot: uPlot, [a, b]: readonly Finger[]): void {
   if (perPixel <= 0) return;
   const min = a.value - a.x * perPixel;
   plot.setScale('x', { min, max: min + plot.over.clientWidth * perPixel });
+}
+
+const darkQuery = window.matchMedia('(prefers-color-scheme: dark)');
+const isSystemDark = signal(darkQuery.matches);
+darkQuery.addEventListener('change', () => {
+  isSystemDark.value = darkQuery.matches;
+});
+
+/** Returns the colour scheme in force: a canvas that was painted with the other one has to be painted again. */
+function useScheme(): 'light' | 'dark' {
+  const { value: chosen } = theme;
+  if (chosen !== 'system') return chosen;
+  return isSystemDark.value ? 'dark' : 'light';
 }

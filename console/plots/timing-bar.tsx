@@ -1,6 +1,7 @@
-import type { Schemas } from '../client/api.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './colours.css';
+import type { Schemas } from '../client/shapes.ts';
 import { formatLatency } from '../parts/time.tsx';
-import { lineColour } from './colours.ts';
 
 type Timings = Schemas['PhasesMs'];
 
@@ -60,4 +61,12 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
 /** The colour of a step. */
 export function timingColour(name: keyof Timings): string {
   return lineColour(TIMINGS.findIndex((timing) => timing.name === name) + 1);
+}
+
+/** This many lines have a colour of their own; the next ones begin with the first colour again. */
+const COLOURS = 6;
+
+/** Names the colour of the nth line, from 0 on. */
+export function lineColour(index: number): string {
+  return `plot-${(index % COLOURS) + 1}`;
 }

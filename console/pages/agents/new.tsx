@@ -1,17 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { ViewOnly } from '../../parts/empty.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Kept } from '../../parts/kept.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { Kept } from '../../parts/shown-once.tsx';
 import { PATHS } from '../../paths.ts';
 
 type Created = Schemas['CreatedAgent'];

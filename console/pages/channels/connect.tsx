@@ -1,12 +1,13 @@
 import { useEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink, Spinner } from '../../parts/button.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { navigate } from '../../shell/router.ts';
-import type { ChannelType } from './types.tsx';
+import type { ChannelType } from './words.tsx';
 
 type Links = Pick<Schemas['ChannelCreateResult'], 'deep_link' | 'group_deep_link' | 'authorize_url'>;
 

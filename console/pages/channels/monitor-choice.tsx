@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef, useId } from 'preact/hooks';
-import { monitors, type Monitor } from '../../client/live.ts';
+import { monitors } from '../../client/live.ts';
+import type { Monitor } from '../../client/shapes.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';

@@ -1,19 +1,20 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { ViewOnly, Empty } from '../../parts/empty.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
-import { Kept } from '../../parts/kept.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { Kept } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './connect.tsx';
 import { Routing, type Route } from './monitor-choice.tsx';
 import { SigningSecret } from './signing-secret.tsx';
-import { TYPES, type ChannelType } from './types.tsx';
+import { TYPES, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered; the first is what most have at hand. */
 const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack'];

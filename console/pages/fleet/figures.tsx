@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Card } from '../../parts/page.tsx';
 import { formatDuration, formatLatency } from '../../parts/time.tsx';
 

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';

@@ -1,12 +1,10 @@
 import { useRef } from 'preact/hooks';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { AssertionDraft } from '../../forms/monitor-draft.ts';
-import { NumberField } from '../../forms/number-field.tsx';
-import { FieldProblem, focusLastRow } from '../../forms/text-list.tsx';
-import { OP_WORDS, opsOf, SOURCES } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
+import type { FormState } from './defaults.ts';
+import type { AssertionDraft } from './draft.ts';
+import { Fold, NumberField, FieldProblem, focusLastRow } from './fields.tsx';
+import { OP_WORDS, opsOf, SOURCES } from './words.ts';
 
 /** What a good answer of an http target is. */
 export function AnswerFields({ form }: { form: FormState }) {

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { MonitorType } from '../../forms/monitor-draft.ts';
-import { DurationField, NumberField } from '../../forms/number-field.tsx';
-import { suggestName, sayDuration } from '../../forms/sentences.ts';
-import { TYPES, TYPE_ORDER } from '../../forms/words.ts';
 import { TextField, SelectField } from '../../parts/field.tsx';
 import { Components } from './components.tsx';
+import type { FormState } from './defaults.ts';
+import type { MonitorType } from './draft.ts';
+import { DurationField, NumberField } from './fields.tsx';
+import { suggestName, sayDuration } from './sentences.ts';
+import { TYPES, TYPE_ORDER } from './words.ts';
 
 const OTHER = 'other';
 

@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import { isWatched, unlisted, withComponent } from '../../forms/monitor-draft.ts';
-import { FieldProblem, TextList } from '../../forms/text-list.tsx';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import type { Status } from '../../parts/statuses.ts';
+import type { FormState } from './defaults.ts';
+import { isWatched, unlisted, withComponent } from './draft.ts';
+import { FieldProblem, TextList } from './fields.tsx';
 
 type Component = Schemas['VendorComponent'];
 

@@ -1,11 +1,10 @@
 import { useRef } from 'preact/hooks';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { DnsRecordDraft, Draft } from '../../forms/monitor-draft.ts';
-import { FieldProblem, focusLastRow, TextList } from '../../forms/text-list.tsx';
-import { MODE_WORDS, RECORDS } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/field.tsx';
+import type { FormState } from './defaults.ts';
+import type { DnsRecordDraft, Draft } from './draft.ts';
+import { Fold, FieldProblem, focusLastRow, TextList } from './fields.tsx';
+import { MODE_WORDS, RECORDS } from './words.ts';
 
 /** The records that a name has to have. */
 export function DnsFields({ form: { draft, change, problem } }: { form: FormState }) {

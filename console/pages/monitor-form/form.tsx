@@ -1,27 +1,26 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { api, type Schemas } from '../../client/api.ts';
-import { findHeaderProblems } from '../../forms/headers.ts';
-import { createBody, isChanged, patchBody } from '../../forms/monitor-body.ts';
-import { type FormState, defaultsOf, type Surroundings, countLocations } from '../../forms/monitor-defaults.ts';
-import type { Draft } from '../../forms/monitor-draft.ts';
-import { NO_PROBLEMS, problemsOf, type Problems } from '../../forms/problems.ts';
-import { suggestName, describeDown, latestNotice, sayDuration } from '../../forms/sentences.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { useLeaveQuestion } from '../../parts/kept.tsx';
-import { Card } from '../../parts/page.tsx';
+import { Card, useWide } from '../../parts/page.tsx';
+import { useLeaveQuestion } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { useWide } from '../../parts/wide.ts';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { Basics, TypeChooser } from './basics.tsx';
+import { createBody, isChanged, patchBody } from './body.ts';
+import { type FormState, defaultsOf, type Surroundings, countLocations } from './defaults.ts';
+import type { Draft } from './draft.ts';
 import { Dependencies, Judgement } from './judgement.tsx';
 import { Locations } from './locations.tsx';
 import { PreviewCard } from './preview-card.tsx';
+import { findHeaderProblems, NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
+import { suggestName, describeDown, latestNotice, sayDuration } from './sentences.ts';
 import { TypeFields } from './type-fields.tsx';
 
 type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<

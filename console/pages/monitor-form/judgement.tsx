@@ -1,9 +1,7 @@
 import { monitors } from '../../client/live.ts';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import { NumberField } from '../../forms/number-field.tsx';
-import { FieldProblem } from '../../forms/text-list.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import type { FormState } from './defaults.ts';
+import { Fold, NumberField, FieldProblem } from './fields.tsx';
 
 const STREAKS = ['1', '2', '3', '4', '5'].map((value) => ({ value, label: value }));
 

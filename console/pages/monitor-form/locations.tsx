@@ -1,10 +1,9 @@
-import type { Schemas } from '../../client/api.ts';
-import { Fold } from '../../forms/fold.tsx';
-import { type FormState, countLocations } from '../../forms/monitor-defaults.ts';
-import { FieldProblem } from '../../forms/text-list.tsx';
+import type { Schemas } from '../../client/shapes.ts';
 import { SelectField } from '../../parts/field.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
+import { type FormState, countLocations } from './defaults.ts';
+import { Fold, FieldProblem } from './fields.tsx';
 
 /** An agent that says nothing for so long, in seconds, is worth a word. */
 const QUIET_SECONDS = 180;

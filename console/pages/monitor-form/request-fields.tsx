@@ -1,12 +1,11 @@
 import { useRef } from 'preact/hooks';
-import { Fold } from '../../forms/fold.tsx';
-import { headerField, removeHeader } from '../../forms/headers.ts';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
-import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
-import { FieldProblem, focusInstead, focusLastRow } from '../../forms/text-list.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
+import type { FormState } from './defaults.ts';
+import { removeHeader, type HeaderDraft, type RequestDraft } from './draft.ts';
+import { Fold, FieldProblem, focusInstead, focusLastRow } from './fields.tsx';
+import { headerField } from './problems.ts';
+import { KeepStored, SecretTextField, StoredSecret } from './secret-text-field.tsx';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((value) => ({ value, label: value }));
 

@@ -1,13 +1,12 @@
 import type { ComponentType } from 'preact';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { Draft, MonitorType, TransportDraft } from '../../forms/monitor-draft.ts';
-import { DurationField, NumberField } from '../../forms/number-field.tsx';
-import { SecretTextField } from '../../forms/secret-text-field.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { AnswerFields } from './answer-fields.tsx';
+import type { FormState } from './defaults.ts';
 import { DnsFields } from './dns-fields.tsx';
+import type { Draft, MonitorType, TransportDraft } from './draft.ts';
+import { Fold, DurationField, NumberField } from './fields.tsx';
 import { RequestFields } from './request-fields.tsx';
+import { SecretTextField } from './secret-text-field.tsx';
 
 const ENCODINGS = [
   { value: 'utf8', label: 'Text, with \\r \\n \\t \\\\ \\xHH' },

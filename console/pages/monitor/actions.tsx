@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
+import { count } from '../../parts/figures.ts';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
-import { count } from './figures.ts';
 
 type Monitor = Schemas['Monitor'];
 

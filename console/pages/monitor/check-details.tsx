@@ -1,5 +1,6 @@
-import { api, type Schemas } from '../../client/api.ts';
-import { FactLine } from '../../parts/fact.tsx';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { FactLine } from '../../parts/facts.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatShort } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/time-labels.ts';

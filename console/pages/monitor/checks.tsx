@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';

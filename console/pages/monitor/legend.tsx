@@ -1,5 +1,5 @@
-import type { Schemas } from '../../client/api.ts';
 import { capitalise } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Choices } from '../../parts/choices.tsx';
 import type { Line } from '../../plots/series.ts';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';

@@ -1,7 +1,6 @@
-import type { Schemas } from '../../client/api.ts';
-import { lineColour } from '../../plots/colours.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import type { Line } from '../../plots/series.ts';
-import { TIMINGS, timingColour } from '../../plots/timing-bar.tsx';
+import { lineColour, TIMINGS, timingColour } from '../../plots/timing-bar.tsx';
 
 type Stats = Schemas['MonitorStats'];
 

@@ -1,4 +1,4 @@
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Section } from '../../parts/page.tsx';
 import { Badge, VerdictMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';

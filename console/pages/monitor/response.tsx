@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { IconButton, Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
-import { Card, Section } from '../../parts/page.tsx';
+import { Card, Section, useWide } from '../../parts/page.tsx';
 import { clock, formatShort } from '../../parts/time.tsx';
-import { useWide } from '../../parts/wide.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand, bandParts, describeBand } from '../../plots/status-band.tsx';

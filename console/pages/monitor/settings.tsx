@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
+import { joinWords } from '../../parts/figures.ts';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
-import { ChangesLink } from '../settings/audit/changes-link.tsx';
-import { joinWords } from './figures.ts';
+import { ChangesLink } from '../settings/changes-link.tsx';
 import { hasLocations } from './status-words.ts';
 import {
   dnsSettings,

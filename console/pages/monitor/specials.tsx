@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { type Schemas, api } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { CopyText } from '../../parts/copy.tsx';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatDay, Moment } from '../../parts/time.tsx';
-import { count } from './figures.ts';
 import { sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];

@@ -1,6 +1,6 @@
-import type { Schemas } from '../../client/api.ts';
 import { capitalise } from '../../client/failure.ts';
-import { joinWords } from './figures.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { joinWords } from '../../parts/figures.ts';
 
 type Monitor = Schemas['Monitor'];
 type Check = Schemas['Check'];

@@ -1,12 +1,13 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { count } from './figures.ts';
 import { explain, hasLocations, headline, newestByLocation, sentence, whoSees, withoutCount } from './status-words.ts';
 
 type Monitor = Schemas['Monitor'];

@@ -1,4 +1,5 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { formatLatency } from '../../parts/time.tsx';

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { count, joinWords } from '../../parts/figures.ts';
 import { Badge } from '../../parts/status.tsx';
 import { formatDuration } from '../../parts/time.tsx';
-import { count, joinWords } from './figures.ts';
 
 type Detail = Schemas['MonitorDetail'];
 /** A setting by what it is called. */

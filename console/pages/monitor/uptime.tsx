@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { count, describeSeconds, formatPercent } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
 import { UptimeStrip } from '../../parts/uptime-strip.tsx';
-import { count, describeSeconds, formatPercent } from './figures.ts';
 
 type Day = Schemas['UptimeDay'];
 

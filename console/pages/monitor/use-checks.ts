@@ -1,6 +1,7 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 type Check = Schemas['Check'];
 type Vote = Schemas['Vote'];

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
-import { monitors, onChange, type Monitor } from '../../client/live.ts';
+import { api } from '../../client/api.ts';
+import { monitors, onChange } from '../../client/live.ts';
+import type { Schemas, Monitor } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, type Shown } from './ranges.ts';
 

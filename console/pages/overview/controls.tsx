@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import type { Monitor } from '../../client/live.ts';
+import type { Monitor } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUS_ORDER, STATUSES, type Status } from '../../parts/statuses.ts';

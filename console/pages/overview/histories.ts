@@ -1,5 +1,6 @@
 import { signal, type Signal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 /** What a row shows of a monitor's past. */
 export type History = Schemas['OverviewHistory'];

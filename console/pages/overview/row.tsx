@@ -1,6 +1,6 @@
 import { useComputed, type ReadonlySignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Incident, Monitor } from '../../client/live.ts';
+import type { Incident, Monitor } from '../../client/shapes.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatLatency, Since } from '../../parts/time.tsx';

@@ -1,4 +1,4 @@
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 type Day = Schemas['ReportDay'];
 

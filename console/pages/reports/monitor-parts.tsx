@@ -1,14 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { Card, Section } from '../../parts/page.tsx';
+import { Card, Section, useWide } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatDuration, formatShort } from '../../parts/time.tsx';
 import { showTooltip } from '../../parts/tooltip.tsx';
-import { useWide } from '../../parts/wide.ts';
 import { dateLabels, frameOf, LatencyPlot } from './latency-plot.tsx';
 
 type Day = Schemas['ReportDay'];

@@ -1,16 +1,17 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
-import { ButtonLink } from '../../parts/button.tsx';
+import type { Schemas } from '../../client/shapes.ts';
+import { ButtonLink, Button } from '../../parts/button.tsx';
 import { EmptyPage } from '../../parts/empty.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Page, Section, Card } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { formatDateTime, formatDuration } from '../../parts/time.tsx';
+import { formatDateTime, formatDuration, formatLatency } from '../../parts/time.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { MonitorParts } from './monitor-parts.tsx';
-import { MonitorTable } from './monitor-table.tsx';
 import { PERIODS, formatPeriod } from './periods.ts';
 
 type Gap = Schemas['ServiceGap'];
@@ -22,7 +23,7 @@ const WHAT: Record<Gap['kind'], string> = {
   overload: 'Overload',
 };
 
-const COLUMNS: readonly Column<Gap>[] = [
+const GAP_COLUMNS: readonly Column<Gap>[] = [
   { head: 'What', cell: ({ kind }) => WHAT[kind] },
   { head: 'From', cell: ({ from }) => formatDateTime(from) },
   { head: 'To', cell: ({ to }) => formatDateTime(to), wideOnly: true },
@@ -42,7 +43,7 @@ function Gaps({ gaps }: { gaps: readonly Gap[] }) {
     >
       <Table
         caption="When the service itself stood still"
-        columns={COLUMNS}
+        columns={GAP_COLUMNS}
         rows={gaps}
         keyOf={({ kind, from }) => `${kind} ${from}`}
       />
@@ -135,4 +136,114 @@ function Figure({ label, tone = '', children }: { label: string; tone?: string; 
       <dd class={`heading text-xl ${tone}`}>{children}</dd>
     </div>
   );
+}
+
+type Monitor = Schemas['ReportMonitor'];
+
+/** More than this are shown on request. */
+const SHOWN = 100;
+
+const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
+  { head: 'Monitor', cell: ({ name }) => <span class="break-words">{name}</span> },
+  {
+    head: 'Uptime',
+    cell: ({ uptime_percent: percent, sla_met: met }) => (
+      <span class={met === false ? 'text-down' : ''}>{formatPercent(percent, '–')}</span>
+    ),
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Target',
+    cell: ({ sla_target: target, sla_met: met }) => (
+      <span class={met === false ? 'text-down' : 'text-soft'}>{formatPercent(target, '–')}</span>
+    ),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Budget left',
+    cell: ({ error_budget_seconds: left }) => (
+      <span class={left !== null && left < 0 ? 'text-down' : ''}>{formatBudget(left)}</span>
+    ),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Down',
+    cell: ({ down_seconds: seconds }) => formatLength(seconds),
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Degraded',
+    cell: ({ degraded_seconds: seconds }) => formatLength(seconds),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Incidents',
+    cell: ({ incidents }) => (incidents === 0 ? '–' : incidents.toLocaleString()),
+    align: 'right',
+    wideOnly: true,
+  },
+  {
+    head: 'MTTR',
+    cell: ({ mttr_seconds: seconds }) => formatLength(seconds),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'p50',
+    cell: ({ response_ms: { p50 } }) => formatMs(p50),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'p95',
+    cell: ({ response_ms: { p95 } }) => formatMs(p95),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+];
+
+/** All monitors of the report, line by line. */
+function MonitorTable({ monitors, name }: { monitors: readonly Monitor[]; name: string }) {
+  const isWhole = useSignal(false);
+  const shown = isWhole.value ? monitors : monitors.slice(0, SHOWN);
+  return (
+    <Section title="All monitors">
+      <Table
+        caption={`All monitors, ${name}`}
+        columns={MONITOR_COLUMNS}
+        rows={shown}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/monitors/${id}`}
+      />
+      {shown.length < monitors.length && (
+        <div class="mt-3 text-center">
+          <Button onClick={() => (isWhole.value = true)}>Show all {monitors.length.toLocaleString()}</Button>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function formatLength(seconds: number | null): string {
+  return seconds === null || seconds === 0 ? '–' : formatDuration(seconds);
+}
+
+function formatBudget(seconds: number | null): string {
+  if (seconds === null) return '–';
+  return seconds < 0 ? `− ${formatDuration(-seconds)}` : formatDuration(seconds);
+}
+
+function formatMs(ms: number | null): string {
+  return ms === null ? '–' : formatLatency(ms);
 }

@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
+import { KeptDialog } from '../../parts/shown-once.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { clock, Moment } from '../../parts/time.tsx';

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
 import { endSession, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';

@@ -6,7 +6,7 @@ import { useFormAction } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
+import { KeptDialog } from '../../parts/shown-once.tsx';
 
 const SCOPES = [
   { value: 'read', label: 'Read' },

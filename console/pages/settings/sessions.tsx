@@ -1,4 +1,5 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';

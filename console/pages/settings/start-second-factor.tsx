@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { loadSession } from '../../client/session.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
+import { KeptDialog } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 type Started = Schemas['TotpDraft'];

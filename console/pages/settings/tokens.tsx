@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDuration } from '../../parts/time.tsx';

@@ -6,16 +6,16 @@ import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { KeptDialog } from '../../parts/shown-once.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
-import { Routing, type Route } from '../channels/monitor-choice.tsx';
-import { SampleCode, SigningSecret } from '../channels/signing-secret.tsx';
-import type { Channel } from '../channels/types.tsx';
-import { ChangesLink } from '../settings/audit/changes-link.tsx';
+import { ChangesLink } from '../settings/changes-link.tsx';
+import { Routing, type Route } from './monitor-choice.tsx';
+import { SampleCode, SigningSecret } from './signing-secret.tsx';
+import type { Channel } from './words.tsx';
 
 type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
 

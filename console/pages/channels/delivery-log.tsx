@@ -1,19 +1,21 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { monitors } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { SelectField, Field, inputClass } from '../../parts/field.tsx';
-import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/further-back.tsx';
 import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/paging.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { setQuery } from '../../shell/router.ts';
+import { DeliveryDialog } from './delivery.tsx';
 import {
   EventOf,
   EVENTS,
@@ -21,9 +23,8 @@ import {
   OUTCOMES,
   type DeliveryEvent,
   type DeliveryOutcome,
-} from '../channels/delivery-words.tsx';
-import type { Channel } from '../channels/types.tsx';
-import { DeliveryDialog } from './delivery.tsx';
+  type Channel,
+} from './words.tsx';
 
 const HOUR = 3600;
 /** How far back, in seconds; what is older is not kept. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import type { Status } from '../../parts/statuses.ts';

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { FormError, TextArea } from '../../parts/field.tsx';

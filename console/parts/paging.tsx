@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { DAY_SECONDS } from '../../core/time.ts';
 import { setQuery } from '../shell/router.ts';
 import { Button } from './button.tsx';
 
@@ -60,3 +61,17 @@ export function FurtherBack({ next, count, isLoading }: { next: string | null; c
     </div>
   );
 }
+
+/** The periods that one can look back, with their seconds. */
+export const PERIODS: Readonly<Record<string, { label: string; seconds: number }>> = {
+  '1d': { label: 'Last 24 hours', seconds: DAY_SECONDS },
+  '7d': { label: 'Last 7 days', seconds: 7 * DAY_SECONDS },
+  '30d': { label: 'Last 30 days', seconds: 30 * DAY_SECONDS },
+  '90d': { label: 'Last 90 days', seconds: 90 * DAY_SECONDS },
+};
+
+/** The same as choices of a field. */
+export const PERIOD_CHOICES = [
+  { value: '', label: 'Any time' },
+  ...Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
+];

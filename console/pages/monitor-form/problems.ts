@@ -1,6 +1,5 @@
-import { capitalise, Failure, sentenceOf } from '../client/failure.ts';
-import { headerField } from './headers.ts';
-import type { Draft } from './monitor-draft.ts';
+import { capitalise, Failure, sentenceOf } from '../../client/failure.ts';
+import type { Draft, HeaderDraft } from './draft.ts';
 
 /** What is wrong, by the field of the form that it is shown at, and what belongs to none. */
 export type Problems = { byField: Readonly<Record<string, string>>; rest: readonly string[] };
@@ -118,4 +117,29 @@ function isPartOf(subject: string, name: string): boolean {
 function withRequest(error: unknown): string {
   const id = error instanceof Failure ? error.requestId : null;
   return id === null ? sentenceOf(error) : `${sentenceOf(error)} (request ${id})`;
+}
+
+/**
+ * What only the form can see: rows that would fall together or go without a value. By the field that the service would
+ * name.
+ */
+export function findHeaderProblems(headers: readonly HeaderDraft[]): Record<string, string> {
+  const problems: Record<string, string> = {};
+  const known = new Set<string>();
+  for (const [index, { name, value, kind }] of headers.entries()) {
+    if (kind === 'removed') continue;
+    const lower = name.trim().toLowerCase();
+    if (lower === '' && value !== '') problems[headerField(index)] = 'A header needs a name';
+    else if (lower !== '' && known.has(lower))
+      problems[headerField(index)] = `There is another header ${name.trim()}: one of them has to go`;
+    else if (lower !== '' && kind === 'secret' && value === '')
+      problems[headerField(index)] = `${name.trim()} needs its value: a stored one can be kept, but not read`;
+    known.add(lower);
+  }
+  return problems;
+}
+
+/** Where a problem of one row stands. */
+export function headerField(index: number): string {
+  return `headers[${index}]`;
 }

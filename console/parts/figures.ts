@@ -1,5 +1,5 @@
-import type { Schemas } from '../../client/api.ts';
-import { formatDuration } from '../../parts/time.tsx';
+import type { Schemas } from '../client/shapes.ts';
+import { formatDuration } from './time.tsx';
 
 type Seconds = Schemas['SecondsByState'];
 

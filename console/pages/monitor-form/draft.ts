@@ -1,4 +1,4 @@
-import type { Schemas } from '../client/shapes.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 export type MonitorType = Schemas['MonitorType'];
 /** A monitor as its own read shows it. */
@@ -201,6 +201,13 @@ function draftOfSecret(text: string | undefined, isSecret: boolean): SecretText 
 
 function textOf(value: number | null | undefined): string {
   return value === null || value === undefined ? '' : String(value);
+}
+
+/** The headers without one of them; one that is stored stays in sight until that is saved. */
+export function removeHeader(headers: readonly HeaderDraft[], index: number): HeaderDraft[] {
+  return headers.flatMap((header, at) =>
+    at !== index ? [header] : header.isStored ? [{ ...header, value: '', kind: 'removed' }] : [],
+  );
 }
 
 type Component = Schemas['VendorComponent'];

@@ -1,8 +1,8 @@
-import { worstDetectionSeconds } from '../../core/checks/recheck.ts';
-import { isAgentChecked } from '../../core/monitors/monitor.ts';
-import type { Schemas } from '../client/shapes.ts';
-import { countLocations, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
-import type { Draft } from './monitor-draft.ts';
+import { worstDetectionSeconds } from '../../../core/checks/recheck.ts';
+import { isAgentChecked } from '../../../core/monitors/monitor.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
+import type { Draft } from './draft.ts';
 
 /**
  * What it takes until the monitor is called down, in a sentence that follows what is filled in; null where something is

@@ -1,7 +1,7 @@
-import { Button } from '../parts/button.tsx';
-import { CheckField, TextArea } from '../parts/field.tsx';
-import type { SecretText } from './monitor-draft.ts';
-import { focusInstead } from './text-list.tsx';
+import { Button } from '../../parts/button.tsx';
+import { CheckField, TextArea } from '../../parts/field.tsx';
+import type { SecretText } from './draft.ts';
+import { focusInstead } from './fields.tsx';
 
 type Props = {
   label: string;

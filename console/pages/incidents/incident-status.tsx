@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
-import { Fact } from '../../parts/fact.tsx';
+import type { Schemas } from '../../client/shapes.ts';
+import { Fact } from '../../parts/facts.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatDateTime, formatDuration, Moment, Since } from '../../parts/time.tsx';

@@ -1,10 +1,9 @@
-import type { components } from '../../api/schema.generated.ts';
-import { isAgentChecked } from '../../core/monitors/monitor.ts';
+import { isAgentChecked } from '../../../core/monitors/monitor.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { checkSpecOf, isEmptySpec, numberOf } from './check-spec.ts';
-import { defaultsOf, type Surroundings } from './monitor-defaults.ts';
-import type { Draft, MonitorType } from './monitor-draft.ts';
+import { defaultsOf, type Surroundings } from './defaults.ts';
+import type { Draft, MonitorType } from './draft.ts';
 
-type Schemas = components['schemas'];
 /** The fields of a monitor that are no `check_spec`; what is undefined is not sent. */
 type Fields = Omit<Schemas['MonitorPatch'], 'check_spec' | 'type'>;
 

@@ -1,7 +1,8 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
 import { usePoll } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -9,8 +10,7 @@ import { FormError } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatDateTime, formatLatency, Moment } from '../../parts/time.tsx';
-import { EVENTS, OutcomeBadge } from '../channels/delivery-words.tsx';
-import type { Channel } from '../channels/types.tsx';
+import { EVENTS, OutcomeBadge, type Channel } from './words.tsx';
 
 type Delivery = Schemas['DeliveryDetail'];
 type Attempt = Schemas['DeliveryAttempt'];

@@ -5,9 +5,9 @@ import {
   defaultGraceSeconds,
   defaultsOf as defaultsOfType,
   defaultTimeoutMs,
-} from '../../core/monitors/defaults.ts';
-import type { Schemas } from '../client/shapes.ts';
-import type { Draft } from './monitor-draft.ts';
+} from '../../../core/monitors/defaults.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import type { Draft } from './draft.ts';
 import type { Problems } from './problems.ts';
 
 /** What a field is where nothing is filled in, as the service chooses it. */

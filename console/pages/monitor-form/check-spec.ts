@@ -1,7 +1,7 @@
-import type { components } from '../../api/schema.generated.ts';
-import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, TransportDraft } from './monitor-draft.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, TransportDraft } from './draft.ts';
 
-type Input = components['schemas']['CheckSpecInput'];
+type Input = Schemas['CheckSpecInput'];
 
 /**
  * `check_spec` of a draft: stored values that the service never shows are to be kept. Types without settings of

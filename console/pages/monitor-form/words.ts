@@ -1,6 +1,6 @@
-import type { DnsMode, DnsRecordType } from '../../core/checks/dns/records.ts';
-import { OPS_BY_SOURCE, type AssertionOp } from '../../core/checks/http/assertions.ts';
-import type { AssertionSource, MonitorType } from '../../core/monitors/monitor.ts';
+import type { DnsMode, DnsRecordType } from '../../../core/checks/dns/records.ts';
+import { OPS_BY_SOURCE, type AssertionOp } from '../../../core/checks/http/assertions.ts';
+import type { AssertionSource, MonitorType } from '../../../core/monitors/monitor.ts';
 
 /** What a type is called, what it is for, and how its target is written; null where it has none. */
 export const TYPES = {
