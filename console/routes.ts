@@ -1,10 +1,10 @@
 import type { ComponentType } from 'preact';
 import type { PageProps, PageName } from './paths.ts';
 
-/** A page is loaded when it is opened. */
+/** Loads a page when it is opened. */
 export type Page = () => Promise<ComponentType<PageProps>>;
 
-/** The pages of those who are signed in, by their name in paths.ts. A page without a row is not offered anywhere. */
+/** The pages for signed-in users, by their name in paths.ts. A page without a row has no navigation entry. */
 export const PAGES: Partial<Record<PageName, Page>> = {
   overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
   monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
@@ -27,7 +27,7 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };
 
-/** The pages of those who are not. */
+/** The pages for everybody else. */
 export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
   signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,

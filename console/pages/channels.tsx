@@ -14,7 +14,7 @@ import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
 import { ChannelState, destinationOf, TYPES, type Channel } from './channels/words.tsx';
 
-/** Where alerts go. */
+/** The page of all channels. */
 export function ChannelsPage() {
   const load = useLoad((signal) => api.get('/channels', { signal }), []);
   useReload(load, ['channel']);

@@ -99,7 +99,7 @@ const QUEUES: readonly Column<Queue>[] = [
   },
 ];
 
-/** How the installation is doing, for those who run it. */
+/** The page on which operators see the state of the installation. */
 export function FleetPage() {
   return (
     <Page
@@ -182,7 +182,7 @@ function Shown() {
   );
 }
 
-/** Those that are late come first, then by name. */
+/** Sorts late processes first, then by name. */
 function byLateness(a: Process, b: Process): number {
   return (
     Number(isLate(b.lateness, 'lateness') || isLate(b.evaluation_lag, 'lag')) -

@@ -24,7 +24,7 @@ import {
   IncidentFilters,
 } from './incidents/filter.tsx';
 
-/** All incidents: what is open first, then what was, day by day. */
+/** The page of all incidents: open ones first, then the others by day. */
 export function IncidentsPage({ query }: PageProps) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findIncidents(filter, signal), [JSON.stringify(filter)]);
@@ -40,7 +40,7 @@ export function IncidentsPage({ query }: PageProps) {
   );
 }
 
-/** Whatever is looked for; keeps its place while it is on its way. */
+/** The number of open incidents; a blank line until it is known, so that nothing moves. */
 function countOpen(): string {
   if (monitors.value === null) return '\u00a0';
   const { size } = openIncidents.value;
@@ -89,7 +89,7 @@ function Group({ title, incidents }: { title: string; incidents: readonly Incide
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 
-/** By the day, of the reader, on which they began; the order stays. */
+/** Groups incidents by the day on which they began, in the user's time zone; the order stays. */
 function groupByDay(incidents: readonly Incident[]): { day: string; incidents: Incident[] }[] {
   const groups: { day: string; incidents: Incident[] }[] = [];
   const now = Date.now();
@@ -138,10 +138,10 @@ function FirstMonitor(): ComponentChildren {
 
 const TINTS: Record<Incident['state'], string> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
 
-/** Of those that are over the day stands above them. */
+/** Resolved incidents show the time only, since their day is the heading above. */
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** An incident in a list: of what, why, from where it was seen, and how long. */
+/** One incident in a list: monitor, reason, locations and duration. */
 function IncidentRow({ incident }: { incident: Incident }) {
   const { status, state } = incident;
   const isOpen = status === 'open';
@@ -182,7 +182,7 @@ function IncidentRow({ incident }: { incident: Incident }) {
   );
 }
 
-/** Names of locations while they are few, otherwise how many. */
+/** The names of up to three locations, or their number. */
 function formatLocations(names: readonly string[]): string {
   return names.length <= 3 ? names.join(', ') : `${names.length} locations`;
 }

@@ -17,10 +17,10 @@ import { Histories } from './overview/histories.ts';
 import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
 import { countStatuses, select, summarise, type Selection } from './overview/selection.ts';
 
-/** The monitor that the keyboard is at, by its id; it is still there when one comes back from its page. */
+/** The id of the monitor that the keyboard has selected; it survives a visit to its page. */
 const cursor = signal<string | null>(null);
 
-/** All monitors at a glance. */
+/** The page of all monitors. */
 export function OverviewPage({ query }: PageProps) {
   const { value: all } = monitors;
   const counts = countStatuses(all ?? []);
@@ -126,7 +126,7 @@ function Listing({
   );
 }
 
-/** What is chosen anew is read from its beginning. */
+/** Scrolls to the top when the selection changes. */
 function useFromTop(part: RefObject<HTMLElement | null>, choice: string): void {
   const shown = useRef(choice);
   useEffect(() => {
@@ -135,7 +135,7 @@ function useFromTop(part: RefObject<HTMLElement | null>, choice: string): void {
   }, [choice]);
 }
 
-/** Only to those who may make one; `isShort` leaves a sign of it where there is little room. */
+/** A button for roles that may create monitors; `isShort` shows an icon only on narrow screens. */
 function NewMonitor({ isShort = false }: { isShort?: boolean }) {
   useShortcut('n', 'New monitor', () => canWrite() && navigate(PATHS.monitorNew));
   return canWrite() ? (

@@ -15,7 +15,7 @@ import { isPeriod, PERIODS, formatPeriod } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
-/** How many more each step back shows. */
+/** How many more reports each click shows. */
 const STEP = 13;
 
 const CHOICES = [
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<Report>[] = [
   { head: 'Monitors', cell: ({ summary }) => summary.monitors.toLocaleString(), align: 'right', wideOnly: true },
 ];
 
-/** The weeks and months that are over, newest first. */
+/** The page of all reports, newest first. */
 export function ReportsPage({ query }: PageProps) {
   const wanted = useSignal(STEP);
   const period = isPeriod(query['period']) ? query['period'] : '';

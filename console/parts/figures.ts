@@ -3,12 +3,12 @@ import { formatDuration } from './time.tsx';
 
 type Seconds = Schemas['SecondsByState'];
 
-/** A share of time in percent, as the API floors it; it is never rounded up to 100. */
+/** Formats a percentage of time, which is never rounded up to 100. */
 export function formatPercent(percent: number): string {
   return percent === 100 ? '100 %' : `${(Math.floor(percent * 1000) / 1000).toFixed(percent < 99 ? 2 : 3)} %`;
 }
 
-/** What of some seconds is worth a word: how long it was down, degraded, unknown or paused. */
+/** Describes how long a monitor was down, degraded, unknown or paused; zero durations are left out. */
 export function describeSeconds({ down, degraded, unknown, paused }: Seconds): string {
   const parts = [
     [down, 'down'],

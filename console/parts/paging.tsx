@@ -3,20 +3,20 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import { setQuery } from '../shell/router.ts';
 import { Button } from './button.tsx';
 
-/** How many rows of a long list are shown at first, and at most; after that one goes back in time. */
+/** The number of rows of a long list at first, and at most; older rows are on further pages. */
 export const FIRST_COUNT = 50;
 export const MOST = 800;
 
 /**
- * Where a list stands, in the address: how many rows, and the cursor of the row after which it begins; empty = at the
- * newest.
+ * The position in a list, as the address stores it: the number of rows, and the cursor where it starts (empty = at the
+ * newest).
  */
 export type Paging = { count: number; cursor: string };
 
-/** The part of an address's query that begins a list anew. */
+/** The query that returns to the start of a list. */
 export const FROM_THE_NEWEST = { count: '', cursor: '' } as const;
 
-/** Reads where a list stands out of an address. */
+/** Reads the position in a list from an address. */
 export function readPaging(query: Readonly<Record<string, string>>): Paging {
   const count = Number(query['count'] ?? FIRST_COUNT);
   return {
@@ -25,7 +25,9 @@ export function readPaging(query: Readonly<Record<string, string>>): Paging {
   };
 }
 
-/** Back to the newest rows, where a list begins further back; what begins elsewhere is looked at from its beginning. */
+/**
+ * A button back to the newest rows, for a list that starts further back. It scrolls into view when the start changes.
+ */
 export function BackToNewest({ cursor }: { cursor: string }) {
   const top = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => top.current?.scrollIntoView({ block: 'center' }), [cursor]);
@@ -40,8 +42,8 @@ export function BackToNewest({ cursor }: { cursor: string }) {
 }
 
 /**
- * More rows or, where as many are shown as one page holds, those before them. `next` is the cursor of what is older;
- * null = nothing is.
+ * A button that shows more rows or, once the page is full, goes to older ones. `next` is their cursor; null if there
+ * are none.
  */
 export function FurtherBack({ next, count, isLoading }: { next: string | null; count: number; isLoading: boolean }) {
   if (next === null) return null;
@@ -62,7 +64,7 @@ export function FurtherBack({ next, count, isLoading }: { next: string | null; c
   );
 }
 
-/** The periods that one can look back, with their seconds. */
+/** The periods to filter by, in seconds. */
 export const PERIODS: Readonly<Record<string, { label: string; seconds: number }>> = {
   '1d': { label: 'Last 24 hours', seconds: DAY_SECONDS },
   '7d': { label: 'Last 7 days', seconds: 7 * DAY_SECONDS },
@@ -70,7 +72,7 @@ export const PERIODS: Readonly<Record<string, { label: string; seconds: number }
   '90d': { label: 'Last 90 days', seconds: 90 * DAY_SECONDS },
 };
 
-/** The same as choices of a field. */
+/** The periods as options of a field. */
 export const PERIOD_CHOICES = [
   { value: '', label: 'Any time' },
   ...Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),

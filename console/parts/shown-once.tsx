@@ -1,21 +1,21 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useEffect } from 'preact/hooks';
-import { navigate, askBeforeLeaving } from '../shell/router.ts';
+import { navigate, guardLeaving } from '../shell/router.ts';
 import { Button } from './button.tsx';
 import { confirm, Dialog } from './dialog.tsx';
 
-/** What is asked of who leaves something that is shown once: `question` and `text`, with `action` for an answer. */
+/** The confirmation before leaving something that is shown once: `question`, `text` and the label `action`. */
 type Once = { question: string; text: string; action?: string; children: ComponentChildren };
 
 const KEPT = 'I have kept it';
 
 /**
- * Something that is shown once, and the button that says that it was kept, which leads to `href`; who leaves otherwise
- * is asked.
+ * Content that is shown once, with a button that confirms it was saved and leads to `href`. Leaving otherwise asks for
+ * confirmation.
  */
-export function Kept({ question, text, action = KEPT, href, children }: Once & { href: string }) {
+export function ShownOnce({ question, text, action = KEPT, href, children }: Once & { href: string }) {
   const isKept = useRef(false);
-  useLeaveQuestion({
+  useLeaveGuard({
     isNeeded: true,
     isFree: () => isKept.current,
     ask: () => askWhetherKept({ question, text, action }),
@@ -36,11 +36,8 @@ export function Kept({ question, text, action = KEPT, href, children }: Once & {
   );
 }
 
-/**
- * The same over the page: Escape, the cross and the dark around it ask as well, for what is gone by a slip is gone for
- * good.
- */
-export function KeptDialog({
+/** Content that is shown once, in a dialog. Closing it without the button asks for confirmation. */
+export function ShownOnceDialog({
   title,
   question,
   text,
@@ -49,7 +46,7 @@ export function KeptDialog({
   children,
 }: Once & { title: string; onClose: () => void }) {
   const ask = () => askWhetherKept({ question, text, action });
-  useLeaveQuestion({ isNeeded: true, isFree: () => false, ask });
+  useLeaveGuard({ isNeeded: true, isFree: () => false, ask });
   return (
     <Dialog
       title={title}
@@ -71,31 +68,28 @@ function askWhetherKept({ question, text, action }: Required<Omit<Once, 'childre
 }
 
 type Leaving = {
-  /** Whether there is anything that would be lost. */
+  /** Whether anything would be lost. */
   isNeeded: boolean;
-  /** The question; true = go. */
+  /** The confirmation; true = leave. */
   ask: () => Promise<boolean>;
-  /** Asked in the moment of leaving: what was saved just now may not be drawn yet. */
+  /** Called at the moment of leaving, since a save may not be rendered yet. */
   isFree: () => boolean;
 };
 
-/**
- * While something would be lost, leaving is asked about: by ours within the console, by the browser's own question
- * beyond it.
- */
-export function useLeaveQuestion({ isNeeded, ask, isFree }: Leaving): void {
+/** Asks for confirmation before leaving while `isNeeded`: in a dialog within the console, by the browser beyond it. */
+export function useLeaveGuard({ isNeeded, ask, isFree }: Leaving): void {
   const latest = useRef({ ask, isFree });
   latest.current = { ask, isFree };
   useEffect(() => {
     if (!isNeeded) return undefined;
-    const stop = askBeforeLeaving(async () => latest.current.isFree() || (await latest.current.ask()));
-    const hold = (event: BeforeUnloadEvent) => {
+    const stop = guardLeaving(async () => latest.current.isFree() || (await latest.current.ask()));
+    const warn = (event: BeforeUnloadEvent) => {
       if (!latest.current.isFree()) event.preventDefault();
     };
-    window.addEventListener('beforeunload', hold);
+    window.addEventListener('beforeunload', warn);
     return () => {
       stop();
-      window.removeEventListener('beforeunload', hold);
+      window.removeEventListener('beforeunload', warn);
     };
   }, [isNeeded]);
 }

@@ -3,35 +3,35 @@ import { colorOf } from '../shell/theme.ts';
 import type { Line, Span } from './series.ts';
 import { formatTick, tickSteps, labelTicks } from './time-labels.ts';
 
-/** Stretches that lie behind the lines, as those in which the monitor was down. */
+/** A span that is shaded behind the lines, such as an outage. */
 export type Shade = Span & { tone: 'down' | 'degraded' };
 
-/** What a plot asks for while it is drawn: what changes without a new plot. */
+/** What can change without a new plot. */
 export type Painted = { shades: readonly Shade[]; picked: Span | null };
 
 type OptionsInput = {
   size: { width: number; height: number };
   span: Span;
   lines: readonly Line[];
-  /** The dots of each line, by its position. */
+  /** The isolated points of each line, by position. */
   loners: readonly (readonly number[])[];
-  /** Two neighbours of `lines` between which there is colour; the first is the upper one. */
+  /** The positions of two adjacent `lines` with a filled area between them; the first is the upper one. */
   filled: readonly [upper: number, lower: number] | null;
   painted: () => Painted;
   onHover: (index: number | null) => void;
   onZoom: (span: Span) => void;
 };
 
-/** Room left and right of what is plotted, in pixels, for what is to stand exactly above or below it. */
+/** The margins of the plot in pixels, for elements that align with it. */
 export const PLOT_MARGINS = { left: 52, right: 10 } as const;
 
-/** Half of a time's label, without the margin that it may take, in pixels. */
+/** Half the width of a tick's label beyond the margin, in pixels. */
 const LABEL_OVERHANG = 8;
 
 /** A drag of fewer pixels is a click. */
 const DRAG_MIN = 6;
 
-/** A plot of milliseconds over time, in the colours of the theme in force. */
+/** The options of a plot of milliseconds over time, in the colors of the theme. */
 export function plotOptions({
   size,
   span,
@@ -107,7 +107,7 @@ export function plotOptions({
   };
 }
 
-/** What would reach beyond the edge is left out: half a label says nothing. */
+/** Leaves out labels that would be cut off at the edge. */
 function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
   const end = plot.width - PLOT_MARGINS.left - PLOT_MARGINS.right;
   return labelTicks(ticks).map((label, index) =>

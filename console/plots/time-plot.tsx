@@ -10,33 +10,30 @@ import { plotOptions, type Painted } from './plot-options.ts';
 import { bridgeHoles, listLoners, type Line, type Span } from './series.ts';
 
 type TimePlotProps = {
-  /** What is plotted, for those who hear it. */
+  /** The name of the plot for screen readers. */
   label: string;
-  /** The moments of the values, Unix seconds, ascending. */
+  /** The times of the values, Unix seconds, ascending. */
   moments: readonly number[];
   lines: readonly Line[];
   filled?: readonly [upper: number, lower: number] | null;
   span: Span;
-  /** Holes up to this many seconds are no gaps. */
+  /** The longest gap that a line bridges. */
   bridgedSeconds: number;
   height: number;
-  /** What is said of a moment, by its position. */
+  /** Describes the values at a position. */
   describe: (index: number) => string;
-  /** The position that is pointed at, and what is called with another one. */
+  /** The position at the pointer. */
   hovered: number | null;
   onHover: (index: number | null) => void;
   onPick: (index: number) => void;
   onZoom: (span: Span) => void;
-  /** Keys beyond the arrows: `in` and `out` around the position pointed at, `reset` to where it began. */
+  /** Zooms by key: `in` and `out` around the pointer, `reset` to the full range. */
   onKeyZoom: (way: 'in' | 'out' | 'reset') => void;
-  /** A button or finger went down: what is plotted is to stay until it is up. */
+  /** Called when a button or finger goes down; the data should not change until it is up. */
   onPress: () => void;
 } & Painted;
 
-/**
- * Lines over time: pointed at by mouse, finger and arrow keys, zoomed by dragging over a stretch, with two fingers and
- * with + and -.
- */
+/** Lines over time. They can be explored by mouse, touch and arrow keys, and zoomed by dragging, pinching, + and -. */
 export function TimePlot(props: TimePlotProps) {
   const {
     label,
@@ -146,10 +143,7 @@ export function TimePlot(props: TimePlotProps) {
 
 type Finger = { x: number; value: number };
 
-/**
- * Two fingers move what lies under them; when they leave, `onZoom` receives the stretch that is left. Gives back how to
- * stop.
- */
+/** Zooms and pans with two fingers; `onZoom` receives the new span when they leave. Returns how to stop. */
 function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
   const { over } = plot;
   const fingers = new Map<number, Finger>();
@@ -184,7 +178,7 @@ function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
   };
 }
 
-/** The stretch in which each finger is over the moment that it took hold of. */
+/** Scales the plot so that each finger stays over the moment that it touched. */
 function pinch(plot: uPlot, [a, b]: readonly Finger[]): void {
   if (a === undefined || b === undefined || Math.abs(a.x - b.x) < 8 || a.value === b.value) return;
   const perPixel = (b.value - a.value) / (b.x - a.x);
@@ -199,7 +193,7 @@ darkQuery.addEventListener('change', () => {
   isSystemDark.value = darkQuery.matches;
 });
 
-/** Returns the colour scheme in force: a canvas that was painted with the other one has to be painted again. */
+/** Returns the color scheme in force; a canvas has to be painted again when it changes. */
 function useScheme(): 'light' | 'dark' {
   const { value: chosen } = theme;
   if (chosen !== 'system') return chosen;

@@ -5,7 +5,7 @@ import { formatLatency } from '../parts/time.tsx';
 
 type Timings = Schemas['PhasesMs'];
 
-/** The steps of an exchange, in their order, and what each is. */
+/** The steps of a request in order, with labels. */
 export const TIMINGS: readonly { name: keyof Timings; label: string; is: string }[] = [
   { name: 'dns_ms', label: 'DNS', is: 'looking the name up' },
   { name: 'connect_ms', label: 'Connect', is: 'opening the connection' },
@@ -19,12 +19,12 @@ export function hasTimings(timings: Timings | null): timings is Timings {
   return timings !== null && TIMINGS.some(({ name }) => timings[name] !== null);
 }
 
-/** How long all steps took together, in milliseconds. */
+/** The sum of all steps in milliseconds. */
 export function sumTimings(timings: Timings): number {
   return TIMINGS.reduce((sum, { name }) => sum + (timings[name] ?? 0), 0);
 }
 
-/** Where the time of an exchange went: one bar, as long as its share of `fullMs`, and each step in figures. */
+/** A bar of the steps of a request, its width relative to `fullMs`, and the duration of each. */
 export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs: number; label: string }) {
   const shown = TIMINGS.filter(({ name }) => timings[name] !== null);
   return (
@@ -58,15 +58,15 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
   );
 }
 
-/** The colour of a step. */
+/** The color of a step. */
 export function timingColour(name: keyof Timings): string {
   return lineColour(TIMINGS.findIndex((timing) => timing.name === name) + 1);
 }
 
-/** This many lines have a colour of their own; the next ones begin with the first colour again. */
+/** The number of line colors; further lines start over. */
 const COLOURS = 6;
 
-/** Names the colour of the nth line, from 0 on. */
+/** The name of the color of the nth line, from 0. */
 export function lineColour(index: number): string {
   return `plot-${(index % COLOURS) + 1}`;
 }

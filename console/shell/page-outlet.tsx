@@ -8,10 +8,8 @@ import type { PageProps } from '../paths.ts';
 import type { Page } from '../routes.ts';
 import { route } from './router.ts';
 
-/**
- * Keeps a page that broke from taking the whole console with it. `path` is where one is: elsewhere it is tried anew.
- */
-class Fault extends Component<{ path: string; children: ComponentChildren }, { error: unknown; path: string }> {
+/** Catches errors of a page, so that the rest of the console keeps working. Another `path` resets it. */
+class ErrorBoundary extends Component<{ path: string; children: ComponentChildren }, { error: unknown; path: string }> {
   override state = { error: null as unknown, path: this.props.path };
 
   static override getDerivedStateFromProps(props: { path: string }, state: { error: unknown; path: string }) {
@@ -49,7 +47,7 @@ export function preload(page: Page): void {
   void fetchPage(page).catch(() => undefined);
 }
 
-/** Shows the page of the current route; one that is on its way keeps its place free. */
+/** Shows the page of the current route, and a placeholder while it loads. */
 export function PageOutlet({ page }: { page: Page }) {
   const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
@@ -72,9 +70,9 @@ export function PageOutlet({ page }: { page: Page }) {
   const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {
     return (
-      <Fault path={path}>
+      <ErrorBoundary path={path}>
         <Shown key={path} params={params} query={query} />
-      </Fault>
+      </ErrorBoundary>
     );
   }
   return error.value === null ? (

@@ -2,12 +2,13 @@ import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { useAction } from '../../parts/action.ts';
+import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
+import { CheckField } from '../../parts/choice-fields.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { CheckField, FormError, TextField } from '../../parts/field.tsx';
+import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
-import { KeptDialog } from '../../parts/shown-once.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
@@ -19,12 +20,12 @@ import type { Channel } from './words.tsx';
 
 type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
 
-/** A channel's name and routing, its secret, and its end; those who may only look see what is set. */
+/** A channel's name, routing and secret, and its deletion; viewers see the settings only. */
 export function ChannelSettings({ channel, onChanged }: SettingsProps) {
   return (
     <div class="max-w-2xl">
       <Section title="Alerts" actions={<ChangesLink kind="channel" id={channel.id} />}>
-        {canWrite() ? <Form channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}
+        {canWrite() ? <ChannelForm channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}
       </Section>
       {channel.type === 'webhook' && (
         <Section
@@ -44,15 +45,13 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
   );
 }
 
-function Form({ channel, onChanged }: SettingsProps) {
+function ChannelForm({ channel, onChanged }: SettingsProps) {
   const name = useSignal(channel.name);
   const route = useSignal<Route>({ all: channel.all_monitors, ids: channel.monitor_ids });
   const reports = useSignal(channel.reports ?? false);
-  const error = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
-  const save = async () => {
-    isBusy.value = true;
-    try {
+  const formAction = useFormAction();
+  const save = () =>
+    formAction.run(async () => {
       await api.patch('/channels/{id}', {
         path: { id: channel.id },
         body: {
@@ -62,24 +61,13 @@ function Form({ channel, onChanged }: SettingsProps) {
           ...(channel.reports !== undefined && { reports: reports.value }),
         },
       });
-      error.value = null;
       await onChanged();
       toast('Saved');
-    } catch (failure) {
-      error.value = failure;
-    }
-    isBusy.value = false;
-  };
-  const { byField, rest } = problemsByField(error.value, ['name', 'all_monitors', 'monitor_ids', 'reports']);
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'all_monitors', 'monitor_ids', 'reports']);
   return (
     <Card>
-      <form
-        class="flex flex-col gap-5"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form class="flex flex-col gap-5" onSubmit={save}>
         <TextField
           label="Name"
           required
@@ -104,11 +92,11 @@ function Form({ channel, onChanged }: SettingsProps) {
         )}
         <FormError text={rest} />
         <div>
-          <Button type="submit" tone="primary" busy={isBusy.value}>
+          <Button type="submit" tone="primary" busy={formAction.isBusy.value}>
             Save
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -148,14 +136,14 @@ function RotateSecret({ channel }: { channel: Channel }) {
         Change secret
       </Button>
       {secret.value !== null && (
-        <KeptDialog
+        <ShownOnceDialog
           title="The new signing secret"
           question="Have you kept the secret?"
           text="It is never shown again. Without it your receiver cannot tell who calls once the old one ends."
           onClose={() => (secret.value = null)}
         >
           <SigningSecret secret={secret.value} />
-        </KeptDialog>
+        </ShownOnceDialog>
       )}
     </>
   );

@@ -1,13 +1,12 @@
 import { api } from '../../client/api.ts';
-import { Failure } from '../../client/failure.ts';
 import { useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Tabs } from '../../parts/choices.tsx';
-import { EmptyPage } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Loaded, useLoad } from '../../parts/load.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -19,25 +18,29 @@ import { ChannelState, destinationOf, TYPES, type Channel } from './words.tsx';
 
 const BACK = { label: 'Channels', href: PATHS.channels };
 
-/** One channel: what was sent there and what became of it, and its settings. */
+/** The page of one channel: its deliveries and its settings. */
 export function ChannelPage({ params, query }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/channels/{id}', { path: { id }, signal }), [id]);
   useReload(load, ['channel'], (changed) => changed === id);
-  const { value: error } = load.error;
-  const { value: channel } = load.value;
-  if (error instanceof Failure && error.status === 404) return <Missing />;
-  if (channel === null || channel.id !== id) {
-    return (
-      <Page title="Channel" back={BACK}>
-        <Loaded load={load} height="h-96">
-          {() => null}
-        </Loaded>
-      </Page>
-    );
-  }
+  return (
+    <ObjectPage
+      load={load}
+      title="Channel"
+      icon="channels"
+      back={BACK}
+      missing="It was deleted, belongs to another account, or its address is not complete."
+    >
+      {(channel) => <Shown channel={channel} query={query} reload={load.reload} />}
+    </ObjectPage>
+  );
+}
+
+type ShownProps = { channel: Channel; query: PageProps['query']; reload: () => Promise<void> };
+
+function Shown({ channel, query, reload }: ShownProps) {
   const tab = query['tab'] === 'settings' ? 'settings' : '';
-  const base = `/channels/${id}`;
+  const base = `/channels/${channel.id}`;
   const tabs = [
     { href: base, label: 'Deliveries' },
     { href: `${base}?tab=settings`, label: 'Settings' },
@@ -47,14 +50,14 @@ export function ChannelPage({ params, query }: PageProps) {
       title={channel.name}
       back={BACK}
       lead={<Lead channel={channel} />}
-      actions={canWrite() && <Actions channel={channel} reload={load.reload} />}
+      actions={canWrite() && <Actions channel={channel} reload={reload} />}
     >
       <Trouble channel={channel} />
       <Tabs label="Channel" tabs={tabs} current={tab === '' ? base : `${base}?tab=settings`} />
       {tab === '' ? (
         <DeliveryLog channel={channel} query={query} />
       ) : (
-        <ChannelSettings channel={channel} onChanged={load.reload} />
+        <ChannelSettings channel={channel} onChanged={reload} />
       )}
     </Page>
   );
@@ -108,7 +111,7 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
   );
 }
 
-/** What keeps alerts from arriving, and what helps. */
+/** The reason why alerts do not arrive, and the remedy. */
 function Trouble({ channel }: { channel: Channel }) {
   const { last_error: text, last_error_at: at, status, type } = channel;
   if (text === undefined && status === 'connected') return null;
@@ -146,13 +149,5 @@ function remedyOf(type: Channel['type'], wasConnected: boolean): string {
   return (
     'No alert goes there before it is connected. Its link was shown when it was made and works for an hour; ' +
     'without it delete this channel and make another.'
-  );
-}
-
-function Missing() {
-  return (
-    <EmptyPage title="Channel" back={BACK} icon="channels" heading="There is no such channel">
-      It was deleted, belongs to another account, or its address is not complete.
-    </EmptyPage>
   );
 }

@@ -5,10 +5,12 @@ import { monitors } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { SelectField, Field, inputClass } from '../../parts/field.tsx';
+import { Field, inputClass } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
 import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/paging.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -27,7 +29,7 @@ import {
 } from './words.tsx';
 
 const HOUR = 3600;
-/** How far back, in seconds; what is older is not kept. */
+/** How far back to replay, in seconds; older deliveries are not stored. */
 const SPANS = [
   { value: String(HOUR), label: 'The last hour' },
   { value: String(6 * HOUR), label: 'The last 6 hours' },
@@ -37,7 +39,7 @@ const SPANS = [
   { value: 'since', label: 'Since a moment of mine' },
 ];
 
-/** Sends again all that failed since a moment. */
+/** A dialog that replays the deliveries that failed since a moment. */
 function ReplayDialog({
   channelId,
   onClose,
@@ -49,12 +51,10 @@ function ReplayDialog({
 }) {
   const span = useSignal(String(24 * HOUR));
   const moment = useSignal('');
-  const error = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
+  const formAction = useFormAction();
   const isOwnMoment = span.value === 'since';
-  const replay = async () => {
-    isBusy.value = true;
-    try {
+  const replay = () =>
+    formAction.run(async () => {
       const since = isOwnMoment
         ? Math.floor(new Date(moment.value).getTime() / 1000)
         : Math.floor(Date.now() / 1000) - Number(span.value);
@@ -68,17 +68,13 @@ function ReplayDialog({
             : `${replayed} deliveries are sent again`,
       );
       onClose();
-    } catch (failure) {
-      error.value = failure;
-      isBusy.value = false;
-    }
-  };
-  const { byField, rest } = problemsByField(error.value, ['since']);
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['since']);
   return (
     <FormDialog
       title="Send what failed again"
       action="Send again"
-      isBusy={isBusy.value}
+      isBusy={formAction.isBusy.value}
       canSubmit={!isOwnMoment || moment.value !== ''}
       error={rest}
       onSubmit={() => void replay()}
@@ -113,7 +109,7 @@ function ReplayDialog({
 }
 
 type Delivery = Schemas['Delivery'];
-/** `next` is the cursor of what is older; null = nothing is. */
+/** `next` is the cursor of older deliveries; null if there are none. */
 type Found = { deliveries: readonly Delivery[]; next: string | null };
 
 const OUTCOME_CHOICES = [
@@ -126,12 +122,12 @@ const EVENT_CHOICES = [
 ];
 
 /**
- * How often the record is asked for anew, in milliseconds: while something is on its way, and otherwise, for no stream
- * tells of deliveries: in a storm that would cost each of them a word to everybody.
+ * The interval of reloads in milliseconds, shorter while a delivery is pending. The stream does not report deliveries,
+ * because an alert storm would flood it.
  */
 const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 
-/** What was sent to a channel in the last 30 days, and what became of it. */
+/** The deliveries of a channel in the last 30 days, with their outcomes. */
 export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
   const outcome = query['outcome'] ?? '';
   const event = query['event'] ?? '';
@@ -275,7 +271,7 @@ function Outcome({
   );
 }
 
-/** The page that is shown, with a delivery opened over it. */
+/** The address of this page with a delivery opened. */
 function withDelivery(id: string): string {
   const query = new URLSearchParams(window.location.search);
   query.set('delivery', id);

@@ -25,7 +25,7 @@ const ENDS: Record<NonNullable<Attempt['outcome']>, { label: string; tone: 'good
 
 type DialogProps = { id: string; channel: Channel; onClose: () => void; onChanged: () => Promise<void> };
 
-/** One delivery: every attempt with what was answered, the message itself, and a way to send it again. */
+/** A dialog with one delivery: its attempts, its message, and a button to send it again. */
 export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps) {
   const load = useLoad((signal) => api.get('/deliveries/{id}', { path: { id }, signal }), [id]);
   const formAction = useFormAction();

@@ -5,14 +5,14 @@ import { Moment } from '../../parts/time.tsx';
 export type Channel = Schemas['Channel'];
 export type ChannelType = Schemas['ChannelType'];
 
-/** The types of channels: what each is called, and who takes it. */
+/** The label of each type of channel, and a description. */
 export const TYPES: Record<ChannelType, { label: string; text: string }> = {
   webhook: { label: 'Webhook', text: 'Signed messages to an https address of yours' },
   telegram: { label: 'Telegram', text: 'A chat or a group, by our bot' },
   slack: { label: 'Slack', text: 'A channel of your workspace' },
 };
 
-/** Where a channel leads: a webhook's host, a chat's name; null where nothing is known of it. */
+/** The destination of a channel: a webhook's host or a chat's name; null if it is unknown. */
 export function destinationOf({
   type,
   url_host: host,
@@ -24,7 +24,7 @@ export function destinationOf({
   return parts.length === 0 ? null : parts.join(' · ');
 }
 
-/** How a channel stands, in a word: what keeps alerts from arriving comes first. */
+/** A badge with the state of a channel; what keeps alerts from arriving comes first. */
 export function ChannelState({ channel }: { channel: Channel }) {
   if (!channel.enabled) return <Badge>Switched off</Badge>;
   if (channel.status === 'pending')
@@ -38,7 +38,7 @@ export function ChannelState({ channel }: { channel: Channel }) {
 export type DeliveryOutcome = Schemas['DeliveryOutcome'];
 export type DeliveryEvent = Schemas['DeliveryEvent'];
 
-/** What an event says, in a few words. */
+/** Labels of events. */
 export const EVENTS: Record<DeliveryEvent, string> = {
   'monitor.down': 'Down',
   'monitor.degraded': 'Degraded',
@@ -53,7 +53,7 @@ export const EVENTS: Record<DeliveryEvent, string> = {
   report: 'Report made',
 };
 
-/** What became of a delivery, in a word. */
+/** Labels of outcomes. */
 export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 'good' | 'warning' | 'bad' }> = {
   pending: { label: 'On its way', tone: 'warning' },
   delivered: { label: 'Delivered', tone: 'good' },
@@ -61,7 +61,7 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   superseded: { label: 'Superseded', tone: 'plain' },
 };
 
-/** What a delivery says; where there is no room for a column of its own, with when it was made. */
+/** The label of an event, with its time where the table has no column for it. */
 export function EventOf({ event, at }: { event: DeliveryEvent; at: number }) {
   return (
     <>
@@ -73,7 +73,7 @@ export function EventOf({ event, at }: { event: DeliveryEvent; at: number }) {
   );
 }
 
-/** What became of a delivery; after the first attempt with how many there were. */
+/** A badge with the outcome of a delivery, and the number of attempts if there were several. */
 export function OutcomeBadge({ outcome, attempts = 1 }: { outcome: DeliveryOutcome; attempts?: number }) {
   const { label, tone } = OUTCOMES[outcome];
   return (

@@ -3,20 +3,19 @@ import { api } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { Choices } from '../../parts/choices.tsx';
-import { SelectField } from '../../parts/field.tsx';
 import { MOST, PERIODS, readPaging, type Paging, FROM_THE_NEWEST, PERIOD_CHOICES } from '../../parts/paging.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
 
 export type Incident = Schemas['Incident'];
 
-/** What is looked for, as it stands in the address; texts are empty where nothing is asked. */
+/** The filter of the list, as the address stores it; an empty string does not filter. */
 export type Filter = { status: string; acknowledged: string; monitorId: string; period: string } & Paging;
 
 /**
- * What was found: `next` is the cursor of what is older; null = nothing is. `hasMoreOpen` = of what is open only the
- * newest are here.
+ * `next` is the cursor of older incidents; null if there are none. `hasMoreOpen`: only the newest open ones are here.
  */
 export type Found = {
   open: readonly Incident[];
@@ -27,7 +26,7 @@ export type Found = {
 
 const NOTHING = { answer: { incidents: [] as Incident[] }, next: null };
 
-/** Reads what is asked for out of an address. */
+/** Reads the filter from an address. */
 export function readFilter(query: Readonly<Record<string, string>>): Filter {
   return {
     status: query['status'] ?? '',
@@ -38,15 +37,12 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
   };
 }
 
-/** Whether anything is left out by it. */
+/** Whether the filter leaves out anything. */
 export function isNarrow({ status, acknowledged, monitorId, period, cursor }: Filter): boolean {
   return [status, acknowledged, monitorId, period, cursor].some((part) => part !== '');
 }
 
-/**
- * Asks for those that are open, and for the newest of the others; where only the open ones are wanted these are gone
- * through.
- */
+/** Loads the open incidents and a page of the resolved ones. If only open ones are wanted, those are paged instead. */
 export async function findIncidents(
   { status, acknowledged, monitorId, period, cursor, count }: Filter,
   signal: AbortSignal,
@@ -86,7 +82,7 @@ const ACKNOWLEDGED_CHOICES = [
   { value: 'false', label: 'Not acknowledged' },
   { value: 'true', label: 'Acknowledged' },
 ];
-/** Narrows the list; all of it stands in the address. */
+/** The controls of the filter. */
 export function IncidentFilters({ filter }: { filter: Filter }) {
   const isChoosing = useSignal(false);
   const change = (part: Readonly<Record<string, string>>) => setQuery({ ...FROM_THE_NEWEST, ...part });

@@ -17,9 +17,7 @@ const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
   deleted: 'The monitor was deleted',
 };
 
-/**
- * How it stands, in one look: the worst state and how long, why, seen from where, and whether it is acknowledged.
- */
+/** The summary of an incident: its worst state, duration, reason, locations and acknowledgement. */
 export function IncidentStatus({ incident }: { incident: Incident }) {
   const { state, status } = incident;
   const isOpen = status === 'open';

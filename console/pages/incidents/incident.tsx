@@ -1,13 +1,12 @@
 import { api } from '../../client/api.ts';
-import { Failure } from '../../client/failure.ts';
 import { monitors } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { EmptyPage } from '../../parts/empty.tsx';
-import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -22,10 +21,10 @@ import { IncidentStatus } from './incident-status.tsx';
 import { Notes } from './notes.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** Deliveries are kept for so long, in seconds. */
+/** How long deliveries are stored, in seconds. */
 const KEPT_SECONDS = 30 * 86_400;
 
-/** What was sent because of an incident; each leads to the record of its channel. */
+/** The deliveries of an incident; each links to the log of its channel. */
 function IncidentDeliveries({
   deliveries,
   startedAt,
@@ -73,29 +72,27 @@ function IncidentDeliveries({
 
 type IncidentDetail = Schemas['IncidentDetail'];
 
-/** What is on its way is looked after so often, in milliseconds. */
+/** The interval of reloads while a delivery is pending, in milliseconds. */
 const DELIVERY_POLL_MS = 3000;
 const BACK = { label: 'Incidents', href: PATHS.incidents };
 
-/** One incident: how it stands, what happened, what each location saw, who was notified, and what people say. */
+/** The page of one incident: status, timeline, evidence, deliveries and notes. */
 export function IncidentPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id }, signal }), [id]);
   useReload(load, ['incident'], (changed) => changed === id);
   usePoll(load, load.value.value?.deliveries.some(({ outcome }) => outcome === 'pending') ?? false, DELIVERY_POLL_MS);
-  const { value: error } = load.error;
-  if (load.value.value === null && error instanceof Failure && error.status === 404) return <Missing />;
-  const { value: incident } = load.value;
-  if (incident === null) {
-    return (
-      <Page title="Incident" back={BACK}>
-        <Loaded load={load} height="h-96">
-          {() => null}
-        </Loaded>
-      </Page>
-    );
-  }
-  return <Shown incident={incident} load={load} />;
+  return (
+    <ObjectPage
+      load={load}
+      title="Incident"
+      icon="incidents"
+      back={BACK}
+      missing="It belongs to another account, or its address is not complete."
+    >
+      {(incident) => <Shown incident={incident} load={load} />}
+    </ObjectPage>
+  );
 }
 
 function Shown({ incident, load }: { incident: IncidentDetail; load: Load<IncidentDetail> }) {
@@ -166,17 +163,9 @@ function Cut() {
   return <p class="mt-2 text-[0.8125rem] text-soft">The first 500 are shown.</p>;
 }
 
-function Missing() {
-  return (
-    <EmptyPage title="Incident" back={BACK} icon="incidents" heading="There is no such incident">
-      It belongs to another account, or its address is not complete.
-    </EmptyPage>
-  );
-}
-
 type Entry = Schemas['IncidentEvidence'];
 
-/** What each location saw at its first failure. */
+/** The evidence of each location at its first failure. */
 function Evidence({ evidence }: { evidence: readonly Entry[] }) {
   if (evidence.length === 0) return <p class="text-sm text-soft">No evidence was stored.</p>;
   return (

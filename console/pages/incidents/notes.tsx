@@ -1,28 +1,27 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField, sentenceOf } from '../../client/failure.ts';
+import { problemsByField } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { FormError, TextArea } from '../../parts/field.tsx';
+import { TextArea, Form, FormError } from '../../parts/field.tsx';
 import { Moment } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
 
 type Note = Schemas['IncidentNote'];
 type NotesProps = { incidentId: string; notes: readonly Note[]; onChanged: () => Promise<void> };
 
-/** What people wrote about an incident, and where to write more. */
+/** The notes of an incident, and a form to add one. */
 export function Notes({ incidentId, notes, onChanged }: NotesProps) {
+  const deletion = useAction();
   const remove = async (note: Note) => {
     if (!(await confirm({ title: 'Delete this note?', text: 'It cannot be brought back.', action: 'Delete note' })))
       return;
-    try {
+    await deletion.run(async () => {
       await api.delete('/incidents/{id}/notes/{note_id}', { path: { id: incidentId, note_id: note.id } });
       await onChanged();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
+    });
   };
   return (
     <div class="flex flex-col gap-4">
@@ -58,30 +57,18 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
 
 function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
   const text = useSignal('');
-  const error = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
+  const formAction = useFormAction();
   const send = async () => {
-    if (text.value.trim() === '' || isBusy.value) return;
-    isBusy.value = true;
-    try {
+    if (text.value.trim() === '') return;
+    await formAction.run(async () => {
       await api.post('/incidents/{id}/notes', { path: { id: incidentId }, body: { text: text.value } });
       text.value = '';
-      error.value = null;
       await onChanged();
-    } catch (failure) {
-      error.value = failure;
-    }
-    isBusy.value = false;
+    });
   };
-  const { byField, rest } = problemsByField(error.value, ['text']);
+  const { byField, rest } = problemsByField(formAction.error.value, ['text']);
   return (
-    <form
-      class="flex flex-col gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
+    <Form class="flex flex-col gap-2" onSubmit={send}>
       <TextArea
         label="Add a note"
         hideLabel
@@ -99,10 +86,10 @@ function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
       />
       <FormError text={rest} />
       <div>
-        <Button type="submit" size="small" busy={isBusy.value} disabled={text.value.trim() === ''}>
+        <Button type="submit" size="small" busy={formAction.isBusy.value} disabled={text.value.trim() === ''}>
           Add note
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -8,7 +8,7 @@ import { formatDateTime, formatDuration, formatShort } from '../../parts/time.ts
 type Transition = Schemas['IncidentTransition'];
 type Statement = Schemas['SourceStatement'];
 
-/** What a monitor became; where it cannot be known the sign is that of pending. */
+/** Labels of the states of a monitor; unknown has the mark of pending. */
 const STATES: Record<Schemas['TransitionState'], { label: string; status: Status }> = {
   up: { label: 'Up again', status: 'up' },
   degraded: { label: 'Degraded', status: 'degraded' },
@@ -19,7 +19,7 @@ const STATES: Record<Schemas['TransitionState'], { label: string; status: Status
 };
 
 const VERDICTS: Record<NonNullable<Statement['verdict']>, string> = { up: 'up', degraded: 'degraded', down: 'down' };
-/** Why what a location says did not count. */
+/** Why the vote of a location did not count. */
 const SOURCE_STATUSES: Record<Statement['standing'], string | null> = {
   votes: null,
   offline: 'its agent is offline',
@@ -30,7 +30,7 @@ const SOURCE_STATUSES: Record<Statement['standing'], string | null> = {
 
 type Step = { key: string; at: number; mark: ComponentChildren; body: ComponentChildren };
 
-/** The changes of the monitor's state, the newest last, with what each location said, and the acknowledgment. */
+/** The transitions of an incident, the oldest first, with each location's vote, and the acknowledgement. */
 export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) {
   const steps: Step[] = incident.timeline.map((transition) => ({
     key: String(transition.sequence),

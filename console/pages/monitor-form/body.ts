@@ -4,10 +4,10 @@ import { checkSpecOf, isEmptySpec, numberOf } from './check-spec.ts';
 import { defaultsOf, type Surroundings } from './defaults.ts';
 import type { Draft, MonitorType } from './draft.ts';
 
-/** The fields of a monitor that are no `check_spec`; what is undefined is not sent. */
+/** The fields of a monitor outside `check_spec`; undefined ones are not sent. */
 type Fields = Omit<Schemas['MonitorPatch'], 'check_spec' | 'type'>;
 
-/** What makes a monitor of a draft: what is empty is left to the service. */
+/** The body that creates a monitor; empty fields are left to the service. */
 export function createBody(draft: Draft): Schemas['MonitorCreate'] {
   const spec = checkSpecOf(draft);
   const { name = '', ...fields } = fieldsOf(draft);
@@ -15,9 +15,9 @@ export function createBody(draft: Draft): Schemas['MonitorCreate'] {
 }
 
 /**
- * What makes the monitor that was read, as `original`, into the draft. Fields that stay are left out, so that neither
- * another person's change is undone nor a value judged that a plan would not take any more; `check_spec` goes whole,
- * for an http monitor would lose its settings without.
+ * The body that changes the monitor `original` into the draft. Unchanged fields are left out, so that another user's
+ * change is not undone and an old value is not judged by a new plan. `check_spec` is sent whole, because an http
+ * monitor would lose its settings without it.
  */
 export function patchBody(
   draft: Draft,
@@ -37,7 +37,7 @@ export function patchBody(
   };
 }
 
-/** Whether anything was filled in that is not as it was. */
+/** Whether the draft differs from the original. */
 export function isChanged(draft: Draft, original: Draft): boolean {
   return !isSame(draft, original);
 }
@@ -46,7 +46,7 @@ function hasQuorum({ type }: Draft): boolean {
   return isAgentChecked(type);
 }
 
-/** Types whose settings are kept when they are left out are sent empty ones where nothing is left of them. */
+/** Replaces an empty `check_spec` by one that clears the settings, since the API keeps settings that are left out. */
 function withCleared(spec: Schemas['CheckSpecInput'], type: MonitorType): Schemas['CheckSpecInput'] {
   const cleared = {
     tcp: { transport: {} },
@@ -93,10 +93,7 @@ function fieldsOf(draft: Draft): Fields {
   };
 }
 
-/**
- * The fields that apply, each with what it comes to: what is empty is what the service would choose. The quorum has a
- * rule of its own.
- */
+/** The fields that apply to the type, with the service's defaults for empty ones. The quorum has a rule of its own. */
 function effective(draft: Draft, surroundings: Surroundings): Fields {
   const defaults = defaultsOf(draft, surroundings);
   const standard: Fields = {
@@ -133,7 +130,7 @@ function withoutUndefined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** Drafts and bodies are made in one way each, so that their keys come in one order. */
+/** Compares by JSON: drafts and bodies are built in one place each, so their keys have one order. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -4,14 +4,13 @@ import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, Tran
 type Input = Schemas['CheckSpecInput'];
 
 /**
- * `check_spec` of a draft: stored values that the service never shows are to be kept. Types without settings of
- * their own have none.
+ * The `check_spec` of a draft; secrets that the service never shows are kept. Types without settings have an empty one.
  */
 export function checkSpecOf(draft: Draft): Input {
   return PARTS[draft.type](draft);
 }
 
-/** What a part of `check_spec` is where nothing is filled in. */
+/** Whether a `check_spec` has no settings. */
 export function isEmptySpec(spec: Input): boolean {
   return Object.keys(spec).length === 0;
 }
@@ -117,10 +116,7 @@ function numbers<K extends string>(texts: Record<K, string>): { [Key in K]?: num
   return Object.fromEntries(filled.map(([key, text]) => [key, numberOf(text)])) as { [Key in K]?: number };
 }
 
-/**
- * The number that is written; what is none is sent as it was written, for the service to say what it wants there: the
- * type tells what is meant, not what may come.
- */
+/** Parses a number. Any other text is sent as it is, despite the type, so that the API explains what it expects. */
 export function numberOf(text: string): number {
   const number = Number(text);
   return Number.isFinite(number) ? number : (text as unknown as number);

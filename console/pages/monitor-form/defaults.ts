@@ -10,7 +10,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import type { Draft } from './draft.ts';
 import type { Problems } from './problems.ts';
 
-/** What a field is where nothing is filled in, as the service chooses it. */
+/** The values that the service chooses for empty fields. */
 export type Defaults = {
   interval: number;
   timeout: number;
@@ -19,15 +19,15 @@ export type Defaults = {
   failures: number;
   successes: number;
   quorum: number;
-  /** Null for other types than heartbeat. */
+  /** Null for types other than heartbeat. */
   grace: number | null;
   warnDays: number;
 };
 
-/** Where a monitor is made: its plan's shortest interval in seconds, and how many shared locations there are. */
+/** The plan's shortest interval in seconds, and the number of shared locations. */
 export type Surroundings = { minInterval: number; sharedLocations: number };
 
-/** What a draft's empty fields stand for. Some follow others: a shorter interval has a shorter timeout. */
+/** The defaults of a draft's empty fields. Some depend on others: a shorter interval has a shorter timeout. */
 export function defaultsOf(draft: Draft, { minInterval, sharedLocations }: Surroundings): Defaults {
   const { type } = draft;
   const ofType = defaultsOfType(type, minInterval);
@@ -45,18 +45,18 @@ export function defaultsOf(draft: Draft, { minInterval, sharedLocations }: Surro
   };
 }
 
-/** How many locations check it: those that are named, or as many shared ones as the service chooses. */
+/** The number of locations that check: the chosen ones, or the shared ones that the service chooses. */
 export function countLocations({ sources }: Pick<Draft, 'sources'>, sharedLocations: number): number {
   return sources.length === 0 ? Math.min(DEFAULT_SOURCES, sharedLocations) : sources.length;
 }
 
-/** A number above 0 that is written out; null for everything else. */
+/** Parses a number above 0; null for everything else. */
 export function positive(text: string): number | null {
   const number = Number(text);
   return text.trim() !== '' && Number.isFinite(number) && number > 0 ? number : null;
 }
 
-/** What follows from others is left empty where it is as it would be by itself, so that it goes on following. */
+/** Clears fields that equal their default, so that they keep following the fields that the default depends on. */
 export function withFollowing(draft: Draft, surroundings: Surroundings): Draft {
   const { timeout, quorum, grace } = defaultsOf(draft, surroundings);
   const unlessDefault = (text: string, standard: number | null) => (text === String(standard) ? '' : text);
@@ -68,18 +68,18 @@ export function withFollowing(draft: Draft, surroundings: Surroundings): Draft {
   };
 }
 
-/** What the parts of the form work on: the draft, what its empty fields stand for, and what is wrong. */
+/** The state that the parts of the form share: the draft, the defaults of its empty fields, and the errors. */
 export type FormState = {
   draft: Draft;
   change: (part: Partial<Draft>) => void;
   defaults: Defaults;
   surroundings: Surroundings;
-  /** What is wrong with a field, by the API's name of it. */
+  /** The error of a field, by the field's name in the API. */
   problem: (field: string) => string | undefined;
   problems: Problems;
   agents: readonly Schemas['Agent'][];
-  /** Those that go by an id, by name. */
+  /** The vendors that have an id, by name. */
   vendors: readonly Schemas['Vendor'][];
-  /** The monitor as it was read; null while a new one is made. */
+  /** The monitor as it was loaded; null for a new one. */
   monitor: Schemas['MonitorDetail'] | null;
 };

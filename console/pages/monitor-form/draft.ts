@@ -1,16 +1,15 @@
 import type { Schemas } from '../../client/shapes.ts';
 
 export type MonitorType = Schemas['MonitorType'];
-/** A monitor as its own read shows it. */
+/** A monitor with its settings, as the API returns a single one. */
 export type MonitorDetail = Schemas['MonitorDetail'];
 type CheckSpec = Schemas['CheckSpec'];
 type Request = NonNullable<CheckSpec['request']>;
 type Transport = NonNullable<CheckSpec['transport']>;
 
 /**
- * A header as it is filled in. `kept`: a secret one whose stored value the service never shows. `removed`: one
- * that is kept no longer once that is saved. `isStored`: its name is that of a stored secret, also while a new value is
- * filled in.
+ * A header of the form. `kept`: a stored secret that the service never shows. `removed`: deleted on save. `isStored`:
+ * its name is that of a stored secret, also while a new value is entered.
  */
 export type HeaderDraft = {
   name: string;
@@ -19,10 +18,10 @@ export type HeaderDraft = {
   isStored: boolean;
 };
 
-/** A text that may be secret; `kept`: the service has it and never shows it. */
+/** A text that may be secret; `kept`: the service stores it and never shows it. */
 export type SecretText = { kind: 'none' | 'plain' | 'secret' | 'kept'; text: string };
 
-/** Credentials; with `isKept` those that the service has. */
+/** Credentials; `isKept`: the stored ones stay. */
 export type AuthDraft = {
   type: '' | 'bearer' | 'basic';
   isKept: boolean;
@@ -52,9 +51,9 @@ export type DnsRecordDraft = {
 };
 
 /**
- * A monitor as it is filled in, with the parts of all types, so that another type keeps what fits. Numbers are texts as
- * they were written, times in seconds but for the timeout's milliseconds; empty stands for what the service chooses.
- * `null` of a yes or no: nothing was said.
+ * The state of the form, with the settings of all types, so that a change of type keeps what fits. Numbers are strings
+ * as entered, times in seconds except the timeout in milliseconds. Empty means the service's default; a boolean of
+ * `null` means unset.
  */
 export type Draft = {
   type: MonitorType;
@@ -83,7 +82,7 @@ export type Draft = {
   dns: { records: readonly DnsRecordDraft[]; crossCheck: boolean | null };
 };
 
-/** A monitor of which nothing is known but its type. */
+/** A new draft with nothing but a type. */
 export function emptyDraft(type: MonitorType): Draft {
   return {
     type,
@@ -113,7 +112,7 @@ export function emptyDraft(type: MonitorType): Draft {
   };
 }
 
-/** What a read shows, as it is filled in. */
+/** The draft of a stored monitor. */
 export function draftOf(monitor: MonitorDetail): Draft {
   const { check_spec: spec } = monitor;
   return {
@@ -203,7 +202,7 @@ function textOf(value: number | null | undefined): string {
   return value === null || value === undefined ? '' : String(value);
 }
 
-/** The headers without one of them; one that is stored stays in sight until that is saved. */
+/** Removes a header. A stored one stays visible, marked as removed, until the form is saved. */
 export function removeHeader(headers: readonly HeaderDraft[], index: number): HeaderDraft[] {
   return headers.flatMap((header, at) =>
     at !== index ? [header] : header.isStored ? [{ ...header, value: '', kind: 'removed' }] : [],
@@ -212,17 +211,17 @@ export function removeHeader(headers: readonly HeaderDraft[], index: number): He
 
 type Component = Schemas['VendorComponent'];
 
-/** What a component is called where it is watched: its name, or its id where several of its page have that name. */
+/** The name under which a component is watched: its id if several components share its name. */
 function watchName({ id, name }: Component, listed: readonly Component[]): string {
   return listed.some((other) => other.id !== id && fold(other.name) === fold(name)) ? id : name;
 }
 
-/** True where what is watched stands for the component, by its id or by its name. */
+/** Whether the watched names contain the component, by id or by name. */
 export function isWatched({ id, name }: Component, watched: readonly string[]): boolean {
   return watched.some((text) => fold(text) === fold(id) || fold(text) === fold(name));
 }
 
-/** The watched ones with the component, or without it. */
+/** The watched names with the component, or without it. */
 export function withComponent(
   component: Component,
   { listed, watched, isOn }: { listed: readonly Component[]; watched: readonly string[]; isOn: boolean },
@@ -231,7 +230,7 @@ export function withComponent(
   return isOn ? [...others, watchName(component, listed)] : others;
 }
 
-/** What is watched though the page does not list it, or not any more. */
+/** The watched names that the page does not list. */
 export function unlisted(watched: readonly string[], listed: readonly Component[]): readonly string[] {
   return watched.filter((text) => !listed.some((component) => isWatched(component, [text])));
 }

@@ -2,14 +2,12 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { Field, inputClass, SelectField, TextField } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { Field, inputClass, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 
-/**
- * What most people do not need, behind its title; `note` says what is set in there, and what is set when it appears
- * opens it.
- */
-export function Fold({
+/** A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. */
+export function Collapsible({
   title,
   note,
   isOpen = false,
@@ -43,7 +41,7 @@ type NumberFieldProps = {
   error?: string | undefined;
 };
 
-/** A number with its unit; `standard` is what empty stands for, null where that is nothing. */
+/** A number with its unit; `standard` is the default of an empty field, null if there is none. */
 export function NumberField({ label, value, onValue, standard, unit, hint, error }: NumberFieldProps) {
   return (
     <Field label={unit === undefined ? label : `${label} (${unit})`} hint={hint} error={error}>
@@ -69,7 +67,7 @@ type NumberInputProps = {
   onValue: (value: string) => void;
 };
 
-/** A number as text: what is no number stays to be seen, and the service says what it wants instead. */
+/** A number as text: invalid input stays visible, and the API explains what it expects. */
 function NumberInput({ value, onValue, ...rest }: NumberInputProps) {
   return (
     <input
@@ -101,8 +99,8 @@ type DurationFieldProps = {
 };
 
 /**
- * A time of which the draft keeps seconds, in the unit that suits it. `standard`: what empty stands for, in seconds;
- * null = nothing.
+ * A duration in the unit that fits best; the draft stores seconds. `standard` is the default in seconds, null if there
+ * is none.
  */
 export function DurationField({ label, seconds, onSeconds, standard, hint, error }: DurationFieldProps) {
   const unit = useSignal(unitOf(seconds === '' ? (standard ?? 60) : Number(seconds)));
@@ -137,7 +135,7 @@ export function DurationField({ label, seconds, onSeconds, standard, hint, error
   );
 }
 
-/** The largest unit of which it is a whole number. */
+/** The largest unit that divides the seconds without a rest. */
 function unitOf(seconds: number): string {
   return UNITS.find(({ value }) => seconds % Number(value) === 0)?.value ?? '1';
 }
@@ -156,7 +154,7 @@ type TextListProps = {
   error?: string | undefined;
 };
 
-/** Several texts, each in a line of its own; `item` is what one of them is called. */
+/** A list of texts, one per line; `item` is the label of one. */
 export function TextList({ label, item, values, onValues, placeholder, hint, error }: TextListProps) {
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
@@ -199,7 +197,7 @@ export function TextList({ label, item, values, onValues, placeholder, hint, err
   );
 }
 
-/** Leads the keyboard to what takes the place of a button that was pressed, within what has `data-secret`. */
+/** Moves the focus to the element that replaces a pressed button, within the closest `data-secret`. */
 export function focusInstead(button: HTMLElement): void {
   const container = button.closest('[data-secret]');
   requestAnimationFrame(() =>
@@ -209,13 +207,13 @@ export function focusInstead(button: HTMLElement): void {
   );
 }
 
-/** Leads the keyboard into a row that is about to be added at the end of a list. */
+/** Moves the focus to the row that is about to be added to a list. */
 export function focusLastRow(list: HTMLElement | null): void {
   // It is there after the next drawing.
   requestAnimationFrame(() => list?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select)')?.focus());
 }
 
-/** What is wrong with something that has several inputs; the keyboard is led here after a failed save. */
+/** The error of a group of inputs; it takes the focus after a failed save. */
 export function FieldProblem({ text }: { text: string | undefined }) {
   return text === undefined ? null : (
     <p role="alert" tabIndex={-1} data-problem class="mt-1 flex gap-1.5 rounded text-[0.8125rem] leading-5 text-down">

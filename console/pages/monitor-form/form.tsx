@@ -3,12 +3,13 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, useWide } from '../../parts/page.tsx';
-import { useLeaveQuestion } from '../../parts/shown-once.tsx';
+import { useLeaveGuard } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
@@ -28,13 +29,13 @@ type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['Mo
   'agents' | 'vendors'
 >;
 
-/** The form of a monitor, new or there already. */
+/** The form of a new or existing monitor. */
 export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
   // What was read when the form was opened: a later read must not take away what is filled in.
   const first = useMemo(() => original, []);
   const draft = useSignal(first);
   const problems = useSignal<Problems>(NO_PROBLEMS);
-  const isBusy = useSignal(false);
+  const action = useAction((failure) => (problems.value = problemsOf(failure, draft.value)));
   const isSaved = useSignal(false);
   const isWide = useWide();
   const made = useSignal<Schemas['MonitorDetail'] | null>(null);
@@ -75,18 +76,11 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     leave(id, 'Saved');
   };
   const save = async () => {
-    if (isBusy.peek()) return;
+    if (action.isBusy.peek()) return;
     const own = draft.value.type === 'http' ? findHeaderProblems(draft.value.request.headers) : {};
     problems.value = { byField: own, rest: [] };
     if (Object.keys(own).length > 0) return;
-    isBusy.value = true;
-    try {
-      if (monitor === null) await create();
-      else await change(monitor.id);
-    } catch (error) {
-      problems.value = problemsOf(error, draft.value);
-    }
-    isBusy.value = false;
+    await action.run(() => (monitor === null ? create() : change(monitor.id)));
   };
   if (made.value !== null) return <NewHeartbeat monitor={made.value} />;
   const { type } = draft.value;
@@ -129,7 +123,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
           md:px-2
         "
         >
-          <Button type="submit" tone="primary" busy={isBusy.value}>
+          <Button type="submit" tone="primary" busy={action.isBusy.value}>
             {monitor === null ? 'Create monitor' : 'Save changes'}
           </Button>
           <ButtonLink href={monitor === null ? PATHS.monitors : `/monitors/${monitor.id}`} tone="quiet">
@@ -149,7 +143,7 @@ function leave(id: string, text: string): void {
   navigate(`/monitors/${id}`, { replace: true });
 }
 
-/** What is wrong with the whole, at its top. */
+/** The errors that belong to no field, at the top of the form. */
 function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
   const fields = Object.keys(byField).length;
   if (rest.length === 0 && fields === 0) return null;
@@ -166,10 +160,7 @@ function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
   );
 }
 
-/**
- * Puts the keyboard where something is wrong: at the first field, or at the top where it is about the whole. What is
- * folded opens.
- */
+/** Focuses the first field with an error, or the summary at the top, and opens the sections around it. */
 function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems): void {
   if (form === null || (rest.length === 0 && Object.keys(byField).length === 0)) return;
   const wrong = [...form.querySelectorAll<HTMLElement>('[aria-invalid="true"], [data-problem]')];
@@ -180,7 +171,7 @@ function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems
   (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
 }
 
-/** What a job needs to know, once there is a heartbeat for it. */
+/** The ping address of a new heartbeat monitor. */
 function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
   const { token } = monitor.check_spec.heartbeat ?? {};
   return (
@@ -198,11 +189,10 @@ function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
 }
 
 /**
- * While there is something unsaved, leaving is asked about. `isSaved` is asked in that moment, for what was just saved
- * may not be drawn yet.
+ * Asks before leaving with unsaved changes. `isSaved` is called at that moment, since a save may not be rendered yet.
  */
 function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
-  useLeaveQuestion({
+  useLeaveGuard({
     isNeeded: isUnsaved,
     isFree: isSaved,
     ask: () =>
@@ -210,7 +200,7 @@ function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
   });
 }
 
-/** Where a job reports, and how. */
+/** The ping address of a heartbeat monitor, and commands that call it. */
 function PingAddress({ token }: { token: string }) {
   const url = `${window.location.origin}/ping/${token}`;
   const curl = 'curl -fsS -m 10 --retry 5';
@@ -238,7 +228,7 @@ function PingAddress({ token }: { token: string }) {
   );
 }
 
-/** What comes of what is filled in: when it counts as down, and how soon that is known. */
+/** A summary of the draft: when the monitor is down, and how soon that is known. */
 function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
   const down =
     draft.type === 'heartbeat'

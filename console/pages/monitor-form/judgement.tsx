@@ -1,17 +1,17 @@
 import { monitors } from '../../client/live.ts';
-import { SelectField } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import type { FormState } from './defaults.ts';
-import { Fold, NumberField, FieldProblem } from './fields.tsx';
+import { Collapsible, NumberField, FieldProblem } from './fields.tsx';
 
 const STREAKS = ['1', '2', '3', '4', '5'].map((value) => ({ value, label: value }));
 
-/** When a change counts, how long a check may take, and what is promised. */
+/** The thresholds, the timeout and the uptime target. */
 export function Judgement({ form: { draft, change, defaults, problem } }: { form: FormState }) {
   const hasThresholds = draft.type !== 'heartbeat';
   const failures = draft.failures === '' ? String(defaults.failures) : draft.failures;
   const successes = draft.successes === '' ? String(defaults.successes) : draft.successes;
   return (
-    <Fold
+    <Collapsible
       title={hasThresholds ? 'Thresholds' : 'Target'}
       note={
         hasThresholds
@@ -62,11 +62,11 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
           onValue={(slaTarget) => change({ slaTarget })}
         />
       </div>
-    </Fold>
+    </Collapsible>
   );
 }
 
-/** The vendors that a monitor depends on: when one of them is in trouble, alerts say so. */
+/** The vendor monitors that this one depends on; alerts mention them when they are in trouble. */
 export function Dependencies({ form: { draft, change, problem } }: { form: FormState }) {
   if (draft.type === 'vendor') return null;
   const vendors = (monitors.value ?? []).filter(({ type }) => type === 'vendor');
@@ -74,7 +74,7 @@ export function Dependencies({ form: { draft, change, problem } }: { form: FormS
     change({ dependencies: isOn ? [...draft.dependencies, id] : draft.dependencies.filter((each) => each !== id) });
   const { length } = draft.dependencies;
   return (
-    <Fold
+    <Collapsible
       title="Dependencies"
       note={length === 0 ? 'none' : `${length} ${length === 1 ? 'vendor' : 'vendors'}`}
       isOpen={length > 0}
@@ -104,6 +104,6 @@ export function Dependencies({ form: { draft, change, problem } }: { form: FormS
           ))}
         </ul>
       </fieldset>
-    </Fold>
+    </Collapsible>
   );
 }

@@ -1,11 +1,11 @@
 import type { Schemas } from '../../client/shapes.ts';
-import { SelectField } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
 import { type FormState, countLocations } from './defaults.ts';
-import { Fold, FieldProblem } from './fields.tsx';
+import { Collapsible, FieldProblem } from './fields.tsx';
 
-/** An agent that says nothing for so long, in seconds, is worth a word. */
+/** The silence after which an agent gets a warning, in seconds. */
 const QUIET_SECONDS = 180;
 
 const UNABLE = {
@@ -14,7 +14,7 @@ const UNABLE = {
   other_key: 'shows another key than at first',
 } as const;
 
-/** From where a monitor is checked, and how many of these places have to agree. */
+/** The locations that check a monitor, and how many of them have to agree. */
 export function Locations({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, agents } = form;
   const own = agents.filter(({ kind }) => kind === 'tenant');
@@ -27,7 +27,7 @@ export function Locations({ form }: { form: FormState }) {
   ];
   const note = draft.sources.length === 0 ? 'chosen for you' : `${draft.sources.length} of ${agents.length}`;
   return (
-    <Fold title="Locations" note={note} isOpen={own.length > 0}>
+    <Collapsible title="Locations" note={note} isOpen={own.length > 0}>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Check from</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">
@@ -48,7 +48,7 @@ export function Locations({ form }: { form: FormState }) {
         class="md:max-w-xs"
         onValue={(quorum) => change({ quorum })}
       />
-    </Fold>
+    </Collapsible>
   );
 }
 

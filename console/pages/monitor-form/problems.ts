@@ -1,12 +1,12 @@
 import { capitalise, Failure, sentenceOf } from '../../client/failure.ts';
 import type { Draft, HeaderDraft } from './draft.ts';
 
-/** What is wrong, by the field of the form that it is shown at, and what belongs to none. */
+/** Errors by the field that shows them, and those that belong to no field. */
 export type Problems = { byField: Readonly<Record<string, string>>; rest: readonly string[] };
 
 export const NO_PROBLEMS: Problems = { byField: {}, rest: [] };
 
-/** Fields of the API that the form shows, but for those of lists. */
+/** The API's fields that the form shows, without list items. */
 const FIELDS = [
   'name',
   'target',
@@ -44,10 +44,10 @@ const FIELDS = [
   'check_spec.dns.crossCheck',
 ] as const;
 
-/** What a sentence about a field begins with. */
+/** The words with which a sentence about a field begins. */
 const ROOTS: ReadonlySet<string> = new Set([...FIELDS.map((name) => name.split('.')[0] ?? ''), 'type', 'check_spec']);
 
-/** Fields that are said elsewhere than they are named. */
+/** Fields whose errors are shown at another field. */
 const SHOWN_AT: Readonly<Record<string, string>> = {
   'check_spec.request.secretHeaders': 'check_spec.request.headers',
   'check_spec.request.preserveSecretHeaders': 'check_spec.request.headers',
@@ -58,8 +58,8 @@ const SHOWN_AT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The service's answer parted by field. Of its sentences, divided by `; `, one that begins with no field goes on with
- * the one before.
+ * Splits an error of the API by field. Its sentences are divided by `; `; one that begins with no field continues the
+ * one before.
  */
 export function problemsOf(error: unknown, draft: Draft): Problems {
   if (error === null || error === undefined) return NO_PROBLEMS;
@@ -87,14 +87,14 @@ export function problemsOf(error: unknown, draft: Draft): Problems {
   return { byField, rest };
 }
 
-/** The field that a sentence begins with; null where it goes on with the one before. */
+/** The field that a sentence begins with; null if it continues the one before. */
 function subjectOf(piece: string): string | null {
   const subject = /^[a-z_]+(?=[.[\s])\S*/.exec(piece)?.[0] ?? '';
   return ROOTS.has(/^[a-z_]*/.exec(subject)?.[0] ?? '') ? subject : null;
 }
 
 /**
- * Where a complaint is shown, and how much of it that field's label says already. The row of a header is reported by
+ * The field that shows an error, and the part of the sentence that its label already says. A header's row is found by
  * the header's name.
  */
 function fieldOf(subject: string, { request }: Draft): { field: string; strip: string } | null {
@@ -120,8 +120,8 @@ function withRequest(error: unknown): string {
 }
 
 /**
- * What only the form can see: rows that would fall together or go without a value. By the field that the service would
- * name.
+ * Errors that only the form can find: headers with the same name, without a name, or without a secret value. Keys are
+ * the fields of the rows.
  */
 export function findHeaderProblems(headers: readonly HeaderDraft[]): Record<string, string> {
   const problems: Record<string, string> = {};
@@ -139,7 +139,7 @@ export function findHeaderProblems(headers: readonly HeaderDraft[]): Record<stri
   return problems;
 }
 
-/** Where a problem of one row stands. */
+/** The field name of a header's row. */
 export function headerField(index: number): string {
   return `headers[${index}]`;
 }

@@ -1,5 +1,6 @@
 import { Button } from '../../parts/button.tsx';
-import { CheckField, TextArea } from '../../parts/field.tsx';
+import { CheckField } from '../../parts/choice-fields.tsx';
+import { TextArea } from '../../parts/field.tsx';
 import type { SecretText } from './draft.ts';
 import { focusInstead } from './fields.tsx';
 
@@ -15,8 +16,8 @@ type Props = {
 };
 
 /**
- * A text that may be secret; `isStored`: the service has a secret one. It is kept until it is replaced or taken away,
- * each by a button that says so.
+ * A text that may be secret; `isStored`: the service stores a secret one. It is kept until it is replaced or removed by
+ * a button.
  */
 export function SecretTextField({
   label,
@@ -68,7 +69,7 @@ export function SecretTextField({
   );
 }
 
-/** Says that a secret is stored, which cannot be read, and what can be done with it. */
+/** A stored secret, which cannot be shown, with buttons to replace or remove it. */
 export function StoredSecret({
   what,
   onReplace,
@@ -107,7 +108,7 @@ export function StoredSecret({
   );
 }
 
-/** The way back for who meant to replace a stored secret and did not. */
+/** A button that keeps the stored secret after all. */
 export function KeepStored({ what, onKeep }: { what: string; onKeep: () => void }) {
   return (
     <Button

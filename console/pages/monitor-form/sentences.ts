@@ -4,10 +4,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
 import type { Draft } from './draft.ts';
 
-/**
- * What it takes until the monitor is called down, in a sentence that follows what is filled in; null where something is
- * none that could be.
- */
+/** Describes when the monitor is down, as the draft says; null for impossible values. */
 export function describeDown(draft: Draft, surroundings: Surroundings): string | null {
   const { failures } = numbersOf(draft, surroundings);
   if (failures === null) return null;
@@ -24,7 +21,7 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   return `Down when ${quorum} of ${locations} locations agree, each after ${inRow}.`;
 }
 
-/** How soon an outage is reported, at worst, in seconds; null where that cannot be said. */
+/** The longest time until an outage is reported, in seconds; null if it cannot be computed. */
 export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
   if (draft.type === 'domain' || interval === null) return null;
@@ -41,7 +38,7 @@ export function latestNotice(draft: Draft, surroundings: Surroundings): number |
       );
 }
 
-/** Seconds as people say them, exactly: `1 min 30 s`. */
+/** Formats seconds exactly: `1 min 30 s`. */
 export function sayDuration(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],
@@ -64,7 +61,7 @@ function numbersOf(draft: Draft, surroundings: Surroundings) {
   };
 }
 
-/** What a monitor could be called after its target; empty where that says nothing. */
+/** Suggests a name for a monitor from its target; empty if the target says nothing. */
 export function suggestName(
   { type, target }: Pick<Draft, 'type' | 'target'>,
   vendors: readonly Schemas['Vendor'][],

@@ -1,10 +1,11 @@
 import type { ComponentType } from 'preact';
-import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/field.tsx';
 import { AnswerFields } from './answer-fields.tsx';
 import type { FormState } from './defaults.ts';
 import { DnsFields } from './dns-fields.tsx';
 import type { Draft, MonitorType, TransportDraft } from './draft.ts';
-import { Fold, DurationField, NumberField } from './fields.tsx';
+import { Collapsible, DurationField, NumberField } from './fields.tsx';
 import { RequestFields } from './request-fields.tsx';
 import { SecretTextField } from './secret-text-field.tsx';
 
@@ -17,13 +18,13 @@ const MODES = [
   { value: 'regex', label: 'matches (RE2)' },
 ];
 
-/** What is sent over tcp or udp, and what is to come back. */
+/** The payload of a tcp or udp monitor, and the expected reply. */
 function TransportFields({ form: { draft, change, problem, monitor } }: { form: FormState }) {
   const { transport, type } = draft;
   const set = (part: Partial<TransportDraft>) => change({ transport: { ...transport, ...part } });
   const isSet = transport.payload.kind !== 'none' || transport.expect !== '';
   return (
-    <Fold
+    <Collapsible
       title="Send and expect"
       note={
         isSet
@@ -75,13 +76,13 @@ function TransportFields({ form: { draft, change, problem, monitor } }: { form: 
           onValue={(expect) => set({ expect })}
         />
       </div>
-    </Fold>
+    </Collapsible>
   );
 }
 
 type Props = { form: FormState };
 
-/** The folds that only some types have. */
+/** The sections of the draft's type. */
 export function TypeFields({ form }: Props) {
   return (
     <>
@@ -97,7 +98,7 @@ function PingFields({ form: { draft, change, problem } }: Props) {
   const set = (part: Partial<Draft['ping']>) => change({ ping: { ...ping, ...part } });
   const isSet = ping.count !== '' || ping.lossDegradedPct !== '' || ping.rttDegradedMs !== '';
   return (
-    <Fold title="Echo requests" note={`${ping.count === '' ? 4 : ping.count} per check`} isOpen={isSet}>
+    <Collapsible title="Echo requests" note={`${ping.count === '' ? 4 : ping.count} per check`} isOpen={isSet}>
       <div class="grid gap-5 md:grid-cols-3">
         <NumberField
           label="Requests"
@@ -126,7 +127,7 @@ function PingFields({ form: { draft, change, problem } }: Props) {
           onValue={(rttDegradedMs) => set({ rttDegradedMs })}
         />
       </div>
-    </Fold>
+    </Collapsible>
   );
 }
 
@@ -134,7 +135,7 @@ function HeartbeatFields({ form: { draft, change, problem } }: Props) {
   const { heartbeat } = draft;
   const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
   return (
-    <Fold
+    <Collapsible
       title="Runs"
       note={heartbeat.maxDuration === '' ? 'may take as long as they like' : 'limited in time'}
       isOpen={heartbeat.maxDuration !== '' || heartbeat.failEnabled === false}
@@ -153,7 +154,7 @@ function HeartbeatFields({ form: { draft, change, problem } }: Props) {
         checked={heartbeat.failEnabled !== false}
         onChecked={(failEnabled) => set({ failEnabled })}
       />
-    </Fold>
+    </Collapsible>
   );
 }
 

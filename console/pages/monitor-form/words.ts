@@ -2,7 +2,7 @@ import type { DnsMode, DnsRecordType } from '../../../core/checks/dns/records.ts
 import { OPS_BY_SOURCE, type AssertionOp } from '../../../core/checks/http/assertions.ts';
 import type { AssertionSource, MonitorType } from '../../../core/monitors/monitor.ts';
 
-/** What a type is called, what it is for, and how its target is written; null where it has none. */
+/** The label and use of each type, and how its target is written; null if it has none. */
 export const TYPES = {
   http: {
     label: 'Web page or API',
@@ -65,7 +65,7 @@ export const TYPES = {
   { label: string; use: string; target: { label: string; placeholder: string; hint: string } | null }
 >;
 
-/** The order in which types are offered: what is wanted most comes first. */
+/** The order in which types are offered: the most common ones first. */
 export const TYPE_ORDER = [
   'http',
   'tcp',
@@ -78,8 +78,8 @@ export const TYPE_ORDER = [
 ] as const satisfies readonly MonitorType[];
 
 /**
- * What an assertion can look at; `unit` of those that measure, and the comparison that is offered first. What measures
- * degrades, the others take down.
+ * The subjects of assertions, with the unit of measured ones and the usual comparison. A failed measured assertion
+ * degrades a monitor, the others take it down.
  */
 export const SOURCES = {
   text_body: { label: 'Body text', unit: null, usualOp: 'contains' },
@@ -89,7 +89,7 @@ export const SOURCES = {
   cert_expiry: { label: 'Certificate ends in', unit: 'days', usualOp: 'gt' },
 } as const satisfies Record<AssertionSource, { label: string; unit: string | null; usualOp: AssertionOp }>;
 
-/** What each comparison is called, in the order in which they are offered. */
+/** Labels of comparisons, in the order in which they are offered. */
 export const OP_WORDS = {
   equals: 'is',
   not_equals: 'is not',
@@ -101,7 +101,7 @@ export const OP_WORDS = {
   exists: 'is there',
 } as const satisfies Record<AssertionOp, string>;
 
-/** The comparisons that a source understands, the usual one first. */
+/** The comparisons of a subject, the usual one first. */
 export function opsOf(source: AssertionSource): readonly AssertionOp[] {
   const { usualOp } = SOURCES[source];
   const known: readonly AssertionOp[] = OPS_BY_SOURCE[source];
@@ -110,7 +110,7 @@ export function opsOf(source: AssertionSource): readonly AssertionOp[] {
 
 const OP_ORDER = Object.keys(OP_WORDS) as (keyof typeof OP_WORDS)[];
 
-/** What a record of a type looks like. */
+/** An example record of each type. */
 export const RECORDS: Readonly<Record<DnsRecordType, string>> = {
   A: '192.0.2.1',
   AAAA: '2001:db8::1',

@@ -29,7 +29,7 @@ const PINGS: Readonly<Record<string, string>> = {
   exit: 'Ended',
 };
 
-/** One result in a line; opened, everything that is known of it. */
+/** One check as a line that unfolds into its details. */
 function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
   const detailsId = `check-${check.at}-${check.source.id ?? ''}`;
   return (
@@ -67,7 +67,7 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
   );
 }
 
-/** What there is to say of it in a few words. */
+/** Summarizes a check in a few words. */
 function summarise(check: Check): string {
   if (check.ping !== undefined && check.ping !== null) {
     const word = PINGS[check.ping] ?? check.ping;
@@ -88,7 +88,7 @@ type ChecksProps = {
   incidents: readonly Schemas['Incident'][];
 };
 
-/** The single results, newest first, each with what was seen. */
+/** The list of checks, newest first. */
 export function Checks({ monitor, list, choice, agents, sourceIds, incidents }: ChecksProps) {
   const isBeat = monitor.type === 'heartbeat';
   return (

@@ -9,7 +9,7 @@ import { withoutCount } from './status-words.ts';
 
 type Incident = Schemas['Incident'];
 
-/** This many are shown; the others are on a page of their own. */
+/** The most incidents that are shown; a link leads to the others. */
 const SHOWN = 8;
 
 /** The newest incidents of the monitor. */

@@ -29,10 +29,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   p99: '99 of 100 checks were faster',
 };
 
-/**
- * What the lines are, with their values at the moment that is pointed at, or of the whole window; a press hides or
- * shows one.
- */
+/** The legend of the plot: each line with its value at the pointer or in the window. A click hides or shows a line. */
 export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: LegendProps) {
   const step = hovered === null ? undefined : answer.series[hovered];
   const whole = wholeOf(answer, view);
@@ -84,7 +81,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
   );
 }
 
-/** Percentiles of all locations or of one, or a line for each. */
+/** Chooses percentiles of all locations or of one, or a line for each location. */
 function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
   const value = view.name === 'locations' ? 'each' : (view.sourceId ?? 'all');
   return (

@@ -32,7 +32,7 @@ type LocationsProps = {
   words: string;
 };
 
-/** What each location sees now, and how it measured in the range. */
+/** The newest result of each location, and its statistics in the range. */
 export function Locations({ detail, agents, checks, sources, words }: LocationsProps) {
   const rows = detail.agent_sources.map((id): Row => {
     const agent = agents?.find((each) => each.id === id);

@@ -16,10 +16,10 @@ type TimingBreakdownProps = {
   picked: Span | null;
 };
 
-/** Good results keep their timings once in so long: in less there may be none. */
+/** Successful checks store their timings once in this many seconds. */
 export const KEPT_EVERY = 600;
 
-/** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
+/** The mean duration of each step of a request, in the window and at the picked moment. */
 export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakdownProps) {
   const { phases } = answer.totals;
   const requested = picked === null ? null : aroundOf(picked);
@@ -83,7 +83,7 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
   );
 }
 
-/** A moment, or the ten minutes of the clock that it lies in. */
+/** The picked moment, widened to ten minutes if it is shorter. */
 function aroundOf({ from, to }: Span): Span {
   if (to - from >= KEPT_EVERY) return { from, to };
   const start = Math.floor(from / KEPT_EVERY) * KEPT_EVERY;

@@ -13,7 +13,7 @@ type ControlsProps = {
   onChange: (change: Partial<Selection>) => void;
 };
 
-/** What is shown: statuses with how many there are of each, search, type and order. */
+/** The filters of the overview: status with counts, search, type and order. */
 export function Controls({ selection, counts, types, search, onChange }: ControlsProps) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const present = STATUS_ORDER.filter((status) => counts[status] > 0 || selection.status === status);

@@ -3,7 +3,7 @@ import type { Schemas } from '../../client/shapes.ts';
 type Day = Schemas['ReportDay'];
 
 const PLOT = { height: 118, top: 8, bottom: 96, labels: 112 } as const;
-/** Names of lines that end close together are kept so far apart. */
+/** The least distance between the labels of two lines. */
 const APART = 10;
 
 const LINES = [
@@ -12,7 +12,7 @@ const LINES = [
   { name: 'p99', stroke: 'stroke-pending', fill: 'fill-pending', dash: '1.5 2' },
 ] as const;
 
-/** The percentiles of each day as three lines; a day without any interrupts them. Nothing where no day has one. */
+/** The percentiles of each day as three lines, with gaps for days without any; nothing if no day has one. */
 export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const highest = Math.max(0, ...days.flatMap(({ response_ms: ms }) => LINES.map(({ name }) => ms[name] ?? 0)));
   if (highest === 0) return null;
@@ -93,7 +93,7 @@ function spreadNames<Name extends { y: number }>(names: readonly Name[]): Name[]
     });
 }
 
-/** The next of 1, 2 and 5 times a power of ten. */
+/** Rounds up to 1, 2 or 5 times a power of ten. */
 function roundUp(ms: number): number {
   const power = 10 ** Math.floor(Math.log10(ms));
   return ([1, 2, 5].find((factor) => factor * power >= ms) ?? 10) * power;
@@ -103,19 +103,19 @@ function formatMs(ms: number): string {
   return ms >= 1000 ? `${Math.round(ms / 10) / 100} s` : `${Math.round(ms * 10) / 10} ms`;
 }
 
-/** Where the days of a plot stand, in the units of its view box, which are pixels about. */
+/** The layout of a plot's days, in units of its view box (about a pixel each). */
 type DayFrame = { width: number; left: number; right: number; step: number };
 
 const WIDE = { width: 880, left: 52, right: 846 } as const;
 const NARROW = { width: 310, left: 44, right: 286 } as const;
 
-/** The same for the bars and the lines below them, so that a day is one column. */
+/** The layout that the bars and the lines below them share, so that a day is one column. */
 export function frameOf(days: number, isWide: boolean): DayFrame {
   const frame = isWide ? WIDE : NARROW;
   return { ...frame, step: (frame.right - frame.left) / Math.max(1, days) };
 }
 
-/** Every day of a week, the first of each week of a month. */
+/** Labels for every day of a week, or for the first day of each week of a month. */
 export function dateLabels(days: readonly { date: string }[], { isWide, y }: { isWide: boolean; y: number }) {
   const { left, step } = frameOf(days.length, isWide);
   const every = days.length <= 7 ? 1 : 7;

@@ -16,7 +16,7 @@ type State = NonNullable<Day['worst_state']> | 'absent';
 const BAR = 24;
 const HEIGHT = 40;
 
-/** A colour, and for those who do not tell colours apart a sign, unless it was simply up. */
+/** The fill of a state and a sign, so that it can be read without colors; up has no sign. */
 const STYLES: Record<State, { fill: string; sign: string; meaning: string; ink: string }> = {
   up: { fill: 'fill-up-soft', sign: '', meaning: 'up', ink: '' },
   degraded: { fill: 'fill-degraded-fill', sign: '~', meaning: 'degraded for some of the day', ink: 'fill-[#171b1f]' },
@@ -29,7 +29,7 @@ const STYLES: Record<State, { fill: string; sign: string; meaning: string; ink: 
 
 const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused', 'absent'];
 
-/** A bar for each day, in the colour of its worst state. */
+/** A bar for each day, in the color of its worst state. */
 function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const { width, left, step } = frameOf(days.length, isWide);
   const bad = days.filter(({ worst_state: state }) => state === 'down').length;
@@ -66,7 +66,7 @@ function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   );
 }
 
-/** What the bars say. */
+/** The legend of the bars. */
 function StripLegend() {
   return (
     <ul class="mb-3 flex flex-wrap gap-x-4 gap-y-1 text-xs text-soft">
@@ -100,12 +100,12 @@ function showDay(
 type Monitor = Schemas['ReportMonitor'];
 type Incident = Schemas['ReportIncident'];
 
-/** How many more each press shows: a page of five thousand plots is of no use. */
+/** How many more monitors each click shows: thousands of plots would be too many. */
 const STEP = 25;
-/** How many incidents of a monitor are shown; the rest is in its own list. */
+/** The most incidents per monitor that are shown; the rest is in the monitor's own list. */
 const INCIDENTS = 8;
 
-/** Each monitor with its days, what it took to answer, and its incidents; those that were worst come first. */
+/** Each monitor with its days, response times and incidents, the worst first. */
 export function MonitorParts({
   monitors,
   incidents,

@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
 import { api } from '../../client/api.ts';
-import { Failure } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink, Button } from '../../parts/button.tsx';
-import { EmptyPage } from '../../parts/empty.tsx';
-import { Loaded, useLoad } from '../../parts/load.tsx';
+import { Figure } from '../../parts/facts.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section, Card } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, formatDuration, formatLatency } from '../../parts/time.tsx';
@@ -30,7 +29,7 @@ const GAP_COLUMNS: readonly Column<Gap>[] = [
   { head: 'Length', cell: ({ from, to }) => formatDuration(to - from), align: 'right' },
 ];
 
-/** When the service itself stood still. */
+/** The service's own outages in the period. */
 function Gaps({ gaps }: { gaps: readonly Gap[] }) {
   if (gaps.length === 0) return <p class="mb-8 text-sm text-soft">The service itself was at work all the time.</p>;
   return (
@@ -53,20 +52,24 @@ function Gaps({ gaps }: { gaps: readonly Gap[] }) {
 
 const BACK = { label: 'Reports', href: PATHS.reports };
 
-/** One report: the whole account in numbers, then every monitor with its days. */
+/** The page of one report: the account in numbers, then every monitor with its days. */
 export function ReportPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/reports/{id}', { path: { id }, signal }), [id]);
-  const { value: error } = load.error;
-  const { value: report } = load.value;
-  if (error instanceof Failure && error.status === 404) return <Missing />;
-  if (report === null) {
-    return (
-      <Page title="Report" back={BACK}>
-        <Loaded load={load}>{() => null}</Loaded>
-      </Page>
-    );
-  }
+  return (
+    <ObjectPage
+      load={load}
+      title="Report"
+      icon="reports"
+      back={BACK}
+      missing="It belongs to another account, or its address is not complete."
+    >
+      {(report) => <Shown report={report} />}
+    </ObjectPage>
+  );
+}
+
+function Shown({ report }: { report: Schemas['Report'] }) {
   const address = `/v1/reports/${encodeURIComponent(report.id)}`;
   return (
     <Page
@@ -92,15 +95,7 @@ export function ReportPage({ params }: PageProps) {
   );
 }
 
-function Missing() {
-  return (
-    <EmptyPage title="Report" back={BACK} icon="reports" heading="There is no such report">
-      It belongs to another account, or its address is not complete.
-    </EmptyPage>
-  );
-}
-
-/** The account in one line of numbers. */
+/** The key figures of the account. */
 function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
   const {
     uptime_percent: uptime,
@@ -129,18 +124,9 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
   );
 }
 
-function Figure({ label, tone = '', children }: { label: string; tone?: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt class="text-xs text-soft">{label}</dt>
-      <dd class={`heading text-xl ${tone}`}>{children}</dd>
-    </div>
-  );
-}
-
 type Monitor = Schemas['ReportMonitor'];
 
-/** More than this are shown on request. */
+/** The number of monitors that are shown at first. */
 const SHOWN = 100;
 
 const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
@@ -213,7 +199,7 @@ const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
   },
 ];
 
-/** All monitors of the report, line by line. */
+/** A table of all monitors of the report. */
 function MonitorTable({ monitors, name }: { monitors: readonly Monitor[]; name: string }) {
   const isWhole = useSignal(false);
   const shown = isWhole.value ? monitors : monitors.slice(0, SHOWN);

@@ -7,7 +7,7 @@ import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { Fact } from '../../parts/facts.tsx';
-import { FormError, TextField } from '../../parts/field.tsx';
+import { TextField, Form, FormError } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -21,7 +21,7 @@ const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'dark', label: 'Dark' },
 ];
 
-/** One's own name, looks, password and second factor. */
+/** The user's name, theme, password and second factor. */
 export function AccountSettings() {
   return (
     <>
@@ -61,13 +61,7 @@ function Profile() {
   const { byField, rest } = problemsByField(formAction.error.value, ['name']);
   return (
     <div class="grid max-w-md gap-5">
-      <form
-        class="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form class="flex flex-col gap-3" onSubmit={save}>
         <TextField
           label="Name"
           value={name.value}
@@ -86,7 +80,7 @@ function Profile() {
         >
           Save name
         </Button>
-      </form>
+      </Form>
       <dl class="grid gap-x-6 gap-y-3 text-sm md:grid-cols-2">
         <Fact name="E-mail">{user.email}</Fact>
         <Fact name="Role">{`${ROLES[user.role].label}: ${ROLES[user.role].may}`}</Fact>
@@ -104,10 +98,10 @@ function Profile() {
   );
 }
 
-/** The length that the API asks for at least. */
+/** The minimum length of a password in the API. */
 const SHORTEST = 12;
 
-/** A new password for who knows the present one; everywhere else one is signed out by it. */
+/** A form that changes the password and thereby signs out all other sessions. */
 function PasswordForm() {
   const { user } = signedIn();
   const current = useSignal('');
@@ -126,13 +120,7 @@ function PasswordForm() {
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['current', 'new']);
   return (
-    <form
-      class="flex max-w-md flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void change();
-      }}
-    >
+    <Form class="flex max-w-md flex-col gap-4" onSubmit={change}>
       <p class="text-sm text-soft">
         {user.password_changed_at === null ? (
           'It is still the one that was handed out: choose your own.'
@@ -176,6 +164,6 @@ function PasswordForm() {
       <Button type="submit" class="self-start" busy={formAction.isBusy.value}>
         Change password
       </Button>
-    </form>
+    </Form>
   );
 }

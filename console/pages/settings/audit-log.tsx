@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { SelectField } from '../../parts/field.tsx';
 import { Loaded, useLoad, Outdated } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import {
@@ -22,7 +22,7 @@ const KIND_CHOICES = [
   { value: '', label: 'Everything' },
   ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
 ];
-/** Who changed what in the account, the newest first. */
+/** The audit log of the account, newest first. */
 export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findEntries(filter, signal), [JSON.stringify(filter)]);
@@ -116,22 +116,21 @@ function Listing({
   );
 }
 
-/** What is looked for, as it stands in the address; texts are empty where nothing is asked. */
+/** The filter of the list, as the address stores it; an empty string does not filter. */
 export type Filter = { kind: string; object: string; actor: string; period: string } & Paging;
 
 /**
- * `next` is the cursor of what is older; null = nothing is. `known` are the ids of channels and agents that there still
- * are.
+ * `next` is the cursor of older entries; null if there are none. `known` has the ids of existing channels and agents.
  */
 export type Found = { entries: readonly Entry[]; next: string | null; known: ReadonlySet<string> };
 
-/** Reads what is asked for out of an address. */
+/** Reads the filter from an address. */
 export function readFilter(query: Readonly<Record<string, string>>): Filter {
   const { kind = '', object = '', actor = '', period = '' } = query;
   return { kind, object, actor, period, ...readPaging(query) };
 }
 
-/** Asks for the newest of them, and for what can be linked to. */
+/** Loads a page of entries, and the ids of objects that can be linked to. */
 export async function findEntries(
   { kind, object, actor, period, cursor, count }: Filter,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import { setQuery } from '../../shell/router.ts';
 
 type Action = Schemas['AuditAction'];
 
-/** What the author did, before the name of what it was done to. */
+/** The verb of each action, to be followed by the name of its object. */
 export const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'monitor.created': 'made the monitor',
   'monitor.changed': 'changed the monitor',
@@ -57,7 +57,7 @@ export const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'queue.changed': 'used the queue board on',
 };
 
-/** The kinds of things that one can narrow the list to. */
+/** The kinds of objects to filter by. */
 export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   monitor: 'Monitors',
   incident: 'Incidents',
@@ -70,15 +70,15 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   queue: 'Queues',
 };
 
-/** People do some things to themselves alone: then it is reported without saying to whom. */
+/** Actions that users do only to themselves, so that the object is left out. */
 const OF_THEMSELVES: ReadonlySet<Action> = new Set(['member.signed_in', 'member.signed_out']);
 
-/** Whether an entry says to what it was done. */
+/** Whether an entry shows its object. */
 export function hasObject({ action }: Schemas['AuditEntry']): boolean {
   return !OF_THEMSELVES.has(action);
 }
 
-/** What happened to a field; of what came to be or is gone, what it had. */
+/** Describes the change of a field; for a created or deleted object, its value. */
 export function describeChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
   const change = changes[field];
   if (change === undefined || typeof change === 'string') return 'changed; it is a secret and not shown';
@@ -88,7 +88,7 @@ export function describeChange({ action, changes }: Schemas['AuditEntry'], field
   return `${before} → ${after}`;
 }
 
-/** A value of a field as people read it. */
+/** Formats a value of a field. */
 function formatValue(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -104,7 +104,7 @@ export type Entry = Schemas['AuditEntry'];
 
 type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
 
-/** Who did what to what, and when; opened, what changed field by field. */
+/** One entry: who, what and when. It unfolds into the changed fields. */
 export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
   const { id, at, action, address, changes } = entry;
   const fields = Object.entries(changes);
@@ -155,7 +155,7 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
   );
 }
 
-/** Their name; pressed, only what they did is listed. */
+/** The author of an entry; a click filters by it. */
 function Actor({ entry: { actor } }: { entry: Entry }) {
   const { id, kind } = actor;
   const name = kind === 'token' ? `Token ${actor.name}` : id === signedIn().user.id ? 'You' : actor.name;
@@ -172,7 +172,7 @@ function Actor({ entry: { actor } }: { entry: Entry }) {
   );
 }
 
-/** What it was done to, with a link where it is still there. */
+/** The object of an entry, as a link if it still exists. */
 function Thing({ entry: { object, actor }, known }: { entry: Entry; known: ReadonlySet<string> }) {
   const href = hrefOf(object, known);
   if (href === null) return <span class="font-medium">{object.id === actor.id ? 'their own' : object.name}</span>;

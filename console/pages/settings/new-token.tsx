@@ -3,10 +3,11 @@ import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { useFormAction } from '../../parts/action.ts';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { SelectField, TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/shown-once.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 
 const SCOPES = [
   { value: 'read', label: 'Read' },
@@ -21,7 +22,7 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ] as const;
 
-/** Makes a token and shows it, once. */
+/** A dialog that creates a token and shows it once. */
 export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const name = useSignal('');
   const scope = useSignal('read');
@@ -44,7 +45,7 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
   const { byField, rest } = problemsByField(formAction.error.value, ['name', 'scopes', 'expires_at']);
   if (made.value !== null) {
     return (
-      <KeptDialog
+      <ShownOnceDialog
         key="made"
         title="Your new token"
         question="Have you kept the token?"
@@ -52,7 +53,7 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
         onClose={onClose}
       >
         <Made token={made.value} />
-      </KeptDialog>
+      </ShownOnceDialog>
     );
   }
   return (

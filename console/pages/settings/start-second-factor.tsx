@@ -7,14 +7,14 @@ import { useFormAction } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/shown-once.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 type Started = Schemas['TotpDraft'];
 
 const TITLE = 'Turn on the second factor';
 
-/** From the password over the app's picture to the first code and the recovery codes. */
+/** A dialog that turns on the second factor: password, QR code, first code, recovery codes. */
 export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const password = useSignal('');
   const started = useSignal<Started | null>(null);
@@ -103,7 +103,7 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
   );
 }
 
-/** Recovery codes, to be kept where the phone is not. */
+/** Recovery codes, shown once. */
 export function RecoveryCodes({
   title,
   codes,
@@ -114,7 +114,7 @@ export function RecoveryCodes({
   onClose: () => void;
 }) {
   return (
-    <KeptDialog
+    <ShownOnceDialog
       title={title}
       question="Have you kept the codes?"
       text="They are not shown again. Without them and without your phone you do not get in any more."
@@ -128,6 +128,6 @@ export function RecoveryCodes({
         </p>
         <CopyText text={codes.join('\n')} label="Recovery codes" />
       </div>
-    </KeptDialog>
+    </ShownOnceDialog>
   );
 }

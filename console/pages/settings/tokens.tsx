@@ -15,7 +15,7 @@ import { NewToken } from './new-token.tsx';
 
 type Token = Schemas['ApiToken'];
 
-/** What programs call the API with. */
+/** The API tokens of the account. */
 export function TokenSettings() {
   const load = useLoad(async (signal) => {
     const [{ tokens }, usage] = await Promise.all([api.get('/tokens', { signal }), api.get('/usage', { signal })]);

@@ -15,10 +15,10 @@ const COUNTED = [
   ['tokens', 'API tokens'],
 ] as const;
 
-/** From here on a bar is a warning. */
+/** The share of a limit from which a bar is a warning. */
 const NEARLY_ALL = 0.9;
 
-/** What the plan allows, and how much of it is used. */
+/** The limits of the plan, and how much of them is used. */
 export function UsageSettings() {
   const load = useLoad((signal) => api.get('/usage', { signal }), []);
   return (
