@@ -20,7 +20,7 @@ if (root === null) throw new Error('The page has no element for the console');
 
 followLinks();
 listenToKeys();
-// While it is asked who is there, the page that they want is on its way as well, and what it shows.
+// The requested page and its data load while the session does.
 const wanted = route.value.page === null ? undefined : PAGES[route.value.page];
 if (wanted !== undefined) {
   preload(wanted);

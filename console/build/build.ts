@@ -47,7 +47,7 @@ export async function buildConsole(): Promise<Built | null> {
   const stamp = await stampSources();
   const outDir = await mkdtemp(join(CONSOLE, '.dist-'));
   try {
-    // Who builds is not always who serves.
+    // The server may run as another user.
     await chmod(outDir, 0o755);
     await bundle(outDir);
     const files = await compressFiles(outDir);
@@ -84,7 +84,7 @@ async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | n
         manifest: 'manifest.json',
         target: 'es2023',
         cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
-        // A `data:` URL would need more than the page's policy allows.
+        // The page's content security policy forbids `data:` URLs.
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
       },

@@ -55,7 +55,7 @@ function fill(path: string, params: Readonly<Record<string, string>> = {}): stri
 }
 
 function sentOf({ query, body, signal }: Sent): RequestOptions {
-  // The description's types of queries are objects of texts, numbers and truth values.
+  // Queries in the description are objects of strings, numbers and booleans.
   return {
     ...(query !== undefined && { query: query as Query }),
     ...(body !== undefined && { body }),

@@ -22,7 +22,7 @@ export class Failure extends Error {
 
 /** Returns the sentence to show for any thrown value. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof Failure) return capitalise(error.message);
+  if (error instanceof Failure) return capitalize(error.message);
   return 'Something went wrong in this page: reload it, and tell us if it happens again';
 }
 
@@ -45,12 +45,12 @@ export function problemsByField(
       .filter((name) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`))
       .toSorted((a, b) => b.length - a.length)[0];
     if (field === undefined) rest.push(sentence);
-    else byField[field] = byField[field] === undefined ? capitalise(sentence) : `${byField[field]}; ${sentence}`;
+    else byField[field] = byField[field] === undefined ? capitalize(sentence) : `${byField[field]}; ${sentence}`;
   }
-  return { byField, rest: rest.length === 0 ? null : capitalise(rest.join('; ')) };
+  return { byField, rest: rest.length === 0 ? null : capitalize(rest.join('; ')) };
 }
 
 /** Returns the text with its first letter in upper case. */
-export function capitalise(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

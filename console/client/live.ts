@@ -49,8 +49,8 @@ export function onChange(listener: Listener): () => void {
 export function startLive(): () => void {
   const controller = new AbortController();
   const reload = () => void loadAll(controller.signal);
-  // Of the first two, what is asked for at once and what the stream begins with, the second waits: rows are to be
-  // there, and it finds little that is new.
+  // The stream's first event asks for everything, too. It waits for the initial load, and then finds little that is
+  // new.
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
     first = null;
   });
@@ -83,7 +83,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
   underWay.add(since);
   try {
     const [overview, incidents] = await takeEarly(() => askForAll({ signal: abort }));
-    // Reading thousands and drawing them anew would be one long frame.
+    // Parsing and rendering thousands of rows at once would be one long frame.
     await new Promise((resolve) => setTimeout(resolve));
     if (abort.aborted || !underWay.has(since)) return;
     forgetUpTo(since);
@@ -145,7 +145,7 @@ export function putMonitors(changed: readonly Monitor[], deleted: readonly strin
   const rows = monitors.peek();
   if (rows === null) return;
   const gone = new Set(deleted);
-  // Of one that changed more than once the last counts.
+  // Of several changes of a monitor the last one counts.
   const fresh = new Map(changed.filter(({ id }) => !gone.has(id)).map((row) => [row.id, row]));
   const remaining: Monitor[] = [];
   for (const row of rows) {
@@ -160,7 +160,7 @@ function take(changes: readonly Change[]): void {
   const rows = changes.filter(({ kind }) => kind === 'monitor').map(({ data }) => data);
   const incidents = changes.filter(({ kind }) => kind === 'incident').map(({ data }) => data as Incident);
   batch(() => {
-    // The stream's rows are the overview's (watchLive in the API's description).
+    // The stream sends the same rows as the overview (watchLive in the API's description).
     if (rows.length > 0)
       putMonitors(
         rows.filter(({ deleted }) => deleted !== true).map((row) => row as Monitor),

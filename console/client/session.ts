@@ -7,7 +7,7 @@ export async function loadSession(): Promise<void> {
   try {
     session.value = await request<Session>('GET', '/session', { answersOwn401: true });
   } catch (error) {
-    // Where there are no sessions at all no user is signed in either.
+    // An installation without sessions answers 404.
     if (!(error instanceof Failure && (error.status === 401 || error.status === 404))) throw error;
     endSession();
   }

@@ -60,7 +60,7 @@ function Docs({ description, first }: { description: Description; first: string 
   const show = (id: string) => {
     open.value = new Set([...open.value, id]);
     setQuery({ operation: id });
-    // It has to be there before it can be gone to.
+    // It has to be rendered before it can be scrolled to.
     requestAnimationFrame(() => {
       const part = document.querySelector(`#operation-${CSS.escape(id)}`);
       part?.scrollIntoView();

@@ -59,15 +59,15 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   };
   useTitle(row === null ? 'Monitor' : `${STATUSES[row.status].label} · ${row.name}`);
   useEffect(() => {
-    // A change of state comes from results that are there by now.
+    // The results that changed the status are stored by now.
     if (status !== undefined && newest.checks.peek() !== null) void newest.refresh();
   }, [status]);
   if (isDeleted) return <Gone />;
   if (row === null || whole === null)
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
-  // Its own row is newer than what was asked for.
+  // The row from the stream is newer than the loaded details.
   const monitor = { ...whole, ...row };
-  // Of what was never checked there is nothing to see.
+  // A draft was never checked: there is nothing to show.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(answer?.shown ?? shown, formatShort);
   const list = incidents.value.value;

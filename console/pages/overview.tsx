@@ -15,7 +15,7 @@ import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
 import { Histories } from './overview/histories.ts';
 import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
-import { countStatuses, select, summarise, type Selection } from './overview/selection.ts';
+import { countStatuses, select, summarize, type Selection } from './overview/selection.ts';
 
 /** The id of the monitor that the keyboard has selected; it survives a visit to its page. */
 const cursor = signal<string | null>(null);
@@ -24,7 +24,7 @@ const cursor = signal<string | null>(null);
 export function OverviewPage({ query }: PageProps) {
   const { value: all } = monitors;
   const counts = countStatuses(all ?? []);
-  const title = summarise(counts);
+  const title = summarize(counts);
   useTitle(all === null ? 'Monitors' : title);
   if (all === null)
     return monitorsError.value === null ? (

@@ -40,7 +40,7 @@ export function SettingsPage({ params, query }: PageProps) {
     label,
   }));
   useEffect(() => {
-    // On a phone there is no room for all of them.
+    // On a phone not all tabs are visible.
     document
       .querySelector('nav[aria-label="Settings"] [aria-current]')
       ?.scrollIntoView({ block: 'nearest', inline: 'center' });

@@ -24,7 +24,7 @@ export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Without https there is no clipboard, and people may have forbidden it: then it is marked, to be copied by hand.
+      // The clipboard needs https and may be forbidden: then select the text, to be copied by hand.
       if (box.current !== null) window.getSelection()?.selectAllChildren(box.current);
       return;
     }

@@ -22,12 +22,12 @@ export function Dialog({
   const titleId = useId();
   const latest = useRef(onClose);
   latest.current = onClose;
-  // Who marks text and lets go beside the dialog does not mean to close it: the press has to have begun there as well.
+  // Selecting text may end beside the dialog; only a press that also began there closes it.
   const isPressedBeside = useRef(false);
   useEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
-    // Browsers close it by themselves at a second Escape, whatever the first was answered with.
+    // Browsers close the dialog on a second Escape, whatever the handler of the first did.
     const reopen = () => {
       current.showModal();
       latest.current();
@@ -38,7 +38,7 @@ export function Dialog({
     return () => {
       current.removeEventListener('close', reopen);
       current.close();
-      // Browsers do that by themselves only for a dialog that is still in the page.
+      // Browsers restore the focus only for a dialog that is still in the page.
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     };
   }, []);
@@ -80,7 +80,7 @@ const openQuestion = signal<(Question & { answer: (yes: boolean) => void }) | nu
  * Asks for confirmation before an action; resolves to true if the user confirms. `action` is the label of the button.
  */
 export function confirm(question: Question): Promise<boolean> {
-  // Of two questions at once the first one is not asked any more.
+  // A new confirmation cancels the open one.
   openQuestion.peek()?.answer(false);
   return new Promise((resolve) => {
     openQuestion.value = {

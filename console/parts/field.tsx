@@ -81,7 +81,7 @@ export function TextField({
   type = 'text',
   ...rest
 }: FieldProps & InputRest) {
-  // Preact's types have a shape for each type of input, and none for what is one of several.
+  // Preact types each type of input separately, but not a union of them.
   return (
     <Field
       {...{ label, hint, error }}

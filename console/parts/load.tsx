@@ -25,7 +25,7 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
   const isLoading = useSignal(true);
-  // Of what was asked for with these keys: how often, and which question was answered last.
+  // Counts the requests for these keys, and remembers which one was answered last.
   const generation = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
   const valued = useRef(generation);
   const reload = useCallback(async () => {

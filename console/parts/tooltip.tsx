@@ -11,7 +11,7 @@ export function showTooltip(tooltip: { x: number; y: number; text: string } | nu
 export function Tooltip() {
   if (shown.value === null) return null;
   const { x, y, text } = shown.value;
-  // Not beyond the edges.
+  // Keep it within the window.
   const left = Math.min(Math.max(x, 80), window.innerWidth - 80);
   return (
     <div

@@ -10,7 +10,7 @@ export type UptimeDays = { firstDay: number; uptime: readonly (number | null)[] 
 
 const CLASSES = ['none', 'up', 'some', 'much'] as const;
 type DayClass = (typeof CLASSES)[number];
-const COLOURS: Record<DayClass, string> = {
+const COLORS: Record<DayClass, string> = {
   none: 'fill-nothing',
   up: 'fill-up-soft',
   some: 'fill-degraded-fill',
@@ -49,7 +49,7 @@ export const UptimeStrip = memo(function UptimeStrip({
     >
       {CLASSES.map((name) => {
         const points = outlineDays(days.uptime, name);
-        return points === '' ? null : <polygon key={name} class={COLOURS[name]} points={points} />;
+        return points === '' ? null : <polygon key={name} class={COLORS[name]} points={points} />;
       })}
     </svg>
   );

@@ -48,7 +48,7 @@ export function VirtualList<T>({
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
     if (index >= 0) scrollToRow(box.current, index * rowHeight, rowHeight);
-    // Rows that move must not carry away who reads elsewhere.
+    // Not when rows move: the user may be reading elsewhere.
   }, [current]);
   const draw = useDrawn(render, drawnWith);
   return (
@@ -97,7 +97,7 @@ function useRange(
       const to = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + beyond));
       const fresh = to - from - Math.max(0, Math.min(to, current.to) - Math.max(from, current.from));
       if (beyond > 0 && fresh > MOST_FRESH) {
-        // After a leap what is in sight comes first, and what is beyond in a frame of its own.
+        // After a jump, render the visible rows first and the others in the next frame.
         show(0);
         widening ??= setTimeout(() => {
           widening = undefined;

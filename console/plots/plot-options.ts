@@ -55,7 +55,7 @@ export function plotOptions({
       y: false,
       drag: { x: true, y: false, setScale: false, dist: DRAG_MIN },
       points: { size: 7 },
-      // Zooming back has buttons and a key; two clicks are two clicks.
+      // A double click does not reset the zoom: there are buttons and a key for that.
       bind: { dblclick: () => null },
     },
     scales: {
@@ -76,13 +76,13 @@ export function plotOptions({
     ],
     series: [
       {},
-      ...lines.map(({ name, colour, width, dash, isFilled = false }, index) => ({
+      ...lines.map(({ name, color, width, dash, isFilled = false }, index) => ({
         label: name,
-        stroke: colorOf(colour),
+        stroke: colorOf(color),
         width,
         ...(dash !== undefined && { dash: [...dash] }),
-        ...(isFilled && { fill: colorOf(colour) }),
-        points: { show: true, size: 5, fill: colorOf(colour), filter: () => [...(loners[index] ?? [])] },
+        ...(isFilled && { fill: colorOf(color) }),
+        points: { show: true, size: 5, fill: colorOf(color), filter: () => [...(loners[index] ?? [])] },
       })),
     ],
     ...(filled !== null && {
@@ -117,12 +117,12 @@ function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
 
 function paintBehind(plot: uPlot, { shades, picked }: Painted): void {
   const { ctx, bbox } = plot;
-  const paint = ({ from, to }: Span, colour: string) => {
+  const paint = ({ from, to }: Span, color: string) => {
     const left = Math.max(bbox.left, plot.valToPos(from, 'x', true));
     const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, 'x', true));
     if (right < bbox.left || left > bbox.left + bbox.width) return;
-    ctx.fillStyle = colour;
-    // What was short must be seen as well.
+    ctx.fillStyle = color;
+    // A short span must be visible, too.
     ctx.fillRect(left, bbox.top, Math.max(2 * uPlot.pxRatio, right - left), bbox.height);
   };
   ctx.save();

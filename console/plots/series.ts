@@ -2,7 +2,7 @@
 export type Line = {
   name: string;
   values: readonly (number | null)[];
-  colour: string;
+  color: string;
   width: number;
   dash?: readonly number[];
   /** Whether the area below the line is filled; lines that are painted later cover it. */
@@ -65,10 +65,10 @@ export function listLoners(bridged: readonly (number | null | undefined)[]): num
 /** Scales a span by `factor` around `center`, to at least `shortest` seconds and not beyond `latest`. */
 export function scaleSpan(
   { from, to }: Span,
-  { centre, factor, shortest, latest }: { centre: number; factor: number; shortest: number; latest: number },
+  { center, factor, shortest, latest }: { center: number; factor: number; shortest: number; latest: number },
 ): Span {
   const length = Math.max(shortest, (to - from) * factor);
-  const share = to === from ? 0.5 : (centre - from) / (to - from);
-  const end = Math.min(latest, Math.round(centre - share * length) + Math.round(length));
+  const share = to === from ? 0.5 : (center - from) / (to - from);
+  const end = Math.min(latest, Math.round(center - share * length) + Math.round(length));
   return { from: end - Math.round(length), to: end };
 }

@@ -89,7 +89,7 @@ export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput
       note: reason,
     }))
     .filter(({ from, to }) => to >= span.from && from <= span.to)
-    // What is down lies above what is degraded.
+    // Down is painted over degraded.
     .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
   const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'we stood still ourselves' }));
   return [...parts, ...still, ...old, ...exact];

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
-import './colours.css';
+import './colors.css';
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
 import './plot.css';
 import uPlot from 'uplot';
@@ -57,7 +57,7 @@ export function TimePlot(props: TimePlotProps) {
   const latest = useRef(props);
   latest.current = props;
   const scheme = useScheme();
-  const shape = lines.map(({ name, colour }) => `${name} ${colour}`).join();
+  const shape = lines.map(({ name, color }) => `${name} ${color}`).join();
   useLayoutEffect(() => {
     const { current: box } = host;
     if (box === null) return undefined;
@@ -75,7 +75,7 @@ export function TimePlot(props: TimePlotProps) {
     });
     const made = new uPlot(options, [[...xs], ...values], box);
     plot.current = made;
-    // New values do not take away the view of the reader.
+    // Keep the pointer where it is when values change.
     if (pointed !== null && xs[pointed] !== undefined)
       made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
     const stop = followFingers(made, (zoomed) => latest.current.onZoom(zoomed));
@@ -87,7 +87,7 @@ export function TimePlot(props: TimePlotProps) {
       made.destroy();
       plot.current = null;
     };
-    // Values that change while it stands are new dots as well, which are part of its options.
+    // Changed values need a new plot, because its dots are part of its options.
   }, [shape, scheme, height, moments, lines, span.from, span.to, bridgedSeconds]);
   useEffect(() => plot.current?.redraw(false), [shades, picked]);
   const point = (index: number | null) => {
@@ -153,7 +153,7 @@ function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
     if (event.pointerType !== 'touch') return;
     fingers.set(event.pointerId, { x: at(event), value: plot.posToVal(at(event), 'x') });
     isPinching = fingers.size === 2;
-    // The first finger moved nothing; from here on both hold what is under them now.
+    // The first finger moved nothing: both start at what is under them now.
     for (const finger of fingers.values()) finger.value = plot.posToVal(finger.x, 'x');
   };
   const move = (event: PointerEvent) => {

@@ -1,5 +1,5 @@
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
-import './colours.css';
+import './colors.css';
 import type { Schemas } from '../client/shapes.ts';
 import { formatLatency } from '../parts/time.tsx';
 
@@ -36,7 +36,7 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
             class="h-full"
             style={{
               width: `${((timings[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`,
-              background: `var(--${timingColour(name)})`,
+              background: `var(--${timingColor(name)})`,
             }}
           />
         ))}
@@ -46,7 +46,7 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
           <div key={name} class="flex items-center gap-1.5" title={`${word}: ${is}`}>
             <span
               class="size-2 rounded-[2px]"
-              style={{ background: `var(--${timingColour(name)})` }}
+              style={{ background: `var(--${timingColor(name)})` }}
               aria-hidden="true"
             />
             <dt class="text-soft">{word}</dt>
@@ -59,14 +59,14 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
 }
 
 /** The color of a step. */
-export function timingColour(name: keyof Timings): string {
-  return lineColour(TIMINGS.findIndex((timing) => timing.name === name) + 1);
+export function timingColor(name: keyof Timings): string {
+  return lineColor(TIMINGS.findIndex((timing) => timing.name === name) + 1);
 }
 
 /** The number of line colors; further lines start over. */
-const COLOURS = 6;
+const COLORS = 6;
 
 /** The name of the color of the nth line, from 0. */
-export function lineColour(index: number): string {
-  return `plot-${(index % COLOURS) + 1}`;
+export function lineColor(index: number): string {
+  return `plot-${(index % COLORS) + 1}`;
 }

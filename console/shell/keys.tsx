@@ -36,7 +36,7 @@ export function listenToKeys(): void {
       document.querySelector('dialog[open]') !== null
     )
       return;
-    // What the keyboard is at may have a use for Enter of its own.
+    // The focused element may handle Enter itself.
     if (
       event.key === 'Enter' &&
       event.target instanceof Element &&

@@ -12,7 +12,7 @@ export function OpenFrame({
   children: ComponentChildren;
 }) {
   return (
-    // From the top, for what is centred moves with all that comes to stand below it.
+    // Aligned to the top: centered content would move when an error appears below it.
     <main class="grid h-full content-start justify-items-center overflow-y-auto px-4 pb-8 pt-[max(2rem,16vh)]">
       <div class="w-full max-w-[22rem]">
         <div class="mb-7 flex items-center gap-2.5">

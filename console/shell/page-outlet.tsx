@@ -43,7 +43,7 @@ const loaded = new Map<Page, ComponentType<PageProps>>();
 
 /** Loads a page before it is opened. */
 export function preload(page: Page): void {
-  // Where it fails, going there tries again and says so.
+  // A failure is shown when the page is opened, which tries again.
   void fetchPage(page).catch(() => undefined);
 }
 
@@ -64,8 +64,7 @@ export function PageOutlet({ page }: { page: Page }) {
     if (!loaded.has(page)) void fetch();
   }, [page]);
   const { path, params, query } = route.value;
-  // What has arrived before is there at once, so that coming back finds it as it was left; anything else is drawn once
-  // it arrives.
+  // A loaded page is rendered at once, so that going back restores it; others are rendered when they arrive.
   const isHere = arrived.value === page || loaded.has(page);
   const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {

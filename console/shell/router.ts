@@ -69,7 +69,7 @@ export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
     if (leaveGuard.value !== null && window.location.pathname !== route.value.path) {
-      // The browser has gone already: it is called back until there is an answer.
+      // The browser has gone back already: undo it until the user has answered.
       window.history.pushState(null, '', address.value);
       void leaveGuard.value().then((mayGo) => mayGo && window.history.back());
       return;

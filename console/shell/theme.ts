@@ -20,7 +20,7 @@ export function applyTheme(chosen: Theme): void {
     if (chosen === 'system') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, chosen);
   } catch {
-    // Without storage it holds until the page is left.
+    // Without storage the choice lasts until the page is left.
   }
 }
 

@@ -33,7 +33,7 @@ function Watched({ agent }: { agent: Agent }) {
     async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors,
     [agent.id],
   );
-  // Who watches what changes with what the monitors are set to, which their rows report, and with their number.
+  // An agent's monitors change with their settings and their number, which the rows report.
   const version = useComputed(
     () =>
       monitors.value &&

@@ -151,7 +151,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   );
   const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
   useReload(load, ['incident', 'channel', 'agent']);
-  // Of what is old nothing is on its way.
+  // Older pages have no pending deliveries.
   usePoll(load, cursor === '', isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
   const opened = query['delivery'] ?? '';
   return (

@@ -57,7 +57,7 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
       <Loaded load={load} height="h-40">
         {(loaded) => <Shown delivery={loaded} />}
       </Loaded>
-      {/* A dialog covers what is reported at the edge of the page. */}
+      {/* A dialog would cover a toast. */}
       {formAction.error.value !== null && (
         <div class="mt-4">
           <FormError text={sentenceOf(formAction.error.value)} />

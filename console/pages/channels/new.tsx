@@ -103,7 +103,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   const reports = useSignal(false);
   const { isBusy, error, run } = useFormAction();
   const isWebhook = type === 'webhook';
-  // What was wrong with another type says nothing of this one; what was filled in stays.
+  // An error of another type does not apply; the input stays.
   useEffect(() => {
     error.value = null;
   }, [type]);
@@ -187,7 +187,7 @@ function problemsOf(error: unknown): ReturnType<typeof problemsByField> {
 }
 
 function Made({ type, name, result }: { type: ChannelType; name: string; result: Created }) {
-  // One was at the foot of a form.
+  // The form was scrolled to its end.
   useLayoutEffect(() => document.querySelector('main')?.scrollTo({ top: 0 }), []);
   if (type !== 'webhook') {
     return (

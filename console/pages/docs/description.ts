@@ -111,7 +111,7 @@ export function follow<T extends { $ref?: string }>(description: Description, th
   const { $ref: reference, ...own } = thing;
   if (reference === undefined) return thing;
   const [, , group = '', name = ''] = reference.split('/');
-  // The description is checked when the service is built: what it refers to is there, and of the same kind.
+  // The description is checked at build time: every reference resolves to the same kind.
   return follow(description, { ...(description.components[group]?.[name] as T), ...own });
 }
 

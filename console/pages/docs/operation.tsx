@@ -44,7 +44,7 @@ function curlOf(operation: Operation, example: unknown): string {
   const parts = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${address}"`,
     ...HEADERS[credential],
-    // The other operations for people need the cookie that this one gives.
+    // Other operations of users need the cookie that this one sets.
     ...(operation.operationId === 'signIn' ? ['-c cookies.txt'] : []),
     ...(credential === 'session' && method !== 'get' ? ['-H \'X-CSRF-Token: \'"$CSRF_TOKEN"'] : []),
     ...(example === undefined

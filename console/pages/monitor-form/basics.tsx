@@ -16,7 +16,7 @@ function VendorChoice({ form: { draft, change, problem, vendors } }: { form: For
   const isOther = useSignal(draft.target !== '' && !isKnown);
   const choose = (value: string) => {
     isOther.value = value === OTHER;
-    // Another vendor has other components.
+    // Components belong to one vendor.
     change({ target: value === OTHER ? '' : value, components: [] });
   };
   return (

@@ -31,7 +31,7 @@ export function patchBody(
   const sendsSpec = draft.type === 'http' || !isSame(spec, checkSpecOf(original));
   return {
     ...Object.fromEntries(changed),
-    // Left out it becomes the default, which is what empty stands for.
+    // Left out, it becomes the default, which an empty field means.
     ...(hasQuorum(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
     ...(sendsSpec && { check_spec: withCleared(spec, draft.type) }),
   };

@@ -37,7 +37,7 @@ const PARTS = {
       ...(dns.records.length > 0 && { records: dns.records.map(recordOf) }),
       ...(dns.crossCheck !== null && { crossCheck: dns.crossCheck }),
     }),
-  // Their settings are fields of the monitor itself.
+  // Their settings are fields of the monitor.
   domain: () => ({}),
   vendor: () => ({}),
 } as const satisfies Record<MonitorType, (draft: Draft) => Input>;
@@ -90,7 +90,7 @@ function secretOf(
 function assertionOf({ source, op, value, path, name }: AssertionDraft): NonNullable<Input['assertions']>[number] {
   return {
     source,
-    // The editor offers the operations of the description; a read calls them any text.
+    // The form offers the operators of the description, which types them as any string in responses.
     op: op as NonNullable<Input['assertions']>[number]['op'],
     ...(op !== 'exists' && { value }),
     ...(source === 'json_body' && { path }),

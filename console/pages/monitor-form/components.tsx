@@ -29,7 +29,7 @@ const SEARCHED_FROM = 10;
 export function Components({ form }: { form: FormState }) {
   const { draft, change, vendors, monitor } = form;
   const target = draft.target.trim();
-  // Any other page is asked for by a button, not at every letter of its address.
+  // Other pages are read by a button, not at every letter of their URL.
   const isKnown =
     vendors.some(({ id }) => id === target.toLowerCase()) || (target !== '' && target === monitor?.target);
   const current = useRef(new AbortController());

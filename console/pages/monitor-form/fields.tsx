@@ -209,7 +209,7 @@ export function focusInstead(button: HTMLElement): void {
 
 /** Moves the focus to the row that is about to be added to a list. */
 export function focusLastRow(list: HTMLElement | null): void {
-  // It is there after the next drawing.
+  // The row exists after the next render.
   requestAnimationFrame(() => list?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select)')?.focus());
 }
 

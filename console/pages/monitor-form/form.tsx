@@ -31,7 +31,7 @@ type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['Mo
 
 /** The form of a new or existing monitor. */
 export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
-  // What was read when the form was opened: a later read must not take away what is filled in.
+  // The monitor as it was when the form opened: a reload must not discard input.
   const first = useMemo(() => original, []);
   const draft = useSignal(first);
   const problems = useSignal<Problems>(NO_PROBLEMS);
@@ -41,7 +41,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
   const made = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
   useUnsaved(!isSaved.value && isChanged(draft.value, first), () => isSaved.peek());
-  // On a phone the keyboard would hide what can be chosen.
+  // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
   }, []);
@@ -62,7 +62,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     const name = draft.value.name.trim() === '' ? suggestName(draft.value, vendors) : draft.value.name.trim();
     const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
     isSaved.value = true;
-    // It is made: what goes wrong from here on must not look as if it were not.
+    // The monitor exists: a later failure must not look as if it did not.
     if (draft.value.type === 'heartbeat')
       made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
     if (made.value === null) leave(id, `${name} is watched from now on`);

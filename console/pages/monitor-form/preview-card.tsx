@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api } from '../../client/api.ts';
-import { capitalise, Failure } from '../../client/failure.ts';
+import { capitalize, Failure } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
@@ -43,7 +43,7 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
           <span class="font-medium">{WORDS[verdict]}</span>
           <span class="text-soft">{from}</span>
         </p>
-        {reason !== null && <p class="mt-1 break-words">{capitalise(reason)}</p>}
+        {reason !== null && <p class="mt-1 break-words">{capitalize(reason)}</p>}
         {isOld && (
           <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: run the preview again.</p>
         )}
@@ -59,7 +59,7 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
       {(facts.length > 0 || certificate !== null) && (
         <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[9rem_1fr]">
           {facts.map(({ name, text }, index) => (
-            <FactLine key={index} name={capitalise(name)}>
+            <FactLine key={index} name={capitalize(name)}>
               {text}
             </FactLine>
           ))}

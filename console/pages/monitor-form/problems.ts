@@ -1,4 +1,4 @@
-import { capitalise, Failure, sentenceOf } from '../../client/failure.ts';
+import { capitalize, Failure, sentenceOf } from '../../client/failure.ts';
 import type { Draft, HeaderDraft } from './draft.ts';
 
 /** Errors by the field that shows them, and those that belong to no field. */
@@ -73,14 +73,14 @@ export function problemsOf(error: unknown, draft: Draft): Problems {
     if (subject === null && last !== null) byField[last] = `${byField[last]}; ${piece}`;
     else if (subject === null && rest.length > 0) rest.push(`${rest.pop()}; ${piece}`);
     else if (found === null) {
-      rest.push(capitalise(piece));
+      rest.push(capitalize(piece));
       last = null;
     } else {
       const said = piece
         .slice(found.strip.length)
         .replace(/^[.\s]+/, '')
         .replace(/^expected\[(\d+)\]/, (_, index: string) => `record ${Number(index) + 1}`);
-      byField[found.field] = byField[found.field] === undefined ? capitalise(said) : `${byField[found.field]}; ${said}`;
+      byField[found.field] = byField[found.field] === undefined ? capitalize(said) : `${byField[found.field]}; ${said}`;
       last = found.field;
     }
   }

@@ -50,7 +50,7 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
             <span class="md:w-32">{labelMoment(check.at)}</span>
             {hasLocations(monitor) && <span class="clipped md:w-28">{nameOf(check.source)}</span>}
           </span>
-          <span class="clipped block min-w-0 md:flex-1">{summarise(check)}</span>
+          <span class="clipped block min-w-0 md:flex-1">{summarize(check)}</span>
         </span>
         <span class="shrink-0 text-right">{check.latency_ms === null ? '' : formatMs(check.latency_ms)}</span>
         <Icon name="chevron" class={`size-4 text-soft transition-transform ${isOpen ? 'rotate-90' : ''}`} />
@@ -68,7 +68,7 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
 }
 
 /** Summarizes a check in a few words. */
-function summarise(check: Check): string {
+function summarize(check: Check): string {
   if (check.ping !== undefined && check.ping !== null) {
     const word = PINGS[check.ping] ?? check.ping;
     return check.exit_status === undefined || check.exit_status === null

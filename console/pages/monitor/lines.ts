@@ -1,6 +1,6 @@
 import type { Schemas } from '../../client/shapes.ts';
 import type { Line } from '../../plots/series.ts';
-import { lineColour, TIMINGS, timingColour } from '../../plots/timing-bar.tsx';
+import { lineColor, TIMINGS, timingColor } from '../../plots/timing-bar.tsx';
 
 type Stats = Schemas['MonitorStats'];
 
@@ -33,7 +33,7 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
     return sources.map((source, index) => ({
       name: nameOf(source),
       values: series.map((step) => step.sources?.find(({ id }) => id === source.id)?.response_ms.p50 ?? null),
-      colour: lineColour(index),
+      color: lineColor(index),
       width: 1.6,
     }));
   }
@@ -42,16 +42,16 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
     const lines = TIMINGS.map((timing) => ({
       name: timing.label,
       values: ofSource.map((step) => step?.phases?.[timing.name] ?? null),
-      colour: timingColour(timing.name),
+      color: timingColor(timing.name),
       width: 1,
     }));
     return lines.filter(({ values }) => values.some((value) => value !== null));
   }
   const steps = ofSource.map((step) => step?.response_ms);
   return [
-    { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), colour: 'plot-2', width: 1.2 },
-    { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), colour: 'plot-1', width: 2 },
-    { name: 'p99', values: steps.map((ms) => ms?.p99 ?? null), colour: 'plot-3', width: 1, dash: [3, 3] },
+    { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), color: 'plot-2', width: 1.2 },
+    { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), color: 'plot-1', width: 2 },
+    { name: 'p99', values: steps.map((ms) => ms?.p99 ?? null), color: 'plot-3', width: 1, dash: [3, 3] },
   ];
 }
 

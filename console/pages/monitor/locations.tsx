@@ -40,7 +40,7 @@ export function Locations({ detail, agents, checks, sources, words }: LocationsP
     const reason = detail.agent_sources_unable?.find((each) => each.id === id)?.reason;
     return {
       id,
-      // Until names are there nothing stands in their place.
+      // A blank until names are loaded.
       name: agent?.name ?? newest?.source.name ?? (agents === null ? '\u00A0' : id),
       region: agent?.region ?? null,
       newest,

@@ -147,7 +147,7 @@ function Plots({
   );
   const words = wordsOf(answer.shown, formatShort);
   const isOf = JSON.stringify(answer.shown);
-  // The positions of another stretch mean other moments.
+  // In another range the same position means another moment.
   useLayoutEffect(() => {
     hovered.value = null;
   }, [isOf]);
@@ -157,10 +157,10 @@ function Plots({
   };
   const zoomBy = (way: 'in' | 'out' | 'reset') => {
     if (way === 'reset') return choose(shown.range);
-    const centre = hovered.value === null ? (span.from + span.to) / 2 : (moments[hovered.value] ?? span.to);
+    const center = hovered.value === null ? (span.from + span.to) / 2 : (moments[hovered.value] ?? span.to);
     return zoom(
       scaleSpan(spanOf(shown, answer.to), {
-        centre,
+        center,
         factor: way === 'in' ? 0.5 : 2,
         shortest: SHORTEST_SECONDS,
         latest: clock.value,
@@ -254,7 +254,7 @@ function useHeld<Value>(value: Value): { held: Value; hold: () => void } {
   if (!isHeld) held.current = value;
   useLayoutEffect(() => {
     if (!isHeld) return undefined;
-    // A drag ends by the mouse's own event, which comes right after the pointer's.
+    // A drag ends with the mouse event, which comes right after the pointer event.
     const letGo = () => void setTimeout(() => setIsHeld(false));
     const ends = ['pointerup', 'pointercancel', 'blur'];
     for (const name of ends) window.addEventListener(name, letGo);

@@ -111,7 +111,7 @@ function Expiry({ detail, checks }: Props) {
   const isDomain = type === 'domain';
   const hasExpiry = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
   const newest = isDomain ? checks?.[0] : undefined;
-  // A domain's facts come with its check, a certificate's change with another one.
+  // A domain's facts come with its check; a certificate's change with the monitor.
   const load = useLoad(
     async (signal) => (hasExpiry ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
     [id, version, hasExpiry, newest?.at, checks === null],

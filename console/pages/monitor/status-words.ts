@@ -1,4 +1,4 @@
-import { capitalise } from '../../client/failure.ts';
+import { capitalize } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { joinWords } from '../../parts/figures.ts';
 
@@ -82,6 +82,6 @@ export function withoutCount(reason: string): string {
 
 /** Ends a text with a full stop. */
 export function sentence(text: string): string {
-  const whole = capitalise(text);
+  const whole = capitalize(text);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

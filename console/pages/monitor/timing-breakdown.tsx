@@ -24,7 +24,7 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
   const { phases } = answer.totals;
   const requested = picked === null ? null : aroundOf(picked);
   const then = useLoad<Schemas['MonitorStats'] | null>(
-    // A moment that has just begun has no end to ask for yet.
+    // A step that has just begun cannot be requested yet.
     async (signal) =>
       requested === null || requested.from >= Date.now() / 1000 - 1
         ? null

@@ -52,13 +52,13 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     isBusy.value = true;
     try {
       const { answer, next } = await ask(cursor);
-      // The answer to an earlier choice is dropped.
+      // Drop the response to an earlier choice.
       if (current.current !== choice) return;
       const merged = merge(checks.peek() ?? [], answer.checks);
       if (cursor !== null) wentBack.current = true;
       else if (!isJoined(checks.peek() ?? [], answer.checks) || merged.length > MOST) wentBack.current = false;
-      // A page that comes back shows all in between; a page that was open all night shows the newest, not all of
-      // the night.
+      // After "Show older" everything in between is kept; otherwise a page that was open all night keeps only the
+      // newest.
       checks.value = wentBack.current || merged.length <= PAGE ? merged : merged.slice(0, PAGE);
       if (cursor !== null || !wentBack.current) {
         older.current = next;

@@ -51,7 +51,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   );
   const listed = monitors.value?.find((each) => each.id === id) ?? null;
   const { value: whole } = detail.value;
-  // What was made a moment ago may not be listed yet; what was listed and is no more was deleted.
+  // A new monitor may not be listed yet; one that was listed and is no longer was deleted.
   const wasListed = useRef(false);
   wasListed.current ||= listed !== null;
   const row = listed ?? whole;

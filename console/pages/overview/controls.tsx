@@ -61,7 +61,7 @@ export function Controls({ selection, counts, types, search, onChange }: Control
             /
           </kbd>
         </label>
-        {/* On a phone the search finds types as well. */}
+        {/* On a phone the search covers types. */}
         {types.length > 1 && (
           <Choice
             label="Type"

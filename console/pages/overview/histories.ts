@@ -50,7 +50,7 @@ export class Histories {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
     } catch {
-      // The rows show what they have; the next ones that become visible request it again.
+      // Rows keep what they have; it is requested again when they become visible.
       for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
     }
   }

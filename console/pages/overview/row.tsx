@@ -83,7 +83,7 @@ const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint'
 export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: RowProps) {
   const link = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
-    // Who writes keeps the keyboard, wherever the row comes to be.
+    // Never take the focus from a text field.
     if (isAtCursor && !isWriting(document.activeElement)) link.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
   const days = useComputed<UptimeDays | null>(

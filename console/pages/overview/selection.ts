@@ -61,7 +61,7 @@ export function countStatuses(monitors: readonly Monitor[]): Record<Status, numb
 }
 
 /** Summarizes the state of all monitors in a few words. */
-export function summarise(counts: Readonly<Record<Status, number>>): string {
+export function summarize(counts: Readonly<Record<Status, number>>): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const trouble = (['down', 'degraded'] as const)
     .filter((status) => counts[status] > 0)

@@ -130,7 +130,7 @@ function PasswordForm() {
           </>
         )}
       </p>
-      {/* Password managers look for whose it is. */}
+      {/* Password managers look for the user name. */}
       <input
         type="text"
         class="hidden"

@@ -28,7 +28,7 @@ export function MemberSettings() {
       {(answer) => (
         <>
           <Members answer={answer} load={load} isOwner={isOwner} />
-          {/* Not before: the members would push it down. */}
+          {/* Not before the members, which would push it down. */}
           {isOwner && <Invitations />}
         </>
       )}
@@ -93,7 +93,7 @@ function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
   };
   return (
     <SelectField
-      // A new one shows what is, and not what was chosen and not done.
+      // A new key resets the choice if it was not confirmed or has failed.
       key={choices.value}
       label={`Role of ${called}`}
       hideLabel

@@ -36,7 +36,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
   const isFirst = started.value === null;
   return (
-    // A new one for each step, so that the keyboard is where the step begins.
+    // A new dialog for each step, so that its first field takes the focus.
     <FormDialog
       key={isFirst ? 'password' : 'code'}
       title={TITLE}
@@ -89,7 +89,7 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
         </a>
         .
       </p>
-      {/* Apps read dark on white alone. */}
+      {/* Apps read QR codes only dark on white. */}
       <img
         class="mx-auto size-48 rounded-lg bg-[#fff] p-2"
         src={`data:image/svg+xml,${encodeURIComponent(svg)}`}
