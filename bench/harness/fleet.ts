@@ -6,7 +6,7 @@ import { startWeb, startWorker, type Service } from './running-service.ts';
 /** The Procfile's processes, one of each kind, by name. */
 export type RunningFleet = Readonly<Record<'web' | 'check' | 'evaluate' | 'deliver' | 'maintain' | 'clock', Service>>;
 
-/** Starts every process of the Procfile as a process of its own and waits until all of them say that they are ready. */
+/** Starts every process of the Procfile on its own, and waits until all report that they are ready. */
 export async function startFleet(harness: Harness, { env }: Installation): Promise<RunningFleet> {
   const [web, check, evaluate, deliver, maintain, clock] = await Promise.all([
     startWeb(harness, env),

@@ -10,7 +10,7 @@ export type Service = { program: Program; url: string; readyAfterMs: number; scr
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 20;
 
-/** Starts the whole service and waits until `/readyz` says that it is. */
+/** Starts the whole service, and waits until `/readyz` succeeds. */
 export function startService(harness: Harness, env: Record<string, string>): Promise<Service> {
   return start(harness, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
@@ -20,7 +20,7 @@ export function startWeb(harness: Harness, env: Record<string, string>): Promise
   return start(harness, ['--max-semi-space-size=64', 'api/main.ts'], env);
 }
 
-/** Options that Node gets for a worker in the Procfile. */
+/** Node options of workers in the Procfile. */
 const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
 
 /** Starts one of the worker processes alone, as the Procfile does. */
@@ -28,7 +28,7 @@ export function startWorker(harness: Harness, name: string, env: Record<string, 
   return start(harness, [...(WORKER_FLAGS[name] ?? []), 'workers/main.ts', name], env);
 }
 
-/** `PORT` is where the API answers, `METRICS_PORT` where a worker does: the one of the two that a process knows. */
+/** Starts a process. `PORT` is the API's port and `METRICS_PORT` a worker's; each process reads one of them. */
 async function start(harness: Harness, args: readonly string[], env: Record<string, string>): Promise<Service> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
