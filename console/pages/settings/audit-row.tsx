@@ -2,6 +2,7 @@ import { monitors } from '../../client/live.ts';
 import { signedIn } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { FROM_THE_NEWEST } from '../../parts/paging.tsx';
 import { formatDateTime, Moment } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
 
@@ -164,7 +165,7 @@ function Actor({ entry: { actor } }: { entry: Entry }) {
     <button
       type="button"
       title={`Only what ${actor.name} did`}
-      onClick={() => setQuery({ actor: id, count: '', until: '' })}
+      onClick={() => setQuery({ ...FROM_THE_NEWEST, actor: id })}
       class="rounded text-left font-medium underline-offset-2 hover:underline"
     >
       {name}
