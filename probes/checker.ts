@@ -35,6 +35,11 @@ export type Checked = {
   answer: AnswerEvidence | null;
 };
 
+type MeasuredCheck = Omit<Checked, 'answer'>;
+
+/** What is said of a check that crashed: our bug, and no fault of the target's. */
+const CRASHED = 'The check could not be run here';
+
 export type CheckerParts = {
   probe: Probe;
   judge: Pick<Judge, 'judge'>;
@@ -66,22 +71,32 @@ export class Checker {
    * `begin` says what to check when its turn has come.
    */
   async check(account: string, begin: () => CheckRequest): Promise<Checked> {
-    const { limiter, selfCheck } = this.#parts;
-    const { request, ...measured } = await limiter.pass(account, async () => {
-      const asked = begin();
-      return { request: asked, ...(await holdingBodies(account, () => this.#measure(account, asked))) };
+    const { limiter, onCrash } = this.#parts;
+    const { request, measured } = await limiter.pass(account, async () => {
+      const current = begin();
+      return { request: current, measured: await holdingBodies(account, () => this.#measure(account, current)) };
     });
-    const { target, monitorId, badVote } = request;
+    try {
+      return await this.#count(request, measured);
+    } catch (error) {
+      onCrash(error, request.monitorId);
+      return { ...noVote(measured.startedAtMs, CRASHED), answer: null };
+    }
+  }
+
+  /** A check as it counts where our own network may be to blame, with the answer where it is evidence. */
+  async #count({ target, monitorId, badVote }: CheckRequest, measured: MeasuredCheck): Promise<Checked> {
+    const { selfCheck } = this.#parts;
+    const { observation } = measured;
     const judgement =
       selfCheck === null || monitorId === null || target === null
         ? measured.judgement
         : await selfCheck.apply({ monitor: monitorId, type: target.type }, measured.judgement);
-    const { observation } = measured;
     const isEvidence = target !== null && observation !== null && isFirstFailure(judgement.verdict, badVote);
     return { ...measured, judgement, answer: isEvidence ? extractAnswerEvidence({ target, observation }) : null };
   }
 
-  async #measure(account: string, request: CheckRequest): Promise<Omit<Checked, 'answer'>> {
+  async #measure(account: string, request: CheckRequest): Promise<MeasuredCheck> {
     const { probe, judge, stallWatch, now, aheadMs, onCrash } = this.#parts;
     const startedAtMs = now();
     const { target, inability, monitorId, identity } = request;
@@ -94,11 +109,11 @@ export class Checker {
     } catch (error) {
       if (error instanceof OutOfBodyMemory) return noVote(startedAtMs, error.message);
       onCrash(error, monitorId);
-      return noVote(startedAtMs, 'The check could not be run here');
+      return noVote(startedAtMs, CRASHED);
     }
   }
 }
 
-function noVote(startedAtMs: number, reason: string): Omit<Checked, 'answer'> {
+function noVote(startedAtMs: number, reason: string): MeasuredCheck {
   return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason }, conditions: [] };
 }
