@@ -1,18 +1,6 @@
 import type { Run } from '../sql.ts';
 
 /**
- * Whether a delivery `d` is of a monitor about which there is a newer change by now, or which is gone: the chat's
- * people would take it for how things stand.
- */
-export const IS_OVERTAKEN = `(d.event LIKE 'monitor.%' AND (
-  EXISTS (SELECT FROM transitions t WHERE t.monitor_id = d.monitor_id
-    AND t.sequence > (d.message -> 'detail' ->> 'sequence')::integer)
-  OR NOT EXISTS (SELECT FROM monitors m WHERE m.id = d.monitor_id)))`;
-
-/** Whether the channel of `d` is a chat: webhooks get everything. */
-export const IS_FOR_CHAT = `EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type <> 'webhook')`;
-
-/**
  * Drops what a newer change of a monitor supersedes (D-50): retries of its events to a chat that no worker is making
  * just now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
  */

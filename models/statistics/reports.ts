@@ -71,7 +71,7 @@ export async function listTenantsWithout(
 ): Promise<{ id: string; createdAt: number }[]> {
   return await runOn(database.pool)<{ id: string; createdAt: number }>(
     `SELECT t.id, t.created_at AS "createdAt" FROM tenants t
-     WHERE EXISTS (SELECT FROM ${WINDOWS} WHERE ${isMissing('t.id', 't.created_at')})
+     WHERE EXISTS (SELECT FROM missing_reports(t.id, t.created_at, $1, $2, $3))
      ORDER BY t.created_at, t.id`,
     columnsOf(newest),
   );
@@ -84,8 +84,8 @@ export async function listMissingReports(
   windows: readonly ReportWindow[],
 ): Promise<ReportWindow[]> {
   return await runOn(database.pool)<ReportWindow>(
-    `SELECT w.period, w.period_start AS "startSeconds", w.period_end AS "endSeconds" FROM ${WINDOWS}
-     WHERE ${isMissing('$4::text', '$5::bigint')} ORDER BY w.position`,
+    `SELECT period, period_start AS "startSeconds", period_end AS "endSeconds"
+     FROM missing_reports($4, $5, $1, $2, $3) ORDER BY ordinal`,
     [...columnsOf(windows), tenant.id, tenant.createdAt],
   );
 }
@@ -122,17 +122,6 @@ export async function insertReport(
     ],
   );
   return rows.length > 0;
-}
-
-const WINDOWS =
-  'unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS w (period, period_start, period_end, position)';
-
-/** Of a tenant by the SQL of its id and of its creation. */
-function isMissing(tenantId: string, createdAt: string): string {
-  return `w.period_end > ${createdAt}
-    AND NOT EXISTS (SELECT FROM reports r WHERE r.tenant_id = ${tenantId} AND r.period = w.period
-      AND r.period_start = w.period_start)
-    AND EXISTS (SELECT FROM monitors m WHERE m.tenant_id = ${tenantId} AND m.created_at < w.period_end)`;
 }
 
 function columnsOf(windows: readonly ReportWindow[]): unknown[] {
