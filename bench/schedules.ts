@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { countSlots } from '../core/checks/slots.ts';
 import type { MonitorSettings } from '../core/monitors/monitor.ts';
-import { listCheckRegions, registerSharedAgent } from '../models/agents/agents.ts';
+import { listCheckRegions, registerSharedAgent } from '../models/agents/shared-agents.ts';
 import { createMonitor } from '../models/monitors/monitor-changes.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { openQueueBackend } from '../queues/connection.ts';

@@ -1,7 +1,7 @@
 import type { Installation } from '../../bench/harness/installation.ts';
 import { endedPeriods } from '../../core/statistics/reports/periods.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/shared-agents.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import { insertTransitions, type NewTransition } from '../../models/incidents/history.ts';
