@@ -4,7 +4,7 @@ import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Delivery } from '../alerts/delivery-record.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
-import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
+import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
 
 type Key = { tenantId: string; id: string };
 
@@ -32,11 +32,11 @@ export type IncidentDelivery = Pick<
 
 /** One incident of a tenant, its monitor deleted or not; null when the tenant has no such incident. */
 export async function findIncident(database: Database, { tenantId, id }: Key): Promise<ListedIncident | null> {
-  const [row] = await runOn(database.pool)<IncidentRow>(
+  const [incident] = await runOn(database.pool)<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2`,
     [id, tenantId],
   );
-  return row === undefined ? null : incidentOf(row);
+  return incident ?? null;
 }
 
 /**

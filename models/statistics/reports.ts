@@ -16,23 +16,16 @@ export type Report = {
 /** The same in full; `details` is null of a report that was made without. */
 export type FullReport = Report & { details: ReportDetails | null };
 
-type ReportRow = {
-  id: string;
-  period: ReportPeriod;
-  period_start: number;
-  period_end: number;
-  created_at: number;
-  content: ReportContent;
-};
-
-const COLUMNS = 'id, period, period_start, period_end, created_at, content';
+/** The columns of a `Report`. */
+const COLUMNS = `id, period, period_start AS "periodStart", period_end AS "periodEnd", created_at AS "createdAt",
+  content`;
 
 /** A tenant's reports, newest first; `before` is the last one of the page before. */
 export async function listReports(
   database: Database,
   query: { tenantId: string; period?: ReportPeriod; before?: { createdAt: number; id: string }; limit?: number },
 ): Promise<Report[]> {
-  const rows = await runOn(database.pool)<ReportRow>(
+  return await runOn(database.pool)<Report>(
     `SELECT ${COLUMNS} FROM reports
      WHERE tenant_id = $1 AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3::text)) AND ($5::text IS NULL
        OR period = $5)
@@ -45,7 +38,6 @@ export async function listReports(
       query.period ?? null,
     ],
   );
-  return rows.map(reportOf);
 }
 
 /** One report of a tenant in full; null when it has none of that id. */
@@ -53,11 +45,11 @@ export async function findReport(
   database: Database,
   key: { tenantId: string; id: string },
 ): Promise<FullReport | null> {
-  const [row] = await runOn(database.pool)<ReportRow & { details: ReportDetails | null }>(
+  const [report] = await runOn(database.pool)<FullReport>(
     `SELECT ${COLUMNS}, details FROM reports WHERE tenant_id = $1 AND id = $2`,
     [key.tenantId, key.id],
   );
-  return row === undefined ? null : { ...reportOf(row), details: row.details };
+  return report ?? null;
 }
 
 /**
@@ -130,15 +122,4 @@ function columnsOf(windows: readonly ReportWindow[]): unknown[] {
     windows.map(({ startSeconds }) => startSeconds),
     windows.map(({ endSeconds }) => endSeconds),
   ];
-}
-
-function reportOf(row: ReportRow): Report {
-  return {
-    id: row.id,
-    period: row.period,
-    periodStart: row.period_start,
-    periodEnd: row.period_end,
-    createdAt: row.created_at,
-    content: row.content,
-  };
 }
