@@ -2,13 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import { within } from '../core/time.ts';
 
 /**
- * A statement that each connection keeps under its name, so that PostgreSQL reads it once, and plans it once where no
- * values need a plan of their own: most take longer to plan than to run. A name belongs to one text. Not for statements
- * over partitions: a plan for any values is one for all of them.
+ * A statement that each connection keeps under its name, so that PostgreSQL parses it once. Most take longer to plan
+ * than to run, and where no values need a plan of their own it plans once as well. A name belongs to one text. Not for
+ * statements over partitions: a plan for any values reads all of them.
  */
 export type Prepared = { name: string; text: string };
 
-/** Runs one statement with `$1` parameters where the caller stands (a transaction or none) and returns its rows. */
+/** Runs one statement with `$1` parameters in the caller's transaction, or in none, and returns its rows. */
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
 
 /**
@@ -87,7 +87,7 @@ export async function withClient<Result>(
 }
 
 /**
- * Takes a connection out of the pool. While it is lent nobody else gets its errors, and one that breaks between two
+ * Takes a connection out of the pool. While it is lent the pool does not see its errors, and one that breaks between two
  * statements would end the process.
  */
 export async function lendClient(pool: Pool): Promise<PoolClient> {

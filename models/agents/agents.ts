@@ -79,7 +79,7 @@ export type NewAgent = {
   nowMs: number;
 };
 
-/** Stores a customer's agent, where the caller stands (a transaction or none). */
+/** Stores a customer's agent, in the caller's transaction or in none. */
 export async function createAgent(database: Database, agent: NewAgent, transaction?: Transaction): Promise<Agent> {
   const { nowMs, ...values } = agent;
   return agentOf(
@@ -187,7 +187,7 @@ async function changeOne(database: Database, sql: string, bind: readonly unknown
   });
 }
 
-/** Shared agents belong to nobody, and are in no log. */
+/** Shared agents belong to no account, and are in no log. */
 async function recordAgent(
   run: Run,
   database: Database,
@@ -224,8 +224,8 @@ export async function findAgentNo(database: Pick<Database, 'pool'>, id: string):
 }
 
 /**
- * The agents that a tenant's results may come from, by short number: its own, the shared ones and the service itself;
- * those that were deleted are missing.
+ * The agents that a tenant's results may come from, by short number: its own, the shared ones and the service itself.
+ * Deleted ones are missing.
  */
 export async function nameAgents(database: Pick<Database, 'pool'>, tenantId: string): Promise<Map<number, NamedAgent>> {
   const rows = await runOn(database.pool)<NamedAgent & { no: number }>(

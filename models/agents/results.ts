@@ -83,7 +83,7 @@ export async function listStoredDueTimes(
   return new Map(rows.map(({ key, times }) => [key, times ?? []]));
 }
 
-/** Where an agent stands as a source of some monitors, by their numbers. */
+/** The state of an agent as a source of some monitors, by their numbers. */
 export async function listRecheckedSources(
   database: Database,
   agentNo: number,

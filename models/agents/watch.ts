@@ -10,8 +10,8 @@ import { PING_AVAILABILITY } from '../heartbeats/ping-availability.ts';
 import type { Run } from '../sql.ts';
 
 /**
- * What a poll of the agents found: ping availability as it was last recorded, whether anything is to be decided, and
- * whether there is any customer's agent.
+ * What a poll of the agents found: the last recorded ping availability, whether anything is to be decided, and whether
+ * any customer has an agent.
  */
 export type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
 

@@ -48,7 +48,7 @@ export async function findTokenAgent(database: Database, token: string): Promise
 }
 
 /**
- * Records a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown; of
+ * Records a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown. Of
  * two first ones at once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may),
  * or null when the agent is gone.
  */
@@ -97,8 +97,8 @@ export async function listAssignedWork(database: Database, agentNo: number): Pro
 }
 
 /**
- * Updates which version of their checks an agent is given, and when; monitors of which it has that version already are
- * not to be among them.
+ * Updates which version of their checks an agent is given, and when. Leave out monitors of which it has that version
+ * already.
  */
 export async function updateGivenVersions(
   database: Database,
@@ -155,8 +155,8 @@ export function openWorkSecrets(
 }
 
 /**
- * Seals a text to a public key (X25519, 32 bytes in base64) with libsodium's `crypto_box_seal`: only the holder of the
- * private key opens it, and two boxes of the same text differ. Base64. Throws where the key is not usable. Half a
+ * Seals a text to a public key (X25519, 32 bytes in base64) with libsodium's `crypto_box_seal`, in base64. Only the
+ * holder of the private key opens it, and two boxes of the same text differ. Throws where the key is not usable. Half a
  * millisecond of work.
  */
 export async function sealTo(publicKey: string, plain: string): Promise<string> {

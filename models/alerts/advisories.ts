@@ -19,7 +19,7 @@ export type Advisory = {
 };
 
 /**
- * Expiries closer together than this are one and the same, in seconds: sources of a date differ in its time of day, and
+ * Expiries closer together than this are one and the same, in seconds. Sources of a date differ in its time of day, and
  * no renewal is so short.
  */
 const SAME_EXPIRY_SECONDS = 2 * 86_400;

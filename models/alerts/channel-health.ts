@@ -24,7 +24,7 @@ export type FailingChannel = {
 };
 
 /**
- * Records that a delivery to a channel came to nothing, with the sentence that its owner reads; null where the channel
+ * Records that a delivery to a channel came to nothing, with the sentence that its owner reads. Null where the channel
  * is gone, or is a chat that was lost or ended meanwhile.
  */
 export async function recordFailure(

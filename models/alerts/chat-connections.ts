@@ -19,7 +19,7 @@ export type LostConnection = { channelId: string; connection: string; problem: s
 export type CodedChannel = ConnectedChannel & { connection: string | null };
 
 /**
- * What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for a caller
+ * The result of using a connect code. `taken`: it was unused until now; `used` has its channel as well, for a request
  * that comes twice.
  */
 export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
@@ -204,7 +204,7 @@ async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<C
   return { outcome: 'no_code', chatId, channels };
 }
 
-/** Channels that took no alerts before are reported to nobody: nothing is new about them. */
+/** Channels that took no alerts before are not reported: nothing is new about them. */
 async function disableChat(
   run: Run,
   { chatId, loss }: { chatId: string; loss: keyof typeof ENDED },
@@ -247,8 +247,8 @@ type Connection = {
 };
 
 /**
- * What happens to a channel in its chat is no request of the account: it is recorded as what the chat's service
- * reported, or we saw.
+ * Records what happened to a channel in its chat. It is no request of the account: its author is the chat's service
+ * that reported it, or ourselves.
  */
 async function recordConnection(
   run: Run,

@@ -64,9 +64,9 @@ export async function supersedeRetries(
 }
 
 /**
- * Channels with deliveries that should long have been attempted and that no worker has claimed, the longest due first:
- * their jobs were lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is
- * left to the holder of the claim.
+ * Channels with deliveries that are long overdue and that no worker has claimed, the longest due first. Their jobs were
+ * lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is left to the
+ * holder of the claim.
  */
 export async function listOverdueChannels(
   database: Database,

@@ -22,7 +22,7 @@ export type ClaimedAttempt = {
   /** Null where there is none, or where its key is missing from the ring. */
   webhook: OpenedWebhook | null;
   /**
-   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook; null for webhooks, and
+   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook. Null for webhooks, and
    * where nothing is connected.
    */
   connection: string | null;
@@ -30,15 +30,15 @@ export type ClaimedAttempt = {
   refusal: string | null;
   /**
    * Whether a chat would be notified of a monitor about which there is a newer change by now, or which is gone. Never
-   * of webhooks: their receivers tell by the sequence.
+   * of webhooks: their receivers go by the sequence.
    */
   isOvertaken: boolean;
 };
 
 /**
- * What one who requested an attempt got; null where everything that is due is claimed, or has to wait for its turn.
- * `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by another's
- * claim.
+ * What a request for an attempt got. `claimed` is null where everything that is due is claimed, or waits for an earlier
+ * delivery. `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by
+ * another's claim.
  */
 export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
 
@@ -81,11 +81,11 @@ type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
 type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { requested: string; hasMore: boolean };
 
 /**
- * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery,
- * the longest due first. The claims come in the order of the names. Of one monitor none is claimed before the first
- * attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder never
- * answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are dropped,
- * and a chat that asked to be left alone has nothing to claim until then.
+ * Claims attempts for `claimMs` and opens their rows. A channel that is named several times gets attempts of as many
+ * deliveries, the longest due first. The claims come in the order of the names. Of one monitor none is claimed before
+ * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder
+ * never answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are
+ * dropped, and a chat that asked to be left alone has nothing to claim until then.
  */
 export async function claimDeliveries(
   database: Database,
@@ -150,7 +150,7 @@ async function supersedeClaimed(
  *    skipped.
  * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
  *    which was half of its time: what a crash of PostgreSQL takes back is a claim, and the attempt is then made once
- *    more under the same `delivery_id`, which receivers are told to expect.
+ *    more under the same `delivery_id`, which the documentation has receivers expect.
  * 5. With each the way to its receiver, and whether its channel has more that is due.
  */
 async function claimEach(
@@ -238,8 +238,8 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
 }
 
 /**
- * Writes what came of claimed attempts and what becomes of their deliveries, in one statement; says of each whether the
- * delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
+ * Writes the outcomes of claimed attempts and what becomes of their deliveries, in one statement; says of each whether
+ * the delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
  * attempt is recorded, and the delivery stays the other's. A retry to a chat that has a newer change of the monitor by
  * now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
  * statement more.

@@ -17,7 +17,7 @@ export type Delivery = {
   outcome: DeliveryOutcome;
   /** Of all rounds, those that were cut short included. */
   attemptCount: number;
-  /** How many other changes of its monitor it stands for: those that came while it waited for its turn. */
+  /** How many other changes of its monitor it took in: those that came while it waited for its rate. */
   merged: number;
   /** What went wrong last, as a sentence; null where nothing did. */
   lastError: string | null;

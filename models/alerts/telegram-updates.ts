@@ -35,8 +35,8 @@ export async function deleteOldUpdates(database: Database, nowMs: number): Promi
 }
 
 /**
- * Telegram keeps updates for a day, and after a quiet week it numbers them from anywhere: an older mark says nothing of
- * what comes, in milliseconds.
+ * An older record of where polling continues says nothing of what comes, in milliseconds. Telegram keeps updates for a
+ * day, and after a quiet week it numbers them from anywhere.
  */
 const POLL_GOOD_FOR_MS = 86_400_000;
 

@@ -46,7 +46,7 @@ type CheckRow = Pick<StoredCheck, 'atMs' | 'agentNo' | 'httpStatus' | 'latencyMs
   detail: { reason?: string | null; cause?: string; phases?: string; dns?: StoredAnswers } | null;
 };
 
-/** Each stretch of days that is read is so many times as long as the one after it. */
+/** Each stretch of days that is read is longer than the one after it by this factor. */
 const STRETCH_GROWTH = 4;
 
 const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];

@@ -27,9 +27,9 @@ type SourceRow = Pick<RequestedSource, 'agentNo' | 'agentId' | 'kind'> & {
 };
 
 /**
- * Has every source of a monitor that can check it once more: those of the service as soon as the queue is notified,
- * customers' agents at their next check-in. Asking again before one has checked changes nothing for it. Null where the
- * tenant has no such monitor.
+ * Requests another check from every source of a monitor that can run it. Those of the service check as soon as the
+ * queue is notified, customers' agents at their next check-in. Asking again before one has checked changes nothing for
+ * it. Null where the tenant has no such monitor.
  */
 export async function requestCheck(
   database: Database,

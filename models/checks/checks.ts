@@ -32,7 +32,7 @@ const DUE_COLUMNS = `m.no AS "monitorNo", m.id AS "monitorId", m.tenant_id AS "t
        WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS "badVote"`;
 
 /**
- * The monitors that stand in a slot, in one indexed query, secrets opened: these values exist in clear in the probing
+ * The monitors of a slot, in one indexed query, secrets opened: these values exist in clear in the probing
  * process only.
  */
 export async function listDueChecks(database: Database, entry: ScheduleSlot): Promise<DueCheck[]> {

@@ -3,8 +3,8 @@ import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
 import { LATENCY_GROWTH } from '../../core/statistics/latency-histogram.ts';
 
 /**
- * Which of the raw checks are meant: from and to are SQL of Unix milliseconds (to excluded), `only` narrows a table,
- * which has the given alias.
+ * Which of the raw checks are meant. `from` and `to` are SQL of Unix milliseconds (`to` excluded); `only` narrows a
+ * table, which has the given alias.
  */
 export type RawSelection = { from: string; to: string; only?: (alias: string) => string };
 
@@ -15,9 +15,9 @@ export type RawSelection = { from: string; to: string; only?: (alias: string) =>
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
- * SQL of everything that was observed of monitors in a stretch of time, as rows (monitor_no, agent_no, at, verdict,
- * latency_ms, phases): the results, and the pings that report an end. A ping that changed something, and a deadline
- * that passed, are among the results already, by the same time.
+ * SQL of everything that was observed of monitors in a stretch of time: the results, and the pings that report an end.
+ * Rows are (monitor_no, agent_no, at, verdict, latency_ms, phases). A ping that changed something, and a deadline that
+ * passed, are among the results already, by the same time.
  */
 export function rawChecks({ from, to, only }: RawSelection): string {
   const { up, down } = VERDICT_CODES;
@@ -56,8 +56,8 @@ export function bucketSql(latency: string): string {
 }
 
 /**
- * SQL of what roll-ups keep of the timings of one check: for each timing, in the order of `TIMING_NAMES`, two elements,
- * its milliseconds and whether it happened. Null where its timings were not kept.
+ * SQL of what roll-ups keep of the timings of one check. For each timing, in the order of `TIMING_NAMES`, there are two
+ * elements: its milliseconds and whether it happened. Null where its timings were not kept.
  */
 export function timingsOfCheck(alias: string): string {
   const elements = TIMING_NAMES.map(
@@ -67,7 +67,7 @@ export function timingsOfCheck(alias: string): string {
 }
 
 /**
- * A sum of milliseconds takes a second element, behind all others, for what is beyond so much: an `integer` holds less
+ * A sum of milliseconds takes a second element, behind all others, for what is beyond this. An `integer` holds less
  * than a day of an abusive source can add up to.
  */
 const WIDE = 2 ** 31;

@@ -18,8 +18,9 @@ import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 export type TokenPing = { token: string; ping: Ping };
 
 /**
- * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but
- * exceeds the rate limit and counts as a sign of life alone (`limited`); or no heartbeat has its token.
+ * What became of a ping. `taken`: committed. `refused`: a failure that this heartbeat does not take. `limited`: it
+ * would change something but exceeds the rate limit, and only moves the deadline. `unknown`: no heartbeat has its
+ * token.
  */
 export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 
@@ -39,9 +40,9 @@ const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerpri
   run_started_at AS "runStartedAtMs"`;
 
 /**
- * Takes pings that came at `nowMs`, in their order, in one transaction: the rows of all heartbeats that they name are
- * locked in the order of their numbers, so that batches of several processes never wait for each other in a circle.
- * Returns the outcome of each; what was taken is committed. A day without a partition gets one.
+ * Takes pings that came at `nowMs`, in their order, in one transaction. The heartbeats that they name are locked in the
+ * order of their numbers, so that batches of several processes never wait for each other in a circle. Returns the
+ * outcome of each; what was taken is committed. A day without a partition gets one.
  */
 export async function takePings(
   database: Database,

@@ -10,8 +10,8 @@ import { storeProof } from '../system/write-proof.ts';
 export const PING_AVAILABILITY = 'pings';
 
 /**
- * Pings must have been available this much longer than a deadline before that is called missed, in milliseconds: a ping
- * that came in time may still be on its way into the database.
+ * A deadline is called missed once pings were available this much longer, in milliseconds. A ping that came in time may
+ * still be on its way into the database.
  */
 export const COMMIT_SLACK_MS = 200;
 
@@ -55,8 +55,8 @@ export async function recordPingAvailability(
 }
 
 /**
- * Ends ping availability for all processes, because pings that came in this stretch (Unix milliseconds) were not
- * stored: no deadline after its beginning counts until they are forgiven.
+ * Ends ping availability for all processes, because pings of this stretch (Unix milliseconds) were not stored. No
+ * deadline after its beginning counts until they are forgiven.
  */
 export async function recordLostPings(
   database: Database,

@@ -14,9 +14,9 @@ export type PendingObservation = {
 };
 
 /**
- * Whether a deadline may be taken or an observation waits to be decided (`due`), nothing of the kind (`quiet`), or no
- * heartbeat waits for a ping at all (`none`): one prepared statement, because it is asked all the time and the answer
- * is mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
+ * Polls what is to be done. `due`: a deadline may be taken, or an observation waits to be decided. `quiet`: neither.
+ * `none`: no heartbeat waits for a ping at all. One prepared statement, because it runs all the time and mostly finds
+ * nothing. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
  */
 export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
@@ -34,7 +34,7 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
 /**
  * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
  * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that could
- * not be stored, ping availability stands still, and with it everything beyond.
+ * not be stored, ping availability does not advance, and no later deadline is taken.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(

@@ -22,10 +22,10 @@ export type LockedSource = {
 };
 
 /**
- * `slot` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
- * agents, who keep their own. `behindAtMs`: when its agent last left out checks for want of time (null = never).
- * `wasNotCounted`: it is recorded as one that did not count when a sweep last decided its monitor, or whose agent went
- * offline since.
+ * A source with what scheduling knows of it. `slot`: its slot in the schedule of an agent of ours; null where it has
+ * none, and for customers' agents, which keep their own schedule. `behindAtMs`: when its agent last left out checks for
+ * want of time (null = never). `wasNotCounted`: it did not count when a sweep last decided its monitor, or its agent
+ * went offline since.
  */
 export type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
 
@@ -139,7 +139,7 @@ export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & 
 
 /**
  * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter
- * stands in a column of its own, which is read only where an incident wants it: the state is read with every batch.
+ * is in a column of its own, which is read only where an incident wants it: the state is read with every batch.
  */
 export async function storeSourceStates(
   run: Run,
@@ -192,7 +192,7 @@ export async function updateNotCounted(
   );
 }
 
-/** Writes where monitors stand after their transitions, with one statement. */
+/** Writes the states of monitors after their transitions, with one statement. */
 export async function storeMonitorStates(
   run: Run,
   monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[],
@@ -212,9 +212,9 @@ export type StalePage = { stale: number[]; lastNo: number | null };
 const MAX_NO = 2 ** 31 - 1;
 
 /**
- * Of the next `limit` monitors those that time or an edit may have changed although no result said so, by number:
- * decided ones of which a source has no result recent enough (once only where its agent is behind) or an agent offline,
- * those of which a source counts again, undecided ones past their patience, and those edited since
+ * The next `limit` monitors, by number, that time or an edit may have changed although no result said so. These are
+ * decided ones of which an agent is offline, or a source has no recent result (once only where its agent is behind);
+ * those of which a source counts again; undecided ones past their patience; and those edited since
  * `editedSinceSeconds`.
  * 1. `sources`: those of the monitors of this page. Every part reads these: what a plan hashes it reads whole, and the
  *    sources of all monitors would cost more than all the rest.

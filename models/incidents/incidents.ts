@@ -70,7 +70,7 @@ export async function listIncidentTransitions(
 }
 
 /**
- * What was sent because of an incident, in the order in which it was written, `limit` at most; what retention has
+ * What was sent because of an incident, in the order in which it was written, `limit` at most. What retention has
  * deleted is missing, and so are channels that are gone. `untilMs`: when it was decided that the incident is over; null
  * while it is not.
  */

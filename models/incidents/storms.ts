@@ -20,9 +20,9 @@ export type SummarisedChange = {
 };
 
 /**
- * How many monitors of each tenant have changed since a moment in a way that chats are notified of (D-44), what the
- * caller's transaction wrote included. Until that ends no other one counts for these tenants: two that are under way at
- * once know of each other's monitors.
+ * Counts the monitors of each tenant that changed since a moment in a way that chats are notified of (D-44). What the
+ * caller's transaction wrote is included, and until that ends no other one counts for these tenants: two at once know
+ * of each other's monitors.
  */
 export async function countChangedMonitors(
   run: Run,

@@ -39,10 +39,10 @@ export async function insertLateHours(
 export type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 
 /**
- * Makes some of the hours again that results came late for or that were set aside until now, and the days that they
- * belong to; none are taken where there are none, or another process is at it. What is taken leaves its list in the
- * same transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that
- * fail are set aside for longer each time.
+ * Makes hours again that results came late for or that were set aside until now, and the days that they belong to. A
+ * few at a time; none where there are none, or another process is at it. What is taken leaves its list in the same
+ * transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that fail
+ * are set aside for longer each time.
  */
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inTransaction(database, async (run) => {

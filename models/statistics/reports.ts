@@ -53,9 +53,8 @@ export async function findReport(
 }
 
 /**
- * The tenants that have not got the report of one of these periods, which are the newest of their kinds: as reports are
- * made in order, no other tenant misses any. A tenant misses none of a period that ended before it came, or before its
- * first monitor did.
+ * The tenants that miss the report of one of these periods, the newest of their kinds. As reports are made in order, no
+ * other tenant misses any. A tenant misses none of a period that ended before it came, or before its first monitor did.
  */
 export async function listTenantsWithout(
   database: Database,

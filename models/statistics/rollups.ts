@@ -11,7 +11,7 @@ const MARK = 'rollups';
 /** Name of the mark that is there while runs fail as a whole, and says since when. */
 const FAILING_MARK = 'rollups_failing';
 
-/** An hour is rolled up once it is over for so long, in milliseconds. */
+/** An hour is rolled up this long after its end, in milliseconds. */
 const SETTLED_AFTER_MS = 90_000;
 
 /**
@@ -37,8 +37,8 @@ const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL wo
 export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
 
 /**
- * What came of asking for the next hour: it was rolled up, but for the sources that were set aside; it is not over yet,
- * or transactions are open that may hold results of it; or another process is at it.
+ * The outcome of a request for the next hour. `rolled`: it was rolled up, but for the sources that were set aside.
+ * `early`: it is not over yet, or open transactions may hold results of it. `busy`: another process is at it.
  */
 export type NextHour =
   | { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] }
@@ -101,9 +101,9 @@ export async function beginRollups(run: Run, fromMs: number): Promise<void> {
 }
 
 /**
- * Rolls up the oldest hour that is not, and its day with the last of its hours, in one transaction with the mark:
- * whatever breaks it off leaves nothing, and the hour is made the next time. Of two processes that do so at once one
- * finds the other busy.
+ * Rolls up the oldest hour that is not, and its day with the last of its hours. One transaction with the mark: whatever
+ * breaks it off leaves nothing, and the hour is made the next time. Of two processes that do so at once one finds the
+ * other busy.
  */
 export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<NextHour> {
   return await inTransaction(database, async (_, client) => {
@@ -125,7 +125,7 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
 
 /**
  * Takes the right to make roll-ups for the caller's transaction, and returns until when they are made, in Unix
- * milliseconds; null where another process has it, or it was never said where they begin.
+ * milliseconds. Null where another process has it, or no beginning was ever recorded.
  */
 export async function holdMark(run: Run): Promise<number | null> {
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [

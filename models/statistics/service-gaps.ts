@@ -14,7 +14,7 @@ import { MARKS } from '../system/service-marks.ts';
 export type { GapKind, ServiceGap };
 
 /**
- * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged: kinds overlap, and a gap may begin
+ * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged. Kinds overlap, and a gap may begin
  * before the window and end after it. One that lasts ends at `nowMs`.
  */
 export async function listServiceGaps(
@@ -57,8 +57,8 @@ export async function pageServiceGaps(
 }
 
 /**
- * A shared agent whose last check-in was this much before the newest one, in seconds, is not there any more, and its
- * checks are nobody's.
+ * A shared agent whose last check-in was this much before the newest one, in seconds, is gone, and no agent
+ * runs its checks.
  */
 const GONE_AFTER_SECONDS = 60;
 
@@ -71,8 +71,8 @@ type WatchRow = Pick<WatchedService, 'checkedAtMs' | 'evaluatedAtMs'> & {
 };
 
 /**
- * Polls our own activity, records it, and records the gaps that follow from it, in one transaction: of two that
- * poll at once the second sees what the first one recorded. The caller says what it found in the queue.
+ * Reads when the service was last active, and records that and the gaps that follow, in one transaction. Of two that do
+ * so at once the second sees what the first one recorded. The caller says what it found in the queue.
  */
 export async function watchService(
   database: Database,

@@ -77,8 +77,8 @@ export async function sumTallies(
 }
 
 /**
- * One statement over all spans: what was counted, and latencies by bucket, are each summed by the keys (their names and
- * what they are made of) in the database. Null where there is nothing to read.
+ * One statement that sums, over all spans and by the keys, what was counted and the latencies by bucket. Keys are given
+ * with what they are made of. Null where there is nothing to read.
  */
 export function tallySql(
   spans: Spans,
