@@ -16,8 +16,12 @@ const CLOCKS_DIFFER_MS = 60_000;
  * The recoveries among these that their chats wait for: the chat was notified of trouble since the monitor was up last.
  * Alone or in a summary, and whatever pauses lie between. What is older than the record of deliveries (`recordSinceMs`,
  * Unix milliseconds) counts as notified where the channel was there. Run it in the transaction that writes the
- * recoveries, with their monitors locked. One statement, however many monitors recover at once: a delivery is found by
- * the moment that it shares with its transition, and summaries are read only where that finds none.
+ * recoveries, with their monitors locked. One statement, however many monitors recover at once.
+ * 1. `requested`: the recoveries, a row for each chat.
+ * 2. `bad`: of each monitor the transitions to trouble since it was up last.
+ * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
+ * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
+ *    by the moment that it shares with its transition, or with a summary that holds it.
  */
 export async function listAwaitedRecoveries(
   run: Run,

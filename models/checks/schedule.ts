@@ -104,10 +104,10 @@ export async function scheduleRechecks(run: Run, rechecks: readonly PlannedReche
 
 /** Every slot that has monitors: what the queue must hold a job scheduler for. */
 export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
-  const rows = await runOn(database.pool)<{ agent_no: number; interval_seconds: number; slot: number }>(
-    'SELECT agent_no, interval_seconds, phase AS slot FROM schedule_phases WHERE monitors > 0',
+  return await runOn(database.pool)<ScheduleSlot>(
+    `SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM schedule_phases
+     WHERE monitors > 0`,
   );
-  return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot }));
 }
 
 /**

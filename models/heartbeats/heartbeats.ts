@@ -111,6 +111,12 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
   return outcomes;
 }
 
+/**
+ * Stores what a batch changed, in one statement.
+ * 1. `moved`: the heartbeats with their new deadlines and rates.
+ * 2. `stored`: the pings.
+ * 3. Of pings that may change the state an observation each, which the evaluator decides.
+ */
 async function storeBatch(
   run: Run,
   heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[],

@@ -110,6 +110,8 @@ async function restoreAvailability(database: Database, now: () => number): Promi
  * touches the stretch, the ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on
  * top. Heartbeats are taken by number, so that no two statements deadlock; one that is forgiven twice,
  * because a process died over it, only waits a little longer.
+ * 1. `overlapping`: the next heartbeats whose time touches the stretch, locked.
+ * 2. `forgiven`: their deadlines move behind the stretch, and those of runs under way by its length.
  */
 async function forgive(
   run: Run,

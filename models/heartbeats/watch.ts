@@ -35,6 +35,10 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
  * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
  * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that could
  * not be stored, ping availability does not advance, and no later deadline is taken.
+ * 1. `missed`: heartbeats with a deadline before the end of ping availability, locked; what another process holds is
+ *    skipped.
+ * 2. `reported`: they are down, and wait for nothing until the next ping.
+ * 3. `inserted`: an observation of each, which the evaluator decides.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(

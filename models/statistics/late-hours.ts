@@ -76,7 +76,13 @@ export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: n
 
 type TakenHour = SourceKey & { atMs: number; attempts: number };
 
-/** An hour that was set aside waits for its time also where results came late for it. */
+/**
+ * Takes hours off their lists. An hour that was set aside waits for its time also where results came late for it.
+ * 1. `taken`: the next late hours that are rolled up and not set aside, locked; what is being inserted is skipped.
+ * 2. `late`: they leave their list.
+ * 3. `due`: the next hours that were set aside until now.
+ * 4. `retried`: these, and those of `taken` that were set aside before, leave the other list with their attempts.
+ */
 async function takeHours(run: Run, untilMs: number, nowMs: number): Promise<TakenHour[]> {
   return await run<TakenHour>(
     `WITH taken AS MATERIALIZED (

@@ -245,6 +245,12 @@ type Parts = {
   timings: string;
 };
 
+/**
+ * Writes roll-ups in place of those that were there, in one statement, and returns how many.
+ * 1. `checks`: of each source the verdicts, and its histogram as two arrays, of rows that are grouped by bucket.
+ * 2. `timed`: of each source the sums of its timings.
+ * 3. `stored`: both together as rows.
+ */
 async function store(run: Run, { table, from, bind, grouped, timings }: Parts): Promise<number> {
   const [row] = await run<{ rows: number }>(
     `WITH checks AS (
