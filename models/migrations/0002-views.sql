@@ -15,6 +15,39 @@ CREATE VIEW watched_agents AS
          held_until
   FROM agents WHERE kind <> 'service' AND revoked_at IS NULL AND last_seen_at IS NOT NULL;
 
+-- CHECKS --------------------------------------------------------------------------------------------------------------
+
+-- Whether a check says how fast its target is: it was up or degraded. What failed was cut off, or answered something
+-- else.
+CREATE FUNCTION is_timed(verdict smallint) RETURNS boolean LANGUAGE sql STABLE
+  RETURN verdict IN (1, 2);
+
+-- `bucketOf` of core/statistics/latency-histogram.ts.
+CREATE FUNCTION latency_bucket(latency_ms integer) RETURNS smallint LANGUAGE sql STABLE
+  RETURN (CASE WHEN latency_ms <= 1 THEN 0 ELSE ceil(ln(latency_ms::float8) / ln(1.04::float8)) END)::smallint;
+
+-- Everything that was observed of monitors from one moment to another, which is excluded, in Unix milliseconds: the
+-- results, and the pings that report an end. A ping that changed something, and a deadline that passed, are among the
+-- results already, by the same time. A job may run longer than a result can say (`least`).
+CREATE FUNCTION observed_checks(from_ms bigint, to_ms bigint) RETURNS TABLE (
+  monitor_no integer, agent_no integer, at bigint, verdict smallint, latency_ms integer, phases integer[]
+) LANGUAGE sql STABLE
+BEGIN ATOMIC
+  SELECT r.monitor_no, r.agent_no, r.due_at, r.verdict, r.latency_ms,
+         string_to_array(r.detail ->> 'phases', ' ', '-')::integer[]
+  FROM check_results r WHERE r.due_at >= from_ms AND r.due_at < to_ms
+  UNION ALL
+  SELECT p.monitor_no, p.agent_no, p.at, p.verdict, p.latency_ms, NULL FROM (
+    SELECT h.monitor_no, (SELECT a.no FROM agents a WHERE a.kind = 'service') AS agent_no, h.at,
+           (CASE WHEN h.kind = 'success' OR h.exit_status = 0 THEN 1 ELSE 3 END)::smallint AS verdict,
+           CASE WHEN h.duration_ms IS NOT NULL THEN least(h.duration_ms, 2147483647)::integer END AS latency_ms
+    FROM heartbeat_pings h WHERE h.at >= from_ms AND h.at < to_ms AND h.kind <> 'start'
+  ) p
+  WHERE NOT EXISTS (
+    SELECT FROM check_results r WHERE r.monitor_no = p.monitor_no AND r.agent_no = p.agent_no AND r.due_at = p.at
+      AND r.due_at >= from_ms AND r.due_at < to_ms);
+END;
+
 -- INCIDENTS -----------------------------------------------------------------------------------------------------------
 
 -- How many bad checks in a row make a source down, and how many good ones up again. A heartbeat is down at the first
