@@ -41,14 +41,15 @@ const LATELY_MS = 300_000;
  * check-in would have to be written with every check-in.
  */
 export async function pollAgents(database: Database, nowMs: number): Promise<AgentPoll | null> {
-  const { rows } = await database.pool.query<{ at: number; resumed_at: number; has_own: boolean; is_due: boolean }>({
+  const { rows } = await database.pool.query<CheckInAvailability & Omit<AgentPoll, 'availability'>>({
     name: 'poll-agents',
-    text: `SELECT w.at, w.resumed_at, coalesce(bool_or(a.kind = 'tenant'), false) AS has_own,
+    text: `SELECT w.at AS "atMs", w.resumed_at AS "availableSinceMs",
+                  coalesce(bool_or(a.kind = 'tenant'), false) AS "hasOwn",
                   coalesce(bool_or(CASE
                     WHEN a.offline_at IS NOT NULL THEN a.last_seen_ms > a.offline_at - ${OFFLINE_AFTER_MS}
                     ELSE silent_since <= w.at - ${OFFLINE_AFTER_MS}
                       AND (a.held_until IS DISTINCT FROM silent_since + ${OFFLINE_AFTER_MS + HOLD_MS}
-                        OR a.held_until <= w.at) END), false) AS is_due
+                        OR a.held_until <= w.at) END), false) AS "isDue"
            FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) w
              LEFT JOIN watched_agents a ON true,
              LATERAL (SELECT greatest(a.last_seen_ms, w.resumed_at) AS silent_since) AS silence
@@ -57,7 +58,8 @@ export async function pollAgents(database: Database, nowMs: number): Promise<Age
   });
   const [row] = rows;
   if (row === undefined) return null;
-  return { availability: { atMs: row.at, availableSinceMs: row.resumed_at }, isDue: row.is_due, hasOwn: row.has_own };
+  const { isDue, hasOwn, ...availability } = row;
+  return { availability, isDue, hasOwn };
 }
 
 /** All agents that are online, and those that went offline lately or are back. */

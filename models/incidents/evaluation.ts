@@ -82,15 +82,17 @@ export async function findNewestResults(
   keys: readonly { monitorNo: number; agentNo: number }[],
   sinceMs: number,
 ): Promise<Map<string, number>> {
-  const rows = await run<{ monitor_no: number; agent_no: number; newest_at: number | null }>(
-    `SELECT k.monitor_no, k.agent_no,
+  const rows = await run<{ monitorNo: number; agentNo: number; newestAtMs: number | null }>(
+    `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo",
             (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no
-              AND r.due_at >= $3) AS newest_at
+              AND r.due_at >= $3) AS "newestAtMs"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
     [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs],
   );
   return new Map(
-    rows.flatMap((row) => (row.newest_at === null ? [] : [[`${row.monitor_no}/${row.agent_no}`, row.newest_at]])),
+    rows.flatMap(({ monitorNo, agentNo, newestAtMs }) =>
+      newestAtMs === null ? [] : [[`${monitorNo}/${agentNo}`, newestAtMs]],
+    ),
   );
 }
 
