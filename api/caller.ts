@@ -1,6 +1,8 @@
+import type { AuditActor } from '../core/accounts/audit-entry.ts';
 import type { Plan } from '../core/accounts/plans.ts';
 import { ROLE_SCOPES, type Scope } from '../core/accounts/roles.ts';
 import type { TokenHolder } from '../models/accounts/api-tokens.ts';
+import { personName } from '../models/accounts/recorded-fields.ts';
 import type { SessionHolder } from '../models/accounts/sessions.ts';
 import type { Tenant } from '../models/accounts/tenants.ts';
 import type { User } from '../models/accounts/user-row.ts';
@@ -37,4 +39,9 @@ export function sessionCaller({ sessionId, user, tenant }: SessionHolder, secret
     scopes: ROLE_SCOPES[user.role],
     actor,
   };
+}
+
+/** What entries of the audit log call a caller: a person by their address as well. */
+export function auditActorOf(caller: Caller): AuditActor {
+  return caller.kind === 'session' ? { kind: 'user', id: caller.user.id, name: personName(caller.user) } : caller.actor;
 }

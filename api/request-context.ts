@@ -49,6 +49,16 @@ export function callerOf(response: Response): Caller {
   return caller;
 }
 
+/**
+ * In whose name the request's change is recorded. Throws where the operation's route does not say what the audit log
+ * calls it.
+ */
+export function authorOf(response: Response): Author {
+  const { author } = contextOf(response);
+  if (author === undefined) throw new Error('A change is to be recorded by an operation that records nothing');
+  return author;
+}
+
 /** The person who calls. Throws where a token may call as well: only operations for people may ask. */
 export function personOf(response: Response): SessionCaller {
   const caller = callerOf(response);

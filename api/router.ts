@@ -2,6 +2,7 @@ import { Router, type RequestHandler } from 'express';
 import type { AuditAction } from '../core/accounts/audit-entry.ts';
 import { requireOwnPage } from './accounts/session/csrf.ts';
 import { methodNotAllowed } from './api-error.ts';
+import { auditActorOf } from './caller.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { METHODS, type Description, type Operation, type OperationKey } from './description.ts';
 import { unknownRoute } from './middleware/error-response.ts';
@@ -9,7 +10,7 @@ import { jsonBody } from './middleware/json-body.ts';
 import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
 import { admit } from './middleware/route-guard.ts';
 import { createValidation } from './middleware/validation.ts';
-import { recordAs } from './recording.ts';
+import { addressOf, contextOf } from './request-context.ts';
 import { ROUTES } from './routes.ts';
 
 /**
@@ -38,7 +39,7 @@ export function createRouter(
         withoutSlot ? [] : slots,
         requirePath,
         validate({ path, method }),
-        records === null ? [] : recordAs(records, dependencies),
+        records === null ? [] : nameAuthor(records, dependencies),
         handler(dependencies),
       );
     }
@@ -46,6 +47,20 @@ export function createRouter(
   }
   router.use(admit({}), ownPage, body, slots, unknownRoute);
   return router;
+}
+
+/**
+ * Names the author of what a request changes, for the one entry that the audit log gets of it. Who signs in is known
+ * afterwards; whose session the request came with does not matter to that.
+ */
+function nameAuthor(action: AuditAction, { makeId, now }: Pick<HandlerDependencies, 'makeId' | 'now'>): RequestHandler {
+  return (_request, response, next) => {
+    const context = contextOf(response);
+    const { caller, isOpen } = context;
+    const actor = caller === undefined || isOpen === true ? null : auditActorOf(caller);
+    context.author = { id: makeId('aud'), action, actor, address: addressOf(response), nowMs: now() };
+    next();
+  };
 }
 
 /** A row of the table, without the types of its operation: the validation sees to them for all handlers alike. */

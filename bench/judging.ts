@@ -121,7 +121,13 @@ async function addFleet(
 ): Promise<void> {
   const { database } = installation;
   const hostileTenant = 'ten_hostile';
-  await createTenant(database, { id: hostileTenant, name: hostileTenant, plan: 'pro', nowMs: Date.now() });
+  await createTenant(database, {
+    id: hostileTenant,
+    name: hostileTenant,
+    plan: 'pro',
+    nowMs: Date.now(),
+    author: null,
+  });
   const common = { intervalSeconds: INTERVAL_SECONDS, downAfterFailures: 2 };
   await addMonitors(installation, { ...common, count: PLAIN, targets: plain });
   await addMonitors(installation, { ...common, first: PLAIN + 1, count: HONEST, targets: [`${site}page/`] });

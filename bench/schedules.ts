@@ -71,7 +71,15 @@ async function schedulesOn({ isQuick, report, withHarness }: BenchContext, backe
             };
             const stored = await createMonitor(
               database,
-              { id: newId('mon'), tenantId, settings, secrets: {}, agentIds: [agent.id], nowMs: Date.now() },
+              {
+                id: newId('mon'),
+                tenantId,
+                settings,
+                secrets: {},
+                agentIds: [agent.id],
+                nowMs: Date.now(),
+                author: null,
+              },
               null,
             );
             if (stored !== null) void notify(stored.schedule);

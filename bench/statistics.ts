@@ -48,7 +48,13 @@ export async function statistics({ isQuick, report, withHarness }: BenchContext)
       targets: ['http://127.0.0.1/m/'],
       downAfterFailures: 1,
     });
-    await createTenant(database, { id: 'ten_reported', name: 'reported', plan: 'pro', nowMs: Date.now() });
+    await createTenant(database, {
+      id: 'ten_reported',
+      name: 'reported',
+      plan: 'pro',
+      nowMs: Date.now(),
+      author: null,
+    });
     await run(`UPDATE monitors SET tenant_id = 'ten_reported' WHERE no > $1`, [monitors]);
     const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
     await fillWithOutages(database, { days: DAYS, untilMs });

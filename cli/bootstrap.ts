@@ -35,7 +35,7 @@ const EMAIL = 'admin@localhost';
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const { newId, nowMs } = options;
   if (await isFirstStartOver(database, nowMs)) return null;
-  const recordedAs = (action: AuditAction): Database => ({ ...database, author: authorOf(OPERATOR, action, options) });
+  const author = (action: AuditAction) => authorOf(OPERATOR, action, options);
   // Killed after it had made all, and before it could say so.
   if ((await findUserByEmail(database, EMAIL)) !== null) {
     await recordFirstStartOver(database, nowMs);
@@ -44,18 +44,35 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
   const tenant = (await listTenants(database)).find(({ name }) => name === TENANT);
   const tenantId =
     tenant?.id ??
-    (await createTenant(recordedAs('account.created'), { id: newId('ten'), name: TENANT, plan: 'pro', nowMs }))?.id;
+    (
+      await createTenant(database, {
+        id: newId('ten'),
+        name: TENANT,
+        plan: 'pro',
+        nowMs,
+        author: author('account.created'),
+      })
+    )?.id;
   if (tenantId === undefined) return null;
   const token = options.token ?? generateToken('spk');
   const password = options.password ?? randomBytes(12).toString('base64url');
   const scopes = ['read' as const, 'write' as const];
   if (!(await isTokenKnown(database, token)))
     await createApiToken(
-      recordedAs('token.created'),
-      { id: newId('tok'), tenantId, name: 'first start', token, scopes, expiresAt: null, nowMs },
+      database,
+      {
+        id: newId('tok'),
+        tenantId,
+        name: 'first start',
+        token,
+        scopes,
+        expiresAt: null,
+        nowMs,
+        author: author('token.created'),
+      },
       PLAN_LIMITS.pro.tokens,
     );
-  await createUser(recordedAs('member.created'), {
+  await createUser(database, {
     id: newId('usr'),
     tenantId,
     email: EMAIL,
@@ -63,6 +80,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
     passwordHash: await hashPassword(password),
     isOperator: true,
     nowMs,
+    author: author('member.created'),
   });
   await recordFirstStartOver(database, nowMs);
   return {

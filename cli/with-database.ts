@@ -1,6 +1,6 @@
 import type { Environment } from '../config/environment.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
-import type { AuditAction } from '../core/accounts/audit-entry.ts';
+import type { AuditAction, Author } from '../core/accounts/audit-entry.ts';
 import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
 import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/secrets/ids.ts';
@@ -9,12 +9,12 @@ import { findEmbeddedPostgres } from './embedded-postgres/runtime-file.ts';
 import { Refusal } from './output.ts';
 
 /**
- * What a command works with. `recordedAs` gives the database for one change, which is recorded under that name as the
- * operator's.
+ * What a command works with. `author` makes the operator the author of one change, by what the audit log calls
+ * that.
  */
 export type CommandContext = {
   database: Database;
-  recordedAs: (action: AuditAction) => Database;
+  author: (action: AuditAction) => Author;
   environment: Environment;
   newId: (prefix: IdPrefix) => string;
   nowMs: number;
@@ -39,7 +39,7 @@ async function runOnDatabase<Result>(
     const [newId, nowMs] = [createIdSource(), Date.now()];
     return await work({
       database,
-      recordedAs: (action) => ({ ...database, author: authorOf(OPERATOR, action, { newId, nowMs }) }),
+      author: (action) => authorOf(OPERATOR, action, { newId, nowMs }),
       environment,
       newId,
       nowMs,

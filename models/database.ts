@@ -1,6 +1,5 @@
 import { Pool, types } from 'pg';
 import type { ModelStatic, Sequelize } from 'sequelize';
-import type { Author } from '../core/accounts/audit-entry.ts';
 import { within } from '../core/time.ts';
 import { clientClass, type ClientClass } from '../postgres/client.ts';
 import {
@@ -18,7 +17,7 @@ import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
  * One PostgreSQL: `orm` for records that people edit and `pool` for plain SQL, on the same connections; `Client` for a
- * connection of one's own. What changes through one that has an `author` is recorded as theirs.
+ * connection of one's own.
  */
 export type Database = {
   orm: Sequelize;
@@ -26,7 +25,6 @@ export type Database = {
   Client: ClientClass;
   secrets: SecretBox;
   records: Records;
-  author?: Author;
 };
 
 /** The mapped tables of one connection. */

@@ -13,8 +13,7 @@ import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { idOf, personOf } from '../request-context.ts';
+import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { presentInvitation } from './member-presenter.ts';
 import { requirePlainName } from './plain-name.ts';
@@ -46,7 +45,8 @@ export function createInvitationHandler({
     const { email, role } = request.body;
     const { tenantId, user } = personOf(response);
     const token = generateInvitationToken();
-    const created = await createInvitation(recorded(database, response), {
+    const created = await createInvitation(database, {
+      author: authorOf(response),
       id: makeId('inv'),
       tenantId,
       email: requirePlainName('email', email),
@@ -71,7 +71,7 @@ export function createInvitationHandler({
 export function deleteInvitationHandler({ database }: ApiDependencies): Handler<'deleteInvitation'> {
   return async (request, response) => {
     const id = idOf(request);
-    if (!(await deleteInvitation(recorded(database, response), { tenantId: personOf(response).tenantId, id })))
+    if (!(await deleteInvitation(database, { author: authorOf(response), tenantId: personOf(response).tenantId, id })))
       throw notFound('invitation', id);
     response.status(204).end();
   };
@@ -99,7 +99,8 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): Handler<
     requirePlainName('name', name);
     if (normalizeEmail(password) === invitation.email)
       throw badRequest('password must not be your e-mail address: it is the first guess');
-    const user = await acceptInvitation(recorded(database, response), {
+    const user = await acceptInvitation(database, {
+      author: authorOf(response),
       token,
       userId: makeId('usr'),
       name,
@@ -110,7 +111,7 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): Handler<
     if (user === 'taken')
       throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
     // Who comes by an invitation is recorded as that, and not as signed in.
-    const caller = await beginSession(dependencies, { request, response }, user);
+    const caller = await beginSession(dependencies, { request, response }, { user, author: null });
     if (caller === null) throw conflict('this user was removed meanwhile');
     response.status(201).json(presentSignedIn(caller, 0, dependencies.config));
   };

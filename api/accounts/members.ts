@@ -2,8 +2,7 @@ import { changeRole, listMembers, removeMember } from '../../models/accounts/mem
 import { ApiError, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { idOf, personOf } from '../request-context.ts';
+import { authorOf, idOf, personOf } from '../request-context.ts';
 import { presentMember } from './member-presenter.ts';
 import { sessionCookie } from './session/cookie.ts';
 
@@ -25,8 +24,8 @@ export function updateMemberHandler({ database }: ApiDependencies): Handler<'upd
     const id = idOf(request);
     const { role } = request.body;
     const member = await changeRole(
-      recorded(database, response),
-      { tenantId, id },
+      database,
+      { author: authorOf(response), tenantId, id },
       { role, keepSessionId: id === user.id ? sessionId : null },
     );
     if (member === null) throw notFound('member', id);
@@ -43,7 +42,7 @@ export function removeMemberHandler({ database, config }: ApiDependencies): Hand
     const id = idOf(request);
     if (id !== user.id && user.role !== 'owner')
       throw new ApiError(403, `removing others needs the role owner, and you are ${user.role}`);
-    const removed = await removeMember(recorded(database, response), { tenantId, id });
+    const removed = await removeMember(database, { author: authorOf(response), tenantId, id });
     if (removed === null) throw notFound('member', id);
     if (removed === 'last_owner') throw conflict(LAST_OWNER);
     if (id === user.id) cookie.take(response);

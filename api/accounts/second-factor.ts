@@ -10,8 +10,7 @@ import {
 import { conflict, type ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { personOf, type Exchange } from '../request-context.ts';
+import { authorOf, personOf, type Exchange } from '../request-context.ts';
 import { passwordProof, requireProofs, takeCode } from './session/proofs.ts';
 import {
   findTotpStep,
@@ -33,7 +32,7 @@ export function startTotpHandler({ database, throttle }: HandlerDependencies): H
     const { user } = personOf(response);
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'password', password)]);
     const secret = generateTotpSecret();
-    if (!(await beginSecondFactor(recorded(database, response), user.id, secret))) throw isOn();
+    if (!(await beginSecondFactor(database, { userId: user.id, secret, author: authorOf(response) }))) throw isOn();
     const url = otpauthUrl(secret, user.email);
     // The secret is in the answer: no cache on the way may keep it.
     response.setHeader('Cache-Control', 'no-store');
@@ -55,8 +54,8 @@ export function confirmTotpHandler({ database, now, throttle }: HandlerDependenc
     ]);
     const codes = generateRecoveryCodes();
     const isConfirmed = await confirmSecondFactor(
-      recorded(database, response),
-      { userId: user.id, keepSessionId: sessionId },
+      database,
+      { author: authorOf(response), userId: user.id, keepSessionId: sessionId },
       { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() },
     );
     if (!isConfirmed) throw conflict('the second factor was changed meanwhile: begin again with POST /v1/user/totp');
@@ -70,7 +69,8 @@ export function removeTotpHandler(dependencies: HandlerDependencies): Handler<'r
     const { user, sessionId } = personOf(response);
     if (user.totpConfirmedAt === null) throw isOff();
     await requireBoth(dependencies, { request, response });
-    const ended = await removeSecondFactor(recorded(dependencies.database, response), {
+    const ended = await removeSecondFactor(dependencies.database, {
+      author: authorOf(response),
       userId: user.id,
       keepSessionId: sessionId,
     });
@@ -86,7 +86,8 @@ export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): Ha
     if (user.totpConfirmedAt === null) throw isOff();
     await requireBoth(dependencies, { request, response });
     const codes = generateRecoveryCodes();
-    if (!(await replaceRecoveryCodes(recorded(dependencies.database, response), user.id, codes))) throw isOff();
+    if (!(await replaceRecoveryCodes(dependencies.database, { userId: user.id, codes, author: authorOf(response) })))
+      throw isOff();
     sendCodes(response, codes);
   };
 }

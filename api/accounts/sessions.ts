@@ -2,8 +2,7 @@ import { endSession, endSessionsElsewhere, listSessions } from '../../models/acc
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { idOf, personOf } from '../request-context.ts';
+import { authorOf, idOf, personOf } from '../request-context.ts';
 import { presentSession, presentSignedIn } from './session-presenter.ts';
 import { sessionCookie } from './session/cookie.ts';
 import { recoveryCodesOf } from './sign-in.ts';
@@ -22,7 +21,7 @@ export function signOutHandler({ database, config }: ApiDependencies): Handler<'
   const cookie = sessionCookie(config.publicUrl);
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
-    await endSession(recorded(database, response), { userId: user.id, id: sessionId });
+    await endSession(database, { author: authorOf(response), userId: user.id, id: sessionId });
     cookie.take(response);
     response.status(204).end();
   };
@@ -43,7 +42,8 @@ export function endSessionHandler({ database, config }: ApiDependencies): Handle
   return async (request, response) => {
     const { user, sessionId } = personOf(response);
     const id = idOf(request);
-    if (!(await endSession(recorded(database, response), { userId: user.id, id }))) throw notFound('session', id);
+    if (!(await endSession(database, { author: authorOf(response), userId: user.id, id })))
+      throw notFound('session', id);
     if (id === sessionId) cookie.take(response);
     response.status(204).end();
   };
@@ -54,7 +54,8 @@ export function endOtherSessionsHandler({ database }: ApiDependencies): Handler<
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
     response.json({
-      ended_sessions: await endSessionsElsewhere(recorded(database, response), {
+      ended_sessions: await endSessionsElsewhere(database, {
+        author: authorOf(response),
         userId: user.id,
         keepSessionId: sessionId,
       }),

@@ -6,7 +6,7 @@ import { verifyPassword } from '../../models/secrets/password.ts';
 import { ApiError, CodeRequired } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
+import { authorOf } from '../request-context.ts';
 import { presentSignedIn } from './session-presenter.ts';
 import { beginSession } from './session/beginning.ts';
 import { takeCode } from './session/proofs.ts';
@@ -30,11 +30,7 @@ export function signInHandler(dependencies: HandlerDependencies): Handler<'signI
       throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
     await attempt.succeed();
 
-    const caller = await beginSession(
-      { ...dependencies, database: recorded(database, response) },
-      { request, response },
-      user,
-    );
+    const caller = await beginSession(dependencies, { request, response }, { user, author: authorOf(response) });
     if (caller === null) throw wrong();
     response.status(201).json(presentSignedIn(caller, await recoveryCodesOf(dependencies, user), dependencies.config));
   };

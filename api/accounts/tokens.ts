@@ -11,8 +11,7 @@ import type { TokenScope } from '../../models/accounts/records.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { requirePlainName } from './plain-name.ts';
 
@@ -39,8 +38,9 @@ export function createTokenHandler({ database, makeId, now, rateLimits }: Handle
     const token = generateToken('spk');
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(
-      recorded(database, response),
+      database,
       {
+        author: authorOf(response),
         id: makeId('tok'),
         tenantId,
         name: requirePlainName('name', name),
@@ -65,7 +65,14 @@ export function createTokenHandler({ database, makeId, now, rateLimits }: Handle
 export function revokeTokenHandler({ database, now }: ApiDependencies): Handler<'revokeToken'> {
   return async (request, response) => {
     const id = idOf(request);
-    if (!(await revokeTenantToken(recorded(database, response), { tenantId: callerOf(response).tenantId, id }, now())))
+    if (
+      !(await revokeTenantToken(database, {
+        tenantId: callerOf(response).tenantId,
+        id,
+        nowMs: now(),
+        author: authorOf(response),
+      }))
+    )
       throw notFound('token', id);
     response.status(204).end();
   };

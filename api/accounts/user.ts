@@ -4,8 +4,7 @@ import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { personOf } from '../request-context.ts';
+import { authorOf, personOf } from '../request-context.ts';
 import { presentUser } from './session-presenter.ts';
 import { passwordProof, requireProofs } from './session/proofs.ts';
 import { recoveryCodesOf } from './sign-in.ts';
@@ -16,10 +15,14 @@ const NAME_LENGTH = 255;
 export function updateUserHandler({ database }: ApiDependencies): Handler<'updateUser'> {
   return async (request, response) => {
     const { name, theme } = request.body;
-    const user = await updateUser(recorded(database, response), personOf(response).user.id, {
-      ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
-      ...(theme !== undefined && { theme }),
-    });
+    const user = await updateUser(
+      database,
+      { id: personOf(response).user.id, author: authorOf(response) },
+      {
+        ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
+        ...(theme !== undefined && { theme }),
+      },
+    );
     if (user === null) throw conflict('this user was removed meanwhile');
     response.json(presentUser(user, await recoveryCodesOf({ database }, user)));
   };
@@ -34,7 +37,8 @@ export function changePasswordHandler({ database, now, throttle }: HandlerDepend
     if (normalizeEmail(wanted) === normalizeEmail(user.email))
       throw badRequest('new must not be your e-mail address: it is the first guess');
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
-    const ended = await changePassword(recorded(database, response), {
+    const ended = await changePassword(database, {
+      author: authorOf(response),
       userId: user.id,
       oldHash: user.passwordHash,
       newHash: await hashPassword(wanted),

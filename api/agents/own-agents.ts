@@ -6,8 +6,7 @@ import { requirePlainName } from '../accounts/plain-name.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
 const NEEDS_NO_QUOTES = /^[\w:/.@%+-]+$/;
@@ -33,8 +32,9 @@ export function createAgentHandler({
     const token = generateToken('spa');
     const { ownAgents } = PLAN_LIMITS[plan];
     const agent = await createAgentWithin(
-      recorded(database, response),
+      database,
       {
+        author: authorOf(response),
         id: makeId('agt'),
         tenantId,
         name: requirePlainName('name', name),
@@ -62,7 +62,10 @@ export function rotateAgentTokenHandler({ database, config }: ApiDependencies): 
     if (agent?.kind === 'first_party')
       throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
     const token = generateToken('spa');
-    if (agent === null || !(await rotateAgentToken(recorded(database, response), id, fingerprintOf(token))))
+    if (
+      agent === null ||
+      !(await rotateAgentToken(database, { id, tokenFingerprint: fingerprintOf(token), author: authorOf(response) }))
+    )
       throw notFound('agent', id);
     response.setHeader('Cache-Control', 'no-store');
     response.json(tokenAnswer(config, token));

@@ -4,8 +4,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { presentAgent } from './presenter.ts';
 
 /** `GET /agents` */
@@ -42,7 +41,7 @@ export function deleteAgentHandler(dependencies: ApiDependencies): Handler<'dele
     const agent = await findAgent(database, key);
     if (agent?.kind === 'first_party')
       throw new ApiError(403, `agent ${key.id} is shared by everyone and cannot be deleted`);
-    const schedule = agent && (await deleteAgent(recorded(database, response), key));
+    const schedule = agent && (await deleteAgent(database, { ...key, author: authorOf(response) }));
     if (schedule === null) throw notFound('agent', key.id);
     announceSchedule(dependencies, schedule);
     response.status(204).end();

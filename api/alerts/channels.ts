@@ -29,8 +29,7 @@ import { accept, badRequest, conflict, notFound, type ApiError } from '../api-er
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf, isId } from '../request-context.ts';
+import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
 import { presentChannel } from './presenter.ts';
@@ -70,11 +69,17 @@ export function createChannelHandler(dependencies: HandlerDependencies): Handler
     const nowMs = now();
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(dependencies, { type: draft.type, url, nowMs }, randomBytes);
-    await createChannel(recorded(database, response), { id, tenantId, ...draft, monitorIds, ...stored, nowMs }).catch(
-      (error: unknown) => {
-        throw error instanceof TooManyChannels ? tooManyChannels() : error;
-      },
-    );
+    await createChannel(database, {
+      author: authorOf(response),
+      id,
+      tenantId,
+      ...draft,
+      monitorIds,
+      ...stored,
+      nowMs,
+    }).catch((error: unknown) => {
+      throw error instanceof TooManyChannels ? tooManyChannels() : error;
+    });
     response.status(201).json({ id, ...shown });
   };
 }
@@ -104,7 +109,11 @@ export function updateChannelHandler(dependencies: ApiDependencies): Handler<'up
     const patch = accept(readChannelPatch(request.body, current.type));
     const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
     if (
-      (await updateChannel(recorded(database, response), key, { ...patch, ...(monitorIds && { monitorIds }) })) === null
+      (await updateChannel(
+        database,
+        { ...key, author: authorOf(response) },
+        { ...patch, ...(monitorIds && { monitorIds }) },
+      )) === null
     )
       throw notFound('channel', key.id);
     response.json({ ok: true });
@@ -115,7 +124,7 @@ export function updateChannelHandler(dependencies: ApiDependencies): Handler<'up
 export function deleteChannelHandler({ database }: ApiDependencies): Handler<'deleteChannel'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    if (!(await deleteChannel(recorded(database, response), key))) throw notFound('channel', key.id);
+    if (!(await deleteChannel(database, { ...key, author: authorOf(response) }))) throw notFound('channel', key.id);
     response.json({ ok: true });
   };
 }
@@ -144,7 +153,7 @@ export function rotateSecretHandler(dependencies: ApiDependencies): Handler<'rot
     if (type !== 'webhook')
       throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
     const signingSecret = generateSigningSecret(randomBytes);
-    if (!(await rotateSigningSecret(recorded(database, response), key, { signingSecret, nowMs: now() })))
+    if (!(await rotateSigningSecret(database, { ...key, author: authorOf(response) }, { signingSecret, nowMs: now() })))
       throw notFound('channel', key.id);
     response.json({ signing_secret: signingSecret });
   };

@@ -16,8 +16,7 @@ import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Body, Handler } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
 /** Which deliveries are to be sent again: those made between two moments (Unix milliseconds, both included). */
@@ -77,7 +76,7 @@ export function redeliverHandler(dependencies: HandlerDependencies): Handler<'re
     if (delivery.attemptCount >= MOST_ATTEMPTS)
       throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
     await rateLimits.take('redelivery', key.tenantId);
-    const reopened = await reopenDelivery(recorded(database, response), key, now());
+    const reopened = await reopenDelivery(database, { ...key, author: authorOf(response) }, now());
     if (reopened === null)
       throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
     await enqueue(dependencies, reopened);
@@ -94,7 +93,8 @@ export function replayHandler(dependencies: HandlerDependencies): Handler<'repla
     const { sinceMs, untilMs } = readReplay(request.body, nowMs);
     await requireOpenChannel(dependencies, key);
     await rateLimits.take('replay', key.id);
-    const { count, first } = await replayDeliveries(recorded(database, response), {
+    const { count, first } = await replayDeliveries(database, {
+      author: authorOf(response),
       tenantId: key.tenantId,
       channelId: key.id,
       sinceMs,

@@ -155,7 +155,7 @@ async function comeBack(
   const { grant } = authorization;
   // Who it was that came back is not known: the channel's link may have been handed on.
   const author = { ...authorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now() }), address };
-  const channel = await connectSlackChannel({ ...database, author }, { ...grant, fingerprint, nowMs: now() });
+  const channel = await connectSlackChannel(database, { ...grant, fingerprint, nowMs: now(), author });
   if (channel === null) return describeRefusal('used');
   dependencies.logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');
   return describeConnected(channel, grant, await greet(channel, grant, dependencies));

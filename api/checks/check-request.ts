@@ -5,8 +5,7 @@ import { conflict, notFound } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
 /** How long a monitor counts as new after its creation or last change, in milliseconds (D-397). */
@@ -25,7 +24,7 @@ export function requestCheckHandler(dependencies: HandlerDependencies): Handler<
     // Else a change and a request after it would contact any address at once.
     const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
     if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
-    const requested = await requestCheck(recorded(database, response), { tenantId, id, nowMs });
+    const requested = await requestCheck(database, { author: authorOf(response), tenantId, id, nowMs });
     if (requested === null) throw notFound('monitor', id);
     if (requested.sources.length === 0) throw conflict(whyNot(requested));
     announceSchedule(dependencies, {

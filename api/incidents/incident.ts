@@ -20,8 +20,7 @@ import {
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { recorded } from '../recording.ts';
-import { asId, callerOf, idOf } from '../request-context.ts';
+import { authorOf, asId, callerOf, idOf } from '../request-context.ts';
 import { presentIncidentDetail, presentNote } from './detail.ts';
 import { presentIncident } from './presenter.ts';
 
@@ -72,7 +71,7 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
     const { name } = callerOf(response).actor;
     const nowMs = now();
     const note = written === null ? null : { id: makeId('note'), author: name, text: written, createdAtMs: nowMs };
-    const incident = await acknowledgeIncident(recorded(database, response), key, { name, nowMs, note });
+    const incident = await acknowledgeIncident(database, { ...key, author: authorOf(response) }, { name, nowMs, note });
     if (incident === null) throw notFound('incident', key.id);
     if (incident === 'full') throw isFull(key.id);
     response.json(presentIncident(incident, nowMs));
@@ -83,7 +82,7 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
 export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): Handler<'unacknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const incident = await unacknowledgeIncident(recorded(database, response), key);
+    const incident = await unacknowledgeIncident(database, { ...key, author: authorOf(response) });
     if (incident === null) throw notFound('incident', key.id);
     response.json(presentIncident(incident, now()));
   };
@@ -99,7 +98,7 @@ export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencie
       text: readNote('text', request.body.text),
       createdAtMs: now(),
     };
-    const { outcome } = await addIncidentNote(recorded(database, response), key, note);
+    const { outcome } = await addIncidentNote(database, { ...key, author: authorOf(response) }, note);
     if (outcome === 'unknown_incident') throw notFound('incident', key.id);
     if (outcome === 'full') throw isFull(key.id);
     response.status(201).json(presentNote(note));
@@ -111,7 +110,7 @@ export function deleteIncidentNoteHandler({ database }: ApiDependencies): Handle
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const noteId = asId(request.params.note_id);
-    if (!(await deleteIncidentNote(recorded(database, response), key, noteId))) {
+    if (!(await deleteIncidentNote(database, { ...key, author: authorOf(response) }, noteId))) {
       throw (await findIncident(database, key)) === null ? notFound('incident', key.id) : notFound('note', noteId);
     }
     response.status(204).end();

@@ -1,17 +1,20 @@
 import type { Response } from 'express';
+import type { Author } from '../../core/accounts/audit-entry.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { MonitorContext } from '../../core/monitors/input/complete.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
-import { isAgentChecked, type Monitor } from '../../core/monitors/monitor.ts';
+import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/work.ts';
 import { createBatched } from '../../models/batched.ts';
 import {
   createMonitor,
   deleteMonitor,
+  lockMonitor,
   pauseMonitor,
   resumeMonitor,
   type ChangeKey,
+  type StoredMonitor,
   updateMonitor,
 } from '../../models/monitors/monitor-changes.ts';
 import {
@@ -21,23 +24,21 @@ import {
   type FoundMonitor,
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
+import { inTransaction } from '../../models/sql.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
+import type { Caller } from '../caller.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
-import { recorded } from '../recording.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { loadMonitorContext, draftOf, findPageToPatch, type MonitorBody } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
 import { announceMonitor, announceSchedule } from './schedule-changes.ts';
 
-type MonitorPatch = { response: Response; monitorId: string; body: MonitorBody };
-
 /** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
 const MOST_ATTEMPTS = 3;
 
-/** What `updateMonitor` leaves the monitor alone for: its vendor is no longer the one whose page was read. */
-class VendorChanged extends Error {}
+type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: MonitorBody };
 
 /**
  * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such
@@ -45,33 +46,29 @@ class VendorChanged extends Error {}
  * meanwhile, the PATCH starts over with that, and the last time counts its page as one that could not be read (D-154,
  * D-155).
  */
-async function patchMonitor(
-  dependencies: HandlerDependencies,
-  patch: MonitorPatch,
-): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+async function patchMonitor(dependencies: HandlerDependencies, patch: MonitorPatch): Promise<StoredMonitor | null> {
   for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await tryPatch(dependencies, patch, attempt === MOST_ATTEMPTS);
-    } catch (error) {
-      if (!(error instanceof VendorChanged)) throw error;
-    }
+    const context = await loadMonitorContext(dependencies, { ...patch, isNew: false });
+    const stored = await storePatch(dependencies, patch, { context, isLast: attempt === MOST_ATTEMPTS });
+    if (stored !== 'vendor_changed') return stored;
   }
 }
 
-async function tryPatch(
-  dependencies: HandlerDependencies,
-  { response, monitorId, body }: MonitorPatch,
-  isLast: boolean,
-) {
-  const { database, now } = dependencies;
-  const caller = callerOf(response);
-  const context = await loadMonitorContext(dependencies, { caller, monitorId, body, isNew: false });
-  const key = { tenantId: caller.tenantId, id: monitorId, nowMs: now(), holdsRechecks: true };
-  return await updateMonitor(recorded(database, response), key, (current) => {
-    const page = findPageToPatch(body, current.monitor);
-    if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) throw new VendorChanged();
-    const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(current), context }));
-    return { settings, secrets, agentIds: agentSources };
+/** One transaction: lock the monitor, decide what it becomes, store that. */
+async function storePatch(
+  { database, now }: HandlerDependencies,
+  { caller: { tenantId }, author, monitorId, body }: MonitorPatch,
+  { context, isLast }: { context: MonitorContext; isLast: boolean },
+): Promise<StoredMonitor | 'vendor_changed' | null> {
+  const nowMs = now();
+  return await inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
+    if (locked === null) return null;
+    const page = findPageToPatch(body, locked.monitor);
+    if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
+    const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(locked), context }));
+    const change = { settings, secrets, agentIds: agentSources };
+    return await updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change);
   });
 }
 
@@ -117,8 +114,17 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Handler
     const { settings, agentSources, secrets } = accept(readMonitorCreate(request.body, context));
     const { monitors } = PLAN_LIMITS[caller.plan];
     const stored = await createMonitor(
-      recorded(database, response),
-      { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now(), holdsRechecks: true },
+      database,
+      {
+        author: authorOf(response),
+        id,
+        tenantId: caller.tenantId,
+        settings,
+        secrets,
+        agentIds: agentSources,
+        nowMs: now(),
+        holdsRechecks: true,
+      },
       config.planCountLimits ? monitors : null,
     );
     if (stored === null)
@@ -143,7 +149,8 @@ export function getMonitorHandler({ database }: ApiDependencies): Handler<'getMo
 export function updateMonitorHandler(dependencies: HandlerDependencies): Handler<'updateMonitor'> {
   return async (request, response) => {
     const id = idOf(request);
-    const stored = await patchMonitor(dependencies, { response, monitorId: id, body: request.body });
+    const [caller, author] = [callerOf(response), authorOf(response)];
+    const stored = await patchMonitor(dependencies, { caller, author, monitorId: id, body: request.body });
     if (stored === null) throw notFound('monitor', id);
     await announceMonitor(dependencies, stored);
     response.json(presentMonitorState(stored.monitor));
@@ -155,7 +162,8 @@ export function deleteMonitorHandler(dependencies: ApiDependencies): Handler<'de
   const { database, now } = dependencies;
   return async (request, response) => {
     const id = idOf(request);
-    const schedule = await deleteMonitor(recorded(database, response), {
+    const schedule = await deleteMonitor(database, {
+      author: authorOf(response),
       tenantId: callerOf(response).tenantId,
       id,
       nowMs: now(),
@@ -176,16 +184,13 @@ export function resumeMonitorHandler(dependencies: HandlerDependencies): Handler
   return switchMonitor(dependencies, resumeMonitor);
 }
 
-type Switch = (
-  database: ApiDependencies['database'],
-  key: ChangeKey,
-) => Promise<{ monitor: Monitor; schedule: ScheduleChange } | null>;
+type Switch = (database: ApiDependencies['database'], key: ChangeKey) => Promise<StoredMonitor | null>;
 
 function switchMonitor(dependencies: HandlerDependencies, change: Switch): Handler<'pauseMonitor' | 'resumeMonitor'> {
   const { database, now } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const stored = await change(recorded(database, response), { ...key, nowMs: now(), holdsRechecks: true });
+    const stored = await change(database, { author: authorOf(response), ...key, nowMs: now(), holdsRechecks: true });
     if (stored === null) throw notFound('monitor', key.id);
     await announceMonitor(dependencies, stored);
     const found = await findMonitor(database, key);

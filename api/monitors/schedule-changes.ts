@@ -1,6 +1,6 @@
 import type { ScheduleChange } from '../../core/checks/schedule.ts';
-import type { Monitor } from '../../core/monitors/monitor.ts';
 import { scheduleRechecks } from '../../models/checks/schedule.ts';
+import type { StoredMonitor } from '../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
@@ -23,7 +23,7 @@ export function announceSchedule(
  */
 export async function announceMonitor(
   dependencies: HandlerDependencies,
-  { monitor, schedule }: { monitor: Monitor; schedule: ScheduleChange },
+  { monitor, schedule }: StoredMonitor,
 ): Promise<void> {
   const { database, logger, now } = dependencies;
   const planned = schedule.rechecks.map((agentNo) => ({ monitorNo: monitor.no, agentNo, atMs: now() }));

@@ -49,7 +49,7 @@ async function recordBoardAction(means: Means, { request, user, address }: Board
   const tenantIds = user === null ? await listOperatorTenants(database) : [user.tenantId];
   for (const tenantId of tenantIds) {
     const author = { id: makeId('aud'), action: 'queue.changed' as const, actor, address, nowMs: now() };
-    await recordChange(runOn(database.pool), { author }, { tenantId, object, changes: { action: [null, done] } });
+    await recordChange(runOn(database.pool), author, { tenantId, object, changes: { action: [null, done] } });
   }
 }
 

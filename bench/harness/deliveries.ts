@@ -43,7 +43,7 @@ export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database,
         webhook,
         nowMs: Date.now(),
       } as const;
-      return (await createChannel(database, channel)).id;
+      return (await createChannel(database, { ...channel, author: null })).id;
     },
     async insert(channelIds, monitors) {
       const atMs = Date.now();

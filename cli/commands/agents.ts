@@ -50,8 +50,8 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--id <id>', 'the agent')
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
-      const revoked = await withDatabase(({ recordedAs, nowMs }) =>
-        revokeAgent(recordedAs('agent.revoked'), options.id, nowMs),
+      const revoked = await withDatabase(({ database, author, nowMs }) =>
+        revokeAgent(database, { id: options.id, nowMs, author: author('agent.revoked') }),
       );
       if (!revoked) throw new Refusal(`There is no customer's agent ${options.id} with a token that is still good`);
       print({ id: options.id, revoked: true }, options);
@@ -66,8 +66,9 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
       const token = generateToken('spa');
-      const rotated = await withDatabase(({ recordedAs }) =>
-        rotateAgentToken(recordedAs('agent.token_rotated'), options.id, fingerprintOf(token)),
+      const rotation = { id: options.id, tokenFingerprint: fingerprintOf(token) };
+      const rotated = await withDatabase(({ database, author }) =>
+        rotateAgentToken(database, { ...rotation, author: author('agent.token_rotated') }),
       );
       if (!rotated) throw new Refusal(`There is no customer's agent ${options.id}`);
       print({ id: options.id, token }, options);
@@ -147,13 +148,21 @@ async function makeAgent(
   { tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null },
   withDatabase: WithDatabase,
 ): Promise<Record<string, unknown>> {
-  return await withDatabase(async ({ database, recordedAs, environment, newId, nowMs }) => {
+  return await withDatabase(async ({ database, author, environment, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const limit = PLAN_LIMITS[tenant.plan].ownAgents;
     const token = generateToken('spa');
     const agent = await createAgentWithin(
-      recordedAs('agent.created'),
-      { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs },
+      database,
+      {
+        id: newId('agt'),
+        tenantId,
+        name,
+        region,
+        tokenFingerprint: fingerprintOf(token),
+        nowMs,
+        author: author('agent.created'),
+      },
       environment.planCountLimits ? limit : null,
     );
     if (agent === null)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Authored } from '../../models/accounts/audit-log.ts';
 import type { Database } from '../../models/database.ts';
 import {
   countForeignSessions,
@@ -31,7 +32,7 @@ type Rotation = {
 
 type Pass = { resealed: Record<SealedKind, number>; unopened: Unopened[]; isQuiet: boolean };
 
-type Options = { nowMs: number; onProgress: (text: string) => void };
+type Options = { nowMs: number; onProgress: (text: string) => void } & Authored;
 
 /**
  * What others seal with an older key during a pass is found by the next one; a process that still does so after this
@@ -71,7 +72,7 @@ export async function rotateKeys(database: Database, options: Options): Promise<
   };
 }
 
-async function makePass(database: Database, { onProgress }: Options): Promise<Pass> {
+async function makePass(database: Database, { onProgress, author }: Options): Promise<Pass> {
   const pass: Pass = { resealed: ofEachKind(() => 0), unopened: [], isQuiet: true };
   const counts = await countSealedValues(database);
   for (const kind of SEALED_KINDS) {
@@ -79,7 +80,7 @@ async function makePass(database: Database, { onProgress }: Options): Promise<Pa
     let read = 0;
     let after: string | null = null;
     do {
-      const batch = await resealBatch(database, kind, after);
+      const batch = await resealBatch(database, kind, { after, author });
       read += batch.read;
       after = batch.last;
       pass.resealed[kind] += batch.resealed;
@@ -125,10 +126,11 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .option('--json', 'print JSON')
     .addHelpText('after', `${ORDER}\n\n${LIMITS}`)
     .action(async (options: { json?: boolean }) => {
-      const rotation = await withDatabase(async ({ database, recordedAs, nowMs }) => {
+      const rotation = await withDatabase(async ({ database, author, nowMs }) => {
         await refuseBesideOtherRings(database);
-        return await rotateKeys(recordedAs('account.keys_rotated'), {
+        return await rotateKeys(database, {
           nowMs,
+          author: author('account.keys_rotated'),
           onProgress: (text) => void process.stderr.write(`${text}\n`),
         });
       });

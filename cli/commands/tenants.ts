@@ -41,15 +41,21 @@ async function makeTenant(
   if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
   if (/\p{Cc}/u.test(name)) throw new Refusal('--name must be one line without control characters');
   const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
-  return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
+  return await withDatabase(async ({ database, author, newId, nowMs }) => {
     if ((await listTenants(database)).some((tenant) => tenant.name === name)) throw isThere(name);
     // An account without a user that can sign in would be of no use.
     if ((await findUserByEmail(database, email)) !== null)
       throw new Refusal(`${email} has an account already: name another person with --email`);
-    const created = await createTenant(recordedAs('account.created'), { id: newId('ten'), name, plan, nowMs });
+    const created = await createTenant(database, {
+      id: newId('ten'),
+      name,
+      plan,
+      nowMs,
+      author: author('account.created'),
+    });
     if (created === null) throw isThere(name);
     const password = randomBytes(12).toString('base64url');
-    const user = await createUser(recordedAs('member.created'), {
+    const user = await createUser(database, {
       id: newId('usr'),
       tenantId: created.id,
       email,
@@ -57,6 +63,7 @@ async function makeTenant(
       passwordHash: await hashPassword(password),
       isOperator: false,
       nowMs,
+      author: author('member.created'),
     });
     return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
   });

@@ -55,8 +55,8 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--id <id>', 'the token')
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
-      const revoked = await withDatabase(({ recordedAs, nowMs }) =>
-        revokeApiToken(recordedAs('token.revoked'), options.id, nowMs),
+      const revoked = await withDatabase(({ database, author, nowMs }) =>
+        revokeApiToken(database, { id: options.id, nowMs, author: author('token.revoked') }),
       );
       if (!revoked) throw new Refusal(`There is no usable token ${options.id}`);
       print({ id: options.id, revoked: true }, options);
@@ -67,14 +67,14 @@ async function makeToken(
   { tenant: tenantId, scopes, expires, name }: CreateOptions,
   withDatabase: WithDatabase,
 ): Promise<Record<string, unknown>> {
-  return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
+  return await withDatabase(async ({ database, author, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const token = generateToken('spk');
     const expiresAt = expires === 'never' ? null : Math.floor(nowMs / 1000) + expires;
     const limit = PLAN_LIMITS[tenant.plan].tokens;
     const created = await createApiToken(
-      recordedAs('token.created'),
-      { id: newId('tok'), tenantId, name, token, scopes, expiresAt, nowMs },
+      database,
+      { id: newId('tok'), tenantId, name, token, scopes, expiresAt, nowMs, author: author('token.created') },
       limit,
     );
     if (created === null)

@@ -28,12 +28,16 @@ export function addUserCommands(program: Command, withDatabase: WithDatabase): v
 }
 
 async function resetUser(email: string, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
-  return await withDatabase(async ({ database, recordedAs }) => {
+  return await withDatabase(async ({ database, author }) => {
     const user = await findUserByEmail(database, email);
+    if (user === null) throw unknownUser(email);
     const password = randomBytes(12).toString('base64url');
-    const reset =
-      user === null ? null : await resetAccess(recordedAs('member.reset'), user.id, await hashPassword(password));
-    if (user === null || reset === null) throw unknownUser(email);
+    const reset = await resetAccess(database, {
+      userId: user.id,
+      passwordHash: await hashPassword(password),
+      author: author('member.reset'),
+    });
+    if (reset === null) throw unknownUser(email);
     return {
       id: user.id,
       email: user.email,
@@ -49,9 +53,10 @@ async function changeOperator(
   isOperator: boolean,
   withDatabase: WithDatabase,
 ): Promise<Record<string, unknown>> {
-  return await withDatabase(async ({ database, recordedAs }) => {
+  return await withDatabase(async ({ database, author }) => {
     const user = await findUserByEmail(database, email);
-    const changed = user === null ? null : await setOperator(recordedAs('member.changed'), user.id, isOperator);
+    const changed =
+      user && (await setOperator(database, { id: user.id, isOperator, author: author('member.changed') }));
     if (changed === null) throw unknownUser(email);
     return { id: changed.id, email: changed.email, operator: changed.isOperator };
   });

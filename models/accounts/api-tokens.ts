@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { transactionOn } from '../orm.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction } from '../sql.ts';
-import { recordChange } from './audit-log.ts';
+import { recordChange, type Authored } from './audit-log.ts';
 import type { ApiTokenRecord, TokenScope } from './records.ts';
 
 /** Who a valid token speaks for. */
@@ -46,7 +46,7 @@ export async function createApiToken(
     scopes: TokenScope[];
     expiresAt: number | null;
     nowMs: number;
-  },
+  } & Authored,
   limit: number,
 ): Promise<ApiToken | null> {
   const now = Math.floor(token.nowMs / 1000);
@@ -58,12 +58,12 @@ export async function createApiToken(
       [token.tenantId, now],
     );
     if ((usable?.count ?? 0) >= limit) return null;
-    const { id, tenantId, name, scopes, expiresAt } = token;
+    const { id, tenantId, name, scopes, expiresAt, author } = token;
     const record = await database.records.apiTokens.create(
       { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
       { transaction: transactionOn(database, client), returning: true },
     );
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'token', id, name },
       changes: madeWith({ name, scopes, expires_at: expiresAt }, { token: token.token }),
@@ -141,26 +141,27 @@ function holderOf(row: HolderRow): TokenHolder {
   return { tokenId: row.id, tokenName: row.name, tenantId: row.tenant_id, plan: row.plan, scopes: row.scopes };
 }
 
+type Revocation = { id: string; nowMs: number } & Authored;
+
 /** Revokes a token; false when there is none of that id that was still usable. */
-export async function revokeApiToken(database: Database, id: string, nowMs: number): Promise<boolean> {
-  return await revoke(database, { id, revokedAt: null }, nowMs);
+export async function revokeApiToken(database: Database, revocation: Revocation): Promise<boolean> {
+  return await revoke(database, { id: revocation.id, revokedAt: null }, revocation);
 }
 
 /** Revokes a token of a tenant's; false when it has none of that id that was still good. */
 export async function revokeTenantToken(
   database: Database,
-  { tenantId, id }: { tenantId: string; id: string },
-  nowMs: number,
+  { tenantId, ...revocation }: { tenantId: string } & Revocation,
 ): Promise<boolean> {
-  const isGood = { revokedAt: null, expiresAt: { [Op.or]: [null, { [Op.gt]: Math.floor(nowMs / 1000) }] } };
-  return await revoke(database, { tenantId, id, ...isGood }, nowMs);
+  const isGood = { revokedAt: null, expiresAt: { [Op.or]: [null, { [Op.gt]: Math.floor(revocation.nowMs / 1000) }] } };
+  return await revoke(database, { tenantId, id: revocation.id, ...isGood }, revocation);
 }
 
 /** Revokes the token that these conditions leave; false where there is none. */
 async function revoke(
   database: Database,
   where: WhereOptions<InferAttributes<ApiTokenRecord>>,
-  nowMs: number,
+  { nowMs, author }: Revocation,
 ): Promise<boolean> {
   const revokedAt = Math.floor(nowMs / 1000);
   return await inTransaction(database, async (run, client) => {
@@ -171,7 +172,7 @@ async function revoke(
     );
     if (revoked === undefined) return false;
     const { id, name, tenantId } = revoked;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'token', id, name },
       changes: { revoked_at: [null, revokedAt] },

@@ -4,8 +4,8 @@ import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** A database whose changes are recorded as its author's, or not at all where it has none. */
-export type Recording = Pick<Database, 'author'>;
+/** Who makes a change, for its entry in the audit log; null = it is not recorded. */
+export type Authored = { author: Author | null };
 
 /**
  * What was done to what. `changes` is left out where there is nothing to compare; empty = nothing was changed. `actor`
@@ -32,12 +32,11 @@ export function authorOf(
 
 /**
  * Writes the entry of a change, in the transaction of that change: `run` is its. Nothing is written without an author,
- * as for changes of the service itself, nor where nothing was changed. Throws where it is not known who it
- * was.
+ * nor where nothing was changed. Throws where it is not known who it was.
  */
-export async function recordChange(run: Run, { author }: Recording, recorded: Recorded): Promise<void> {
+export async function recordChange(run: Run, author: Author | null, recorded: Recorded): Promise<void> {
   const { tenantId, object, changes } = recorded;
-  if (author === undefined || (changes !== undefined && Object.keys(changes).length === 0)) return;
+  if (author === null || (changes !== undefined && Object.keys(changes).length === 0)) return;
   const actor = author.actor ?? recorded.actor;
   if (actor === undefined) throw new Error(`No actor is known of ${author.action}`);
   await run(

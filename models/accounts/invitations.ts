@@ -4,7 +4,7 @@ import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { recordChange } from './audit-log.ts';
+import { recordChange, type Authored } from './audit-log.ts';
 import { personName } from './recorded-fields.ts';
 import type { User } from './user-row.ts';
 import { insertUser, normalizeEmail } from './users.ts';
@@ -67,8 +67,8 @@ export type NewInvitation = {
  * of them taken up would make more than `MOST_MEMBERS`.
  */
 export async function createInvitation(
-  database: Pick<Database, 'pool' | 'author'>,
-  { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation,
+  database: Pick<Database, 'pool'>,
+  { id, tenantId, role, token, invitedBy, nowMs, author, ...given }: NewInvitation & Authored,
 ): Promise<Invitation | 'member' | 'too_many' | 'full'> {
   const [email, now] = [normalizeEmail(given.email), Math.floor(nowMs / 1000)];
   return await inTransaction(database, async (run) => {
@@ -97,7 +97,7 @@ export async function createInvitation(
       [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + GOOD_SECONDS],
     );
     if (invitation === undefined) throw new Error('An invitation was not stored');
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'invitation', id, name: email },
       changes: madeWith({ email, role, expires_at: invitation.expiresAt }, { url: token }),
@@ -121,8 +121,8 @@ export async function listInvitations(
 
 /** Takes an invitation back; false when the account has no open one of that id. */
 export async function deleteInvitation(
-  database: Pick<Database, 'pool' | 'author'>,
-  { tenantId, id }: { tenantId: string; id: string },
+  database: Pick<Database, 'pool'>,
+  { tenantId, id, author }: { tenantId: string; id: string } & Authored,
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const [gone] = await run<{ email: string; role: Role }>(
@@ -130,7 +130,7 @@ export async function deleteInvitation(
       [tenantId, id],
     );
     if (gone === undefined) return false;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'invitation', id, name: gone.email },
       changes: goneWith(gone),
@@ -164,8 +164,8 @@ export type Acceptance = { token: string; userId: string; name: string; password
  * a user of any account has the address by then.
  */
 export async function acceptInvitation(
-  database: Pick<Database, 'pool' | 'author'>,
-  { token, userId, name, passwordHash, nowMs }: Acceptance,
+  database: Pick<Database, 'pool'>,
+  { token, userId, name, passwordHash, nowMs, author }: Acceptance & Authored,
 ): Promise<User | 'taken' | null> {
   return await inTransaction(database, async (run) => {
     const invitation = await readOpen(run, token, nowMs);
@@ -188,7 +188,7 @@ export async function acceptInvitation(
     if (user === null) return 'taken';
     await run('UPDATE invitations SET accepted_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
     const actor = { kind: 'user' as const, id: userId, name: personName(user) };
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       actor,
       object: { kind: 'invitation', id, name: email },

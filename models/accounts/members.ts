@@ -2,7 +2,7 @@ import { goneWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { recordChange } from './audit-log.ts';
+import { recordChange, type Authored } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
@@ -24,8 +24,8 @@ export async function listMembers(database: Pick<Database, 'pool'>, tenantId: st
  * account has no such member, `last_owner` and nothing is changed where the account would have no owner any more.
  */
 export async function changeRole(
-  database: Pick<Database, 'pool' | 'author'>,
-  key: MemberKey,
+  database: Pick<Database, 'pool'>,
+  { author, ...key }: MemberKey & Authored,
   { role, keepSessionId }: { role: Role; keepSessionId: string | null },
 ): Promise<User | 'last_owner' | null> {
   return await inTransaction(database, async (run) => {
@@ -35,7 +35,7 @@ export async function changeRole(
     await run('UPDATE users SET role = $2 WHERE id = $1', [member.id, role]);
     await endOtherSessions(run, { userId: member.id, keepSessionId });
     if (member.role === 'owner') await dropInvitationsBy(run, member.id);
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: key.tenantId,
       object: memberObject(member),
       changes: { role: [member.role, role] },
@@ -49,8 +49,8 @@ export async function changeRole(
  * as above.
  */
 export async function removeMember(
-  database: Pick<Database, 'pool' | 'author'>,
-  key: MemberKey,
+  database: Pick<Database, 'pool'>,
+  { author, ...key }: MemberKey & Authored,
 ): Promise<User | 'last_owner' | null> {
   return await inTransaction(database, async (run) => {
     const member = await lockMember(run, key);
@@ -59,7 +59,7 @@ export async function removeMember(
     await dropInvitationsBy(run, member.id);
     await run('DELETE FROM users WHERE id = $1', [member.id]);
     const { email, name, role } = member;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: key.tenantId,
       object: memberObject(member),
       changes: goneWith({ email, name, role }),

@@ -1,6 +1,7 @@
+import type { Author } from '../../core/accounts/audit-entry.ts';
 import type { FieldChanges } from '../../core/accounts/field-changes.ts';
 import type { Run } from '../sql.ts';
-import { recordChange, type Recording } from './audit-log.ts';
+import { recordChange } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 
 /**
@@ -9,17 +10,17 @@ import { memberObject } from './recorded-fields.ts';
  */
 export async function recordMemberChange(
   run: Run,
-  database: Recording,
+  author: Author | null,
   { userId, changes }: { userId: string; changes?: FieldChanges },
 ): Promise<void> {
-  if (database.author === undefined) return;
+  if (author === null) return;
   const [user] = await run<{ id: string; tenant_id: string; email: string; name: string }>(
     'SELECT id, tenant_id, email, name FROM users WHERE id = $1',
     [userId],
   );
   if (user === undefined) return;
   const object = memberObject(user);
-  await recordChange(run, database, {
+  await recordChange(run, author, {
     tenantId: user.tenant_id,
     object,
     actor: { kind: 'user', id: user.id, name: object.name },

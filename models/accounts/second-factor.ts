@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import type { Authored } from './audit-log.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
 
@@ -39,9 +40,8 @@ export async function findSecondFactor(
  * Stores a secret that waits for its first code, in the place of one that did; false when a second factor is in use.
  */
 export async function beginSecondFactor(
-  database: Pick<Database, 'pool' | 'secrets' | 'author'>,
-  userId: string,
-  secret: string,
+  database: Pick<Database, 'pool' | 'secrets'>,
+  { userId, secret, author }: { userId: string; secret: string } & Authored,
 ): Promise<boolean> {
   const sealed = database.secrets.seal(secret, totpContext(userId));
   return await inTransaction(database, async (run) => {
@@ -50,7 +50,7 @@ export async function beginSecondFactor(
         'RETURNING id',
       [userId, sealed],
     );
-    if (rows.length > 0) await recordMemberChange(run, database, { userId, changes: { second_factor: 'changed' } });
+    if (rows.length > 0) await recordMemberChange(run, author, { userId, changes: { second_factor: 'changed' } });
     return rows.length > 0;
   });
 }
@@ -92,8 +92,8 @@ export async function countRecoveryCodes(database: Pick<Database, 'pool'>, userI
  * False when it is in use already, or another one was begun since `sealed` was read: the code was none of that.
  */
 export async function confirmSecondFactor(
-  database: Pick<Database, 'pool' | 'author'>,
-  { userId, keepSessionId }: FactorOwner,
+  database: Pick<Database, 'pool'>,
+  { userId, keepSessionId, author }: FactorOwner & Authored,
   { sealed, step, codes, nowMs }: { sealed: string; step: number; codes: readonly string[]; nowMs: number },
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
@@ -105,7 +105,7 @@ export async function confirmSecondFactor(
     if (confirmed.length === 0) return false;
     await storeCodes(run, userId, codes);
     await endOtherSessions(run, { userId, keepSessionId });
-    await recordMemberChange(run, database, {
+    await recordMemberChange(run, author, {
       userId,
       changes: { second_factor: [false, true], recovery_codes: 'changed' },
     });
@@ -115,9 +115,8 @@ export async function confirmSecondFactor(
 
 /** Puts new recovery codes in the place of the old ones; false when no second factor is in use. */
 export async function replaceRecoveryCodes(
-  database: Pick<Database, 'pool' | 'author'>,
-  userId: string,
-  codes: readonly string[],
+  database: Pick<Database, 'pool'>,
+  { userId, codes, author }: { userId: string; codes: readonly string[] } & Authored,
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const held = await run('SELECT id FROM users WHERE id = $1 AND totp_confirmed_at IS NOT NULL FOR NO KEY UPDATE', [
@@ -125,7 +124,7 @@ export async function replaceRecoveryCodes(
     ]);
     if (held.length === 0) return false;
     await storeCodes(run, userId, codes);
-    await recordMemberChange(run, database, { userId, changes: { recovery_codes: 'changed' } });
+    await recordMemberChange(run, author, { userId, changes: { recovery_codes: 'changed' } });
     return true;
   });
 }
@@ -135,8 +134,8 @@ export async function replaceRecoveryCodes(
  * none is in use.
  */
 export async function removeSecondFactor(
-  database: Pick<Database, 'pool' | 'author'>,
-  { userId, keepSessionId }: FactorOwner,
+  database: Pick<Database, 'pool'>,
+  { userId, keepSessionId, author }: FactorOwner & Authored,
 ): Promise<number | null> {
   return await inTransaction(database, async (run) => {
     const removed = await run(
@@ -146,7 +145,7 @@ export async function removeSecondFactor(
     );
     if (removed.length === 0) return null;
     await run('DELETE FROM recovery_codes WHERE user_id = $1', [userId]);
-    await recordMemberChange(run, database, {
+    await recordMemberChange(run, author, {
       userId,
       changes: { second_factor: [true, false], recovery_codes: 'changed' },
     });

@@ -3,6 +3,7 @@ import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import type { Authored } from './audit-log.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import type { Tenant } from './tenants.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
@@ -53,8 +54,8 @@ export type NewSession = {
  * have slipped through.
  */
 export async function createSession(
-  database: Pick<Database, 'pool' | 'author'>,
-  { id, secret, user, address, userAgent, nowMs }: NewSession,
+  database: Pick<Database, 'pool'>,
+  { id, secret, user, address, userAgent, nowMs, author }: NewSession & Authored,
 ): Promise<boolean> {
   const now = Math.floor(nowMs / 1000);
   const isCreated = await inTransaction(database, async (run) => {
@@ -67,7 +68,7 @@ export async function createSession(
        SELECT $1, signed_in.id, $3, $4, $4, $5, $6 FROM signed_in RETURNING id`,
       [id, user.id, fingerprintOf(secret), now, address, userAgent, user.passwordHash, user.totpConfirmedAt],
     );
-    if (created.length > 0) await recordMemberChange(run, database, { userId: user.id });
+    if (created.length > 0) await recordMemberChange(run, author, { userId: user.id });
     return created.length > 0;
   });
   // On its own: of two sign-ins at once neither waits for the other's old sessions while it holds the person.
@@ -144,24 +145,24 @@ export async function listSessions(
 
 /** Ends one session of a person; false when they have none of that id. */
 export async function endSession(
-  database: Pick<Database, 'pool' | 'author'>,
-  { userId, id }: { userId: string; id: string },
+  database: Pick<Database, 'pool'>,
+  { userId, id, author }: { userId: string; id: string } & Authored,
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const ended = await run('DELETE FROM sessions WHERE id = $2 AND user_id = $1 RETURNING id', [userId, id]);
-    if (ended.length > 0) await recordMemberChange(run, database, { userId });
+    if (ended.length > 0) await recordMemberChange(run, author, { userId });
     return ended.length > 0;
   });
 }
 
 /** Ends all sessions of a person but the one that they ask from, and records it. How many it were. */
 export async function endSessionsElsewhere(
-  database: Pick<Database, 'pool' | 'author'>,
-  { userId, keepSessionId }: { userId: string; keepSessionId: string },
+  database: Pick<Database, 'pool'>,
+  { userId, keepSessionId, author }: { userId: string; keepSessionId: string } & Authored,
 ): Promise<number> {
   return await inTransaction(database, async (run) => {
     const ended = await endOtherSessions(run, { userId, keepSessionId });
-    if (ended > 0) await recordMemberChange(run, database, { userId, changes: { ended_sessions: [null, ended] } });
+    if (ended > 0) await recordMemberChange(run, author, { userId, changes: { ended_sessions: [null, ended] } });
     return ended;
   });
 }

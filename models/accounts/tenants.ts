@@ -2,7 +2,7 @@ import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
-import { recordChange } from './audit-log.ts';
+import { recordChange, type Authored } from './audit-log.ts';
 
 /** An account. Times are Unix seconds. */
 export type Tenant = { id: string; name: string; plan: Plan; createdAt: number };
@@ -10,9 +10,9 @@ export type Tenant = { id: string; name: string; plan: Plan; createdAt: number }
 /** Stores a tenant; null when the name is taken. */
 export async function createTenant(
   database: Database,
-  tenant: { id: string; name: string; plan: Plan; nowMs: number },
+  tenant: { id: string; name: string; plan: Plan; nowMs: number } & Authored,
 ): Promise<Tenant | null> {
-  const { id, name, plan, nowMs } = tenant;
+  const { id, name, plan, nowMs, author } = tenant;
   const isCreated = await inTransaction(database, async (run) => {
     const rows = await run(
       'INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING ' +
@@ -20,7 +20,7 @@ export async function createTenant(
       [id, name, plan, Math.floor(nowMs / 1000)],
     );
     if (rows.length > 0)
-      await recordChange(run, database, {
+      await recordChange(run, author, {
         tenantId: id,
         object: { kind: 'account', id, name },
         changes: madeWith({ name, plan }),

@@ -2,7 +2,7 @@ import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { recordChange } from './audit-log.ts';
+import { recordChange, type Authored } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
@@ -30,12 +30,15 @@ export function normalizeEmail(email: string): string {
 }
 
 /** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
-export async function createUser(database: Pick<Database, 'pool' | 'author'>, user: NewUser): Promise<User | null> {
+export async function createUser(
+  database: Pick<Database, 'pool'>,
+  { author, ...user }: NewUser & Authored,
+): Promise<User | null> {
   return await inTransaction(database, async (run) => {
     const created = await insertUser(run, user);
     if (created === null) return null;
     const { tenantId, email, name, role } = created;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: memberObject(created),
       changes: madeWith({ email, name, role }, { password: user.passwordHash }),
@@ -89,9 +92,8 @@ export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Pro
 
 /** Makes a user an operator of the installation, or no longer; null when there is no such user. */
 export async function setOperator(
-  database: Pick<Database, 'pool' | 'author'>,
-  id: string,
-  isOperator: boolean,
+  database: Pick<Database, 'pool'>,
+  { id, isOperator, author }: { id: string; isOperator: boolean } & Authored,
 ): Promise<User | null> {
   return await inTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
@@ -99,7 +101,7 @@ export async function setOperator(
     await run('UPDATE users SET is_operator = $2 WHERE id = $1', [id, isOperator]);
     const user = { ...userOf(before), isOperator };
     if (before.is_operator === isOperator) return user;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: user.tenantId,
       object: memberObject(user),
       changes: { operator: [before.is_operator, isOperator] },
@@ -110,8 +112,8 @@ export async function setOperator(
 
 /** Changes what is given of how a person is called and sees the console; null when there is no such user. */
 export async function updateUser(
-  database: Pick<Database, 'pool' | 'author'>,
-  id: string,
+  database: Pick<Database, 'pool'>,
+  { id, author }: { id: string } & Authored,
   { name, theme }: { name?: string; theme?: Theme },
 ): Promise<User | null> {
   return await inTransaction(database, async (run) => {
@@ -124,7 +126,7 @@ export async function updateUser(
     if (before === undefined || after === undefined) return null;
     const fieldsOf = (row: UserRow) => ({ fields: { name: row.user_name, theme: row.theme } });
     const user = userOf(after);
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: user.tenantId,
       object: memberObject(user),
       changes: compareFields(fieldsOf(before), fieldsOf(after)),
@@ -138,8 +140,11 @@ export async function updateUser(
  * How many ended; null, and nothing is changed, when the password was another one by then.
  */
 export async function changePassword(
-  database: Pick<Database, 'pool' | 'author'>,
-  change: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number },
+  database: Pick<Database, 'pool'>,
+  {
+    author,
+    ...change
+  }: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number } & Authored,
 ): Promise<number | null> {
   return await inTransaction(database, async (run) => {
     const [changed] = await run<UserRow>(
@@ -149,7 +154,7 @@ export async function changePassword(
     );
     if (changed === undefined) return null;
     const user = userOf(changed);
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: user.tenantId,
       object: memberObject(user),
       changes: { password: 'changed' },
@@ -167,9 +172,8 @@ type AccessReset = { endedSessions: number; secondFactorRemoved: boolean };
  * more.
  */
 export async function resetAccess(
-  database: Pick<Database, 'pool' | 'author'>,
-  userId: string,
-  passwordHash: string,
+  database: Pick<Database, 'pool'>,
+  { userId, passwordHash, author }: { userId: string; passwordHash: string } & Authored,
 ): Promise<AccessReset | null> {
   return await inTransaction(database, async (run) => {
     const [held] = await run<{ totp_confirmed_at: number | null }>(
@@ -182,7 +186,7 @@ export async function resetAccess(
     if (held === undefined) return null;
     await run('DELETE FROM recovery_codes WHERE user_id = $1', [userId]);
     const secondFactorRemoved = held.totp_confirmed_at !== null;
-    await recordMemberChange(run, database, {
+    await recordMemberChange(run, author, {
       userId,
       changes: { password: 'changed', ...(secondFactorRemoved && { second_factor: [true, false] }) },
     });

@@ -1,7 +1,8 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
+import type { Author } from '../../core/accounts/audit-entry.ts';
 import { goneWith, madeWith, type FieldChanges, type Fields } from '../../core/accounts/field-changes.ts';
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -96,7 +97,7 @@ export async function createAgent(database: Database, agent: NewAgent, transacti
  */
 export async function createAgentWithin(
   database: Database,
-  agent: NewAgent,
+  { author, ...agent }: NewAgent & Authored,
   limit: number | null,
 ): Promise<Agent | null> {
   return await inTransaction(database, async (run, client) => {
@@ -104,7 +105,7 @@ export async function createAgentWithin(
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [agent.tenantId]);
     if (limit !== null && (await countOwnAgents(database, agent.tenantId, transaction)) >= limit) return null;
     const created = await createAgent(database, agent, transaction);
-    await recordAgent(run, database, {
+    await recordAgent(run, author, {
       agent: created,
       changes: madeWith(agentFields(created), { token: agent.tokenFingerprint.length }),
     });
@@ -118,7 +119,7 @@ export async function createAgentWithin(
  */
 export async function deleteAgent(
   database: Database,
-  { tenantId, id }: { tenantId: string; id: string },
+  { tenantId, id, author }: { tenantId: string; id: string } & Authored,
 ): Promise<ScheduleChange | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
@@ -137,7 +138,7 @@ export async function deleteAgent(
       [record.no],
     );
     await record.destroy({ transaction });
-    await recordAgent(run, database, { agent: agentOf(record), changes: goneWith(agentFields(record)) });
+    await recordAgent(run, author, { agent: agentOf(record), changes: goneWith(agentFields(record)) });
     return {
       ...noScheduleChange(),
       emptied: emptied.map((row) => ({
@@ -153,36 +154,44 @@ export async function deleteAgent(
  * Ends the token of a customer's agent at once; the agent stays with its monitors. False when there is no agent of that
  * id whose token was still good.
  */
-export async function revokeAgent(database: Database, id: string, nowMs: number): Promise<boolean> {
-  return await changeOne(
-    database,
-    `UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL ${RETURNING}`,
-    [id, Math.floor(nowMs / 1000)],
-  );
+export async function revokeAgent(
+  database: Database,
+  { id, nowMs, author }: { id: string; nowMs: number } & Authored,
+): Promise<boolean> {
+  return await changeOne(database, author, {
+    sql: `UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL ${RETURNING}`,
+    bind: [id, Math.floor(nowMs / 1000)],
+  });
 }
 
 /**
  * Gives a customer's agent another token. Its key is forgotten, so that the next one that it shows is pinned. One that
  * was revoked begins anew: its silence is not reported. False when there is no such agent.
  */
-export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
-  return await changeOne(
-    database,
-    `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
+export async function rotateAgentToken(
+  database: Database,
+  { id, tokenFingerprint, author }: { id: string; tokenFingerprint: Buffer } & Authored,
+): Promise<boolean> {
+  return await changeOne(database, author, {
+    sql: `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
        last_seen_at = CASE WHEN revoked_at IS NULL THEN last_seen_at END, offline_at = CASE
          WHEN revoked_at IS NULL THEN offline_at END
      WHERE id = $1 AND kind = 'tenant' ${RETURNING}`,
-    [id, tokenFingerprint],
-  );
+    bind: [id, tokenFingerprint],
+  });
 }
 
 const RETURNING = 'RETURNING id, name, tenant_id AS "tenantId"';
 
 /** Runs a statement that changes the token of one agent, and records it; false where it changed none. */
-async function changeOne(database: Database, sql: string, bind: readonly unknown[]): Promise<boolean> {
+async function changeOne(
+  database: Database,
+  author: Author | null,
+  { sql, bind }: { sql: string; bind: readonly unknown[] },
+): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const [agent] = await run<Pick<Agent, 'id' | 'name' | 'tenantId'>>(sql, bind);
-    if (agent !== undefined) await recordAgent(run, database, { agent, changes: { token: 'changed' } });
+    if (agent !== undefined) await recordAgent(run, author, { agent, changes: { token: 'changed' } });
     return agent !== undefined;
   });
 }
@@ -190,10 +199,10 @@ async function changeOne(database: Database, sql: string, bind: readonly unknown
 /** Shared agents belong to no account, and are in no log. */
 async function recordAgent(
   run: Run,
-  database: Database,
+  author: Author | null,
   { agent: { id, name, tenantId }, changes }: { agent: Pick<Agent, 'id' | 'name' | 'tenantId'>; changes: FieldChanges },
 ): Promise<void> {
-  if (tenantId !== null) await recordChange(run, database, { tenantId, object: { kind: 'agent', id, name }, changes });
+  if (tenantId !== null) await recordChange(run, author, { tenantId, object: { kind: 'agent', id, name }, changes });
 }
 
 function agentFields({ name, region }: Pick<Agent, 'name' | 'region'>): Fields {

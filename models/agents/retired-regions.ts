@@ -208,15 +208,11 @@ async function moveBatch(
       fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() },
     });
     // An author belongs to one entry. The operator is no member of these accounts.
-    await recordChange(
-      run,
-      { author: authorOf(OPERATOR, 'monitor.changed', { newId, nowMs }) },
-      {
-        tenantId: monitor.tenant_id,
-        object: { kind: 'monitor', id: monitor.id, name: monitor.name },
-        changes: compareFields(fieldsOf(before, monitor.down_min_sources), fieldsOf(after, quorum)),
-      },
-    );
+    await recordChange(run, authorOf(OPERATOR, 'monitor.changed', { newId, nowMs }), {
+      tenantId: monitor.tenant_id,
+      object: { kind: 'monitor', id: monitor.id, name: monitor.name },
+      changes: compareFields(fieldsOf(before, monitor.down_min_sources), fieldsOf(after, quorum)),
+    });
   }
   return { monitors: monitors.length, lastNo: monitors.at(-1)?.no ?? afterNo, schedule };
 }

@@ -1,7 +1,7 @@
 import { Op, type WhereOptions } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { channelFields } from '../accounts/recorded-fields.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
@@ -64,8 +64,8 @@ export async function countChannels(database: Database, tenantId: string): Promi
  * Stores a channel with its routing and connect code in one transaction. Throws `TooManyChannels` where the tenant has
  * all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors are kept.
  */
-export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
-  const { id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
+export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
+  const { author, id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -94,7 +94,7 @@ export async function createChannel(database: Database, channel: NewChannel): Pr
       ]);
     }
     const created = channelOf(record, monitorIds);
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'channel', id, name },
       changes: madeWith(
@@ -141,7 +141,7 @@ export async function listChannels(
  */
 export async function updateChannel(
   database: Database,
-  key: ChannelKey,
+  { author, ...key }: ChannelKey & Authored,
   change: ChannelChange,
 ): Promise<Channel | null> {
   const { monitorIds, ...fields } = change;
@@ -159,7 +159,7 @@ export async function updateChannel(
     // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
     await record.update(fields, { transaction });
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: key.tenantId,
       object: { kind: 'channel', id: key.id, name: channel.name },
       changes: compareFields(channelFields(before), channelFields(channel)),
@@ -169,7 +169,10 @@ export async function updateChannel(
 }
 
 /** Deletes a channel with its deliveries; false when the tenant has no such channel. */
-export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
+export async function deleteChannel(
+  database: Database,
+  { tenantId, id, author }: ChannelKey & Authored,
+): Promise<boolean> {
   // In a transaction that is repeated: the record of a delivery that heals the channel locks the delivery first.
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
@@ -177,7 +180,7 @@ export async function deleteChannel(database: Database, { tenantId, id }: Channe
     if (record === null) return false;
     const channel = channelOf(record, (await listRouting(run, [id])).get(id));
     if ((await database.records.channels.destroy({ where: { id, tenantId }, transaction })) === 0) return false;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'channel', id, name: channel.name },
       changes: goneWith(channelFields(channel).fields ?? {}),

@@ -255,11 +255,8 @@ async function recordConnection(
   { channel: { id, tenantId, name }, actor, action, changes }: Connection,
   tools: LossTools,
 ): Promise<void> {
-  await recordChange(
-    run,
-    { author: authorOf(actor, action, tools) },
-    { tenantId, object: { kind: 'channel', id, name }, changes },
-  );
+  const object = { kind: 'channel' as const, id, name };
+  await recordChange(run, authorOf(actor, action, tools), { tenantId, object, changes });
 }
 
 function channelsIn(rows: readonly LostRow[]): LostChannel[] {

@@ -1,6 +1,7 @@
+import type { Author } from '../../core/accounts/audit-entry.ts';
 import type { FieldChanges } from '../../core/accounts/field-changes.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
@@ -114,7 +115,7 @@ export type ReopenedDelivery = { id: string; channelId: string; attempt: number 
  */
 export async function reopenDelivery(
   database: Database,
-  { tenantId, id }: Key,
+  { tenantId, id, author }: Key & Authored,
   nowMs: number,
 ): Promise<ReopenedDelivery | null> {
   return await inTransaction(database, async (run) => {
@@ -126,7 +127,7 @@ export async function reopenDelivery(
       [id, tenantId, nowMs],
     );
     if (row === undefined) return null;
-    await recordSending(run, database, { tenantId, channelId: row.channelId, changes: { delivery_id: [null, id] } });
+    await recordSending(run, author, { tenantId, channelId: row.channelId, changes: { delivery_id: [null, id] } });
     return row;
   });
 }
@@ -142,9 +143,9 @@ export async function reopenDelivery(
  */
 export async function replayDeliveries(
   database: Database,
-  replay: { tenantId: string; channelId: string; sinceMs: number; untilMs: number; nowMs: number },
+  replay: { tenantId: string; channelId: string; sinceMs: number; untilMs: number; nowMs: number } & Authored,
 ): Promise<{ count: number; first: ReopenedDelivery | null }> {
-  const { channelId, tenantId, sinceMs, untilMs, nowMs } = replay;
+  const { channelId, tenantId, sinceMs, untilMs, nowMs, author } = replay;
   return await inTransaction(database, async (run) => {
     const rows = await run<ReopenedDelivery>(
       `WITH failed AS (
@@ -169,7 +170,7 @@ export async function replayDeliveries(
       until: [null, Math.floor(untilMs / 1000)],
       replayed: [null, rows.length],
     };
-    if (rows.length > 0) await recordSending(run, database, { tenantId, channelId, changes });
+    if (rows.length > 0) await recordSending(run, author, { tenantId, channelId, changes });
     return { count: rows.length, first: rows[0] ?? null };
   });
 }
@@ -177,12 +178,12 @@ export async function replayDeliveries(
 /** The record of a request to send again what a channel had sent. */
 async function recordSending(
   run: Run,
-  database: Database,
+  author: Author | null,
   { tenantId, channelId, changes }: { tenantId: string; channelId: string; changes: FieldChanges },
 ): Promise<void> {
-  if (database.author === undefined) return;
+  if (author === null) return;
   const [channel] = await run<{ name: string }>('SELECT name FROM channels WHERE id = $1', [channelId]);
-  await recordChange(run, database, {
+  await recordChange(run, author, {
     tenantId,
     object: { kind: 'channel', id: channelId, name: channel?.name ?? channelId },
     changes,

@@ -1,4 +1,4 @@
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
@@ -40,9 +40,9 @@ export async function findSlackCodeStatus(
  */
 export async function connectSlackChannel(
   database: Database,
-  connection: SlackConnection,
+  connection: SlackConnection & Authored,
 ): Promise<CodedChannel | null> {
-  const { fingerprint, webhookUrl, teamName, channelName, nowMs } = connection;
+  const { fingerprint, webhookUrl, teamName, channelName, nowMs, author } = connection;
   return await inTransaction(database, async (run) => {
     const taken = await takeConnectCode(run, { fingerprint, type: 'slack', nowMs });
     if (taken.outcome !== 'taken') return null;
@@ -53,7 +53,7 @@ export async function connectSlackChannel(
        WHERE id = $1`,
       [channel.id, sealedUrl, teamName, channelName],
     );
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId: channel.tenantId,
       object: { kind: 'channel', id: channel.id, name: channel.name },
       changes: {

@@ -1,4 +1,4 @@
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
 
@@ -69,7 +69,7 @@ export async function findWebhook(
  */
 export async function rotateSigningSecret(
   database: Database,
-  { tenantId, id }: ChannelKey,
+  { tenantId, id, author }: ChannelKey & Authored,
   { signingSecret, nowMs }: { signingSecret: string; nowMs: number },
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
@@ -81,7 +81,7 @@ export async function rotateSigningSecret(
       [id, tenantId, sealSigningSecret(database, id, signingSecret), nowMs + PREVIOUS_SECRET_MS],
     );
     if (rotated === undefined) return false;
-    await recordChange(run, database, {
+    await recordChange(run, author, {
       tenantId,
       object: { kind: 'channel', id, name: rotated.name },
       changes: { signing_secret: 'changed' },

@@ -1,6 +1,6 @@
 import { findInability, type Inability, type Withholding } from '../../core/agents/capability.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { AgentKind } from '../agents/record.ts';
 import type { Database } from '../database.ts';
 import { inTransaction } from '../sql.ts';
@@ -33,7 +33,7 @@ type SourceRow = Pick<RequestedSource, 'agentNo' | 'agentId' | 'kind'> & {
  */
 export async function requestCheck(
   database: Database,
-  { tenantId, id, nowMs }: { tenantId: string; id: string; nowMs: number },
+  { tenantId, id, nowMs, author }: { tenantId: string; id: string; nowMs: number } & Authored,
 ): Promise<CheckRequest | null> {
   return await inTransaction(database, async (run) => {
     const [monitor] = await run<CheckRequest['monitor'] & { name: string }>(
@@ -56,7 +56,7 @@ export async function requestCheck(
       [monitor.no, nowMs],
     );
     if (rows.length > 0)
-      await recordChange(run, database, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
+      await recordChange(run, author, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
     return {
       monitor,
       sources: rows.map((row) => requestedSource(row, monitor)).toSorted((a, b) => a.agentNo - b.agentNo),

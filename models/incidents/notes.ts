@@ -1,5 +1,6 @@
+import type { Author } from '../../core/accounts/audit-entry.ts';
 import type { FieldChanges } from '../../core/accounts/field-changes.ts';
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -29,18 +30,26 @@ export async function listIncidentNotes(database: Database, incidentId: string):
 }
 
 /** Adds a note to a tenant's incident, unless it is full. */
-export async function addIncidentNote(database: Database, key: Key, note: IncidentNote): Promise<AddedNote> {
+export async function addIncidentNote(
+  database: Database,
+  { author, ...key }: Key & Authored,
+  note: IncidentNote,
+): Promise<AddedNote> {
   return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null) return { outcome: 'unknown_incident' };
     if (!(await insertNote(run, key, note))) return { outcome: 'full' };
-    await recordIncident(run, database, { key, incident, changes: { note: [null, note.text] } });
+    await recordIncident(run, author, { key, incident, changes: { note: [null, note.text] } });
     return { outcome: 'added', note };
   });
 }
 
 /** Deletes a note of a tenant's incident; false where there is none. */
-export async function deleteIncidentNote(database: Database, key: Key, noteId: string): Promise<boolean> {
+export async function deleteIncidentNote(
+  database: Database,
+  { author, ...key }: Key & Authored,
+  noteId: string,
+): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     const [deleted] = await run<{ text: string }>(
@@ -50,7 +59,7 @@ export async function deleteIncidentNote(database: Database, key: Key, noteId: s
     );
     if (incident === null || deleted === undefined) return false;
     await notifyChange(run, { ...key, kind: 'incident' });
-    await recordIncident(run, database, { key, incident, changes: { note: [deleted.text, null] } });
+    await recordIncident(run, author, { key, incident, changes: { note: [deleted.text, null] } });
     return true;
   });
 }
@@ -62,7 +71,7 @@ export async function deleteIncidentNote(database: Database, key: Key, noteId: s
  */
 export async function acknowledgeIncident(
   database: Database,
-  key: Key,
+  { author, ...key }: Key & Authored,
   by: { name: string; nowMs: number; note: IncidentNote | null },
 ): Promise<ListedIncident | 'full' | null> {
   return await inTransaction(database, async (run) => {
@@ -71,7 +80,7 @@ export async function acknowledgeIncident(
     const isNewNote = by.note !== null && !(await hasNote(run, key.id, by.note));
     if (isNewNote && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
     const isFirst = incident.acknowledgedAtMs === null;
-    await recordIncident(run, database, {
+    await recordIncident(run, author, {
       key,
       incident,
       changes: {
@@ -90,12 +99,15 @@ export async function acknowledgeIncident(
 }
 
 /** Takes an acknowledgement back and returns the incident; null where the tenant has no such incident. */
-export async function unacknowledgeIncident(database: Database, key: Key): Promise<ListedIncident | null> {
+export async function unacknowledgeIncident(
+  database: Database,
+  { author, ...key }: Key & Authored,
+): Promise<ListedIncident | null> {
   return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null || incident.acknowledgedAtMs === null) return incident;
     await run('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL WHERE id = $1', [key.id]);
-    await recordIncident(run, database, {
+    await recordIncident(run, author, {
       key,
       incident,
       changes: { acknowledged_by: [incident.acknowledgedBy, null] },
@@ -106,10 +118,10 @@ export async function unacknowledgeIncident(database: Database, key: Key): Promi
 
 async function recordIncident(
   run: Run,
-  database: Database,
+  author: Author | null,
   { key, incident, changes }: { key: Key; incident: ListedIncident; changes: FieldChanges },
 ): Promise<void> {
-  await recordChange(run, database, {
+  await recordChange(run, author, {
     tenantId: key.tenantId,
     object: { kind: 'incident', id: key.id, name: incident.monitorName },
     changes,

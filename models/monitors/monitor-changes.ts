@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Author } from '../../core/accounts/audit-entry.ts';
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
 import {
@@ -7,7 +8,7 @@ import {
   type MonitorSecrets,
   type MonitorSettings,
 } from '../../core/monitors/monitor.ts';
-import { recordChange } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { monitorFields, NOTHING } from '../accounts/recorded-fields.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
@@ -31,7 +32,7 @@ import type { MonitorColumns } from './record.ts';
  * The monitor that is changed, and when. With `holdsRechecks` the rechecks of the change are the caller's to plan once
  * it is committed: else they are planned with it.
  */
-export type ChangeKey = { tenantId: string; id: string; nowMs: number; holdsRechecks?: boolean };
+export type ChangeKey = MonitorKey & { nowMs: number; holdsRechecks?: boolean } & Authored;
 
 /** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
 export type NewMonitor = ChangeKey & {
@@ -43,15 +44,18 @@ export type NewMonitor = ChangeKey & {
 /** What a change of a monitor may set; an absent part stays. */
 export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
 
+/** A monitor as it was stored, and what the queue is to learn of its schedule. */
+export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
+
 /**
  * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing
  * is stored and null is returned, however many requests come at once.
  */
 export async function createMonitor(
   database: Database,
-  { id, tenantId, settings, secrets, agentIds, nowMs, holdsRechecks }: NewMonitor,
+  { id, tenantId, settings, secrets, agentIds, nowMs, holdsRechecks, author }: NewMonitor,
   limit: number | null,
-): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+): Promise<StoredMonitor | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     if (limit !== null) {
@@ -74,7 +78,7 @@ export async function createMonitor(
       { transaction, returning: true },
     );
     const monitor = monitorOf(record.get({ plain: true }));
-    await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
+    await recordMonitor(run, author, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) });
     return {
       monitor,
       schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, holdsRechecks }),
@@ -82,67 +86,57 @@ export async function createMonitor(
   });
 }
 
+/** Where a monitor is changed, and in whose name; `holdsRechecks` as in `ChangeKey`. */
+type UpdateParts = { database: Database; run: Run; nowMs: number; holdsRechecks?: boolean } & Authored;
+
+/** A monitor that is locked until the transaction ends: what it is, and the row to write its change to. */
+export type LockedMonitor = WholeMonitor & { row: MonitorColumns };
+
+/** Locks a monitor, to be changed in the same transaction; null when the tenant has no such monitor. */
+export async function lockMonitor(database: Database, run: Run, key: MonitorKey): Promise<LockedMonitor | null> {
+  const locked = await lockRow(run, key);
+  return locked && { ...locked, monitor: monitorOf(locked.row), secrets: openSecrets(database, locked.row) };
+}
+
 /**
- * Changes a monitor all or nothing (D-07). `decide` sees the monitor, locked until it is stored, and returns what it
- * becomes, or throws to leave it as it is. Returns null when the tenant has no such monitor. A change of what is
- * measured clears the sources' streaks (D-43).
+ * Stores what a locked monitor becomes, in the transaction that locked it: settings, sources, slots and audit entry
+ * (D-07). A change of what is measured clears the sources' streaks (D-43).
  */
 export async function updateMonitor(
-  database: Database,
-  key: ChangeKey,
-  decide: (current: WholeMonitor) => MonitorChange | Promise<MonitorChange>,
-): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
-  return await inTransaction(database, async (run) => {
-    const locked = await lockMonitor(run, key);
-    if (locked === null) return null;
-    const { row, agentIds } = locked;
-    const current = monitorOf(row);
-    const secrets = openSecrets(database, row);
-    const change = await decide({ monitor: current, secrets, agentIds });
-    const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
-    const changed = await writeChanges(run, row, {
-      ...change.settings,
-      sealedSecrets: sealSecrets(database, key.id, change.secrets),
-      checksVersion,
-      awaitsSources: change.agentIds.length === 0 && row.awaitsSources,
-      updatedAt: Math.floor(key.nowMs / 1000),
-    });
-    const monitor = monitorOf(changed);
-    await recordMonitor(
-      database,
-      {
-        monitor,
-        before: monitorFields(current, agentIds, secrets),
-        after: monitorFields(monitor, change.agentIds, change.secrets),
-      },
-      run,
-    );
-    if (
-      checksVersion === current.checksVersion &&
-      standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })
-    )
-      return { monitor, schedule: noScheduleChange() };
-    return {
-      monitor,
-      schedule: await scheduleChecks(run, {
-        monitor,
-        agentIds: change.agentIds,
-        isChanged: checksVersion > current.checksVersion,
-        nowMs: key.nowMs,
-        holdsRechecks: key.holdsRechecks,
-      }),
-    };
+  { database, run, author, nowMs, holdsRechecks }: UpdateParts,
+  locked: LockedMonitor,
+  change: MonitorChange,
+): Promise<StoredMonitor> {
+  const { row, monitor: current, secrets, agentIds } = locked;
+  const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
+  const changed = await writeChanges(run, row, {
+    ...change.settings,
+    sealedSecrets: sealSecrets(database, current.id, change.secrets),
+    checksVersion,
+    awaitsSources: change.agentIds.length === 0 && row.awaitsSources,
+    updatedAt: Math.floor(nowMs / 1000),
   });
+  const monitor = monitorOf(changed);
+  await recordMonitor(run, author, {
+    monitor,
+    before: monitorFields(current, agentIds, secrets),
+    after: monitorFields(monitor, change.agentIds, change.secrets),
+  });
+  const isChanged = checksVersion > current.checksVersion;
+  if (!isChanged && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds }))
+    return { monitor, schedule: noScheduleChange() };
+  const { agentIds: sources } = change;
+  return {
+    monitor,
+    schedule: await scheduleChecks(run, { monitor, agentIds: sources, isChanged, nowMs, holdsRechecks }),
+  };
 }
 
 /**
  * Pauses a monitor: checking stops, the open incident is resolved; a paused one stays as it is. Null when there is no
  * such monitor.
  */
-export async function pauseMonitor(
-  database: Database,
-  key: ChangeKey,
-): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+export async function pauseMonitor(database: Database, key: ChangeKey): Promise<StoredMonitor | null> {
   return await setEnabled(database, key, false);
 }
 
@@ -150,10 +144,7 @@ export async function pauseMonitor(
  * Resumes a paused monitor: pending until the first check completes; any other stays as it is. Null when there is no
  * such monitor.
  */
-export async function resumeMonitor(
-  database: Database,
-  key: ChangeKey,
-): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+export async function resumeMonitor(database: Database, key: ChangeKey): Promise<StoredMonitor | null> {
   return await setEnabled(database, key, true);
 }
 
@@ -163,20 +154,20 @@ export async function resumeMonitor(
  */
 export async function deleteMonitor(
   database: Database,
-  key: { tenantId: string; id: string; nowMs: number },
+  key: MonitorKey & { nowMs: number } & Authored,
 ): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
   return await inTransaction(database, async (run) => {
-    const locked = await lockMonitor(run, key);
+    const locked = await lockRow(run, key);
     if (locked === null) return null;
     const { row, agentIds } = locked;
     const monitor = monitorOf(row);
     // A monitor whose secrets cannot be opened any more can be deleted: its secrets are not read.
-    await recordMonitor(
-      database,
-      { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING },
-      run,
-    );
+    await recordMonitor(run, key.author, {
+      monitor,
+      before: { fields: monitorFields(monitor, agentIds, {}).fields },
+      after: NOTHING,
+    });
     await resolveDeleted(run, key.id, key.nowMs);
     const schedule = await scheduleMonitor(run, {
       monitorNo: row.no,
@@ -211,13 +202,9 @@ async function forgetVendor(database: Database, { tenantId, id }: { tenantId: st
   );
 }
 
-async function setEnabled(
-  database: Database,
-  key: ChangeKey,
-  enabled: boolean,
-): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+async function setEnabled(database: Database, key: ChangeKey, enabled: boolean): Promise<StoredMonitor | null> {
   return await inTransaction(database, async (run) => {
-    const locked = await lockMonitor(run, key);
+    const locked = await lockRow(run, key);
     if (locked === null) return null;
     const { row, agentIds } = locked;
     const before = monitorOf(row);
@@ -236,23 +223,21 @@ async function setEnabled(
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
-    await recordMonitor(
-      database,
-      { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) },
-      run,
-    );
+    await recordMonitor(run, key.author, {
+      monitor,
+      before: monitorFields(before, agentIds, {}),
+      after: monitorFields(monitor, agentIds, {}),
+    });
     return { monitor, schedule: await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled }) };
   });
 }
 
-/** One statement more, and none where nothing is recorded. */
 async function recordMonitor(
-  database: Database,
-  { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared },
   run: Run,
+  author: Author | null,
+  { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared },
 ): Promise<void> {
-  if (database.author === undefined) return;
-  await recordChange(run, database, {
+  await recordChange(run, author, {
     tenantId,
     object: { kind: 'monitor', id, name },
     changes: compareFields(before, after),
@@ -264,7 +249,7 @@ async function recordMonitor(
  * each other. The monitor is read as it is after any wait; its sources, of which whom we waited for may have made
  * others, only by a statement that begins after it. Gives the agents of those by their ids.
  */
-async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
+async function lockRow(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
   const [row] = await run<MonitorColumns>(
     {
       name: 'lock-monitor',

@@ -1,3 +1,4 @@
+import type { Authored } from '../accounts/audit-log.ts';
 import { totpContext } from '../accounts/second-factor.ts';
 import { compareRing, SESSION_NAME } from '../accounts/session-name.ts';
 import { slackContext } from '../alerts/slack-connections.ts';
@@ -91,7 +92,11 @@ export type ResealedBatch = {
  * What is sealed with it already, or opens with no key, stays as it is. A row that was changed since it was read is
  * left alone: the later write wins.
  */
-export async function resealBatch(database: Database, kind: SealedKind, after: string | null): Promise<ResealedBatch> {
+export async function resealBatch(
+  database: Database,
+  kind: SealedKind,
+  { after, author }: { after: string | null } & Authored,
+): Promise<ResealedBatch> {
   const { table, column, only, contextOf } = SEALED_COLUMNS[kind];
   const values = await runOn(database.pool)<{ id: string; sealed: string }>(
     `SELECT id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL AND ${only} AND id > $1 ORDER BY id
@@ -106,7 +111,7 @@ export async function resealBatch(database: Database, kind: SealedKind, after: s
     else if (keyIdOf(sealed) !== database.secrets.keyIds[0])
       stale.push({ id, sealed, fresh: database.secrets.seal(plain, contextOf(id)) });
   }
-  const resealed = stale.length === 0 ? 0 : await replace(database, kind, stale);
+  const resealed = stale.length === 0 ? 0 : await replace(database, kind, { stale, author });
   return {
     read: values.length,
     resealed,
@@ -118,9 +123,9 @@ export async function resealBatch(database: Database, kind: SealedKind, after: s
 
 /** One entry for each account, however many of its secrets there are. */
 async function replace(
-  { pool, author }: Database,
+  { pool }: Database,
   kind: SealedKind,
-  stale: readonly { id: string; sealed: string; fresh: string }[],
+  { stale, author }: { stale: readonly { id: string; sealed: string; fresh: string }[] } & Authored,
 ): Promise<number> {
   const { table, column, order } = SEALED_COLUMNS[kind];
   const rows = await runOn(pool)(
@@ -141,7 +146,7 @@ async function replace(
       stale.map(({ id }) => id),
       stale.map(({ sealed }) => sealed),
       stale.map(({ fresh }) => fresh),
-      ...(author === undefined
+      ...(author === null
         ? [null, 0, null, null, null]
         : [author.id, Math.floor(author.nowMs / 1000), author.actor?.kind, author.actor?.name, author.action]),
     ],

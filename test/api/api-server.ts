@@ -210,12 +210,21 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
     anonymous: callWith(null),
     async account(plan = 'pro') {
       const tenantId = makeId('ten');
-      await createTenant(database, { id: tenantId, name: tenantId, plan, nowMs: Date.now() });
+      await createTenant(database, { id: tenantId, name: tenantId, plan, nowMs: Date.now(), author: null });
       const issue = async (scopes: ('read' | 'write')[]) => {
         const token = generateToken('spk');
         await createApiToken(
           database,
-          { id: makeId('tok'), tenantId, name: 'test', token, scopes, expiresAt: null, nowMs: Date.now() },
+          {
+            id: makeId('tok'),
+            tenantId,
+            name: 'test',
+            token,
+            scopes,
+            expiresAt: null,
+            nowMs: Date.now(),
+            author: null,
+          },
           10,
         );
         return token;

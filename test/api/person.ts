@@ -43,6 +43,7 @@ export async function addPerson(
     passwordHash,
     isOperator,
     nowMs: Date.now(),
+    author: null,
   });
   if (user === null) throw new Error(`${email} is taken`);
   const { headers, sessionId } = await addSession(api, user, mark);
@@ -63,6 +64,7 @@ export async function addSession(
     address: '127.0.0.1',
     userAgent: mark,
     nowMs: Date.now(),
+    author: null,
   });
   if (!isCreated) throw new Error(`${user.email} could not sign in`);
   return { sessionId, headers: { Cookie: `spotcheck=${secret}`, 'X-CSRF-Token': csrfTokenOf(secret) } };

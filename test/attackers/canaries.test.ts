@@ -79,7 +79,16 @@ async function furnish(databaseUrl: string): Promise<{ readerToken: string; agen
   const [readerToken, token] = [generateToken('spk'), generateToken('spa')];
   await createApiToken(
     database,
-    { id: newId('tok'), tenantId, name: 'reader', token: readerToken, scopes: ['read'], expiresAt: null, nowMs },
+    {
+      id: newId('tok'),
+      tenantId,
+      name: 'reader',
+      token: readerToken,
+      scopes: ['read'],
+      expiresAt: null,
+      nowMs,
+      author: null,
+    },
     10,
   );
   const agent = await createAgent(database, {

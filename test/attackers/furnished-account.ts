@@ -133,6 +133,7 @@ async function addToken({ database, makeId }: ApiServer, { tenantId }: Account, 
       scopes: ['read'],
       expiresAt: null,
       nowMs: START_MS,
+      author: null,
     },
     10,
   );
@@ -149,6 +150,7 @@ async function addInvitation({ database, makeId }: ApiServer, { user }: Person, 
     token: generateInvitationToken(),
     invitedBy: user.id,
     nowMs: Date.now(),
+    author: null,
   });
   return id;
 }
@@ -169,6 +171,7 @@ async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): 
     monitorIds: [],
     webhook,
     nowMs: START_MS,
+    author: null,
   });
   return id;
 }
@@ -240,7 +243,7 @@ async function addIncident(
   );
   await addIncidentNote(
     api.database,
-    { tenantId, id: incident },
+    { tenantId, id: incident, author: null },
     { id: note, author: `author ${mark}`, text: `note ${mark}`, createdAtMs: START_MS },
   );
   return { incident, note };

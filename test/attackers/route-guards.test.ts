@@ -37,19 +37,28 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
     await agentCaller(api, account, 'revoked'),
     await agentCaller(api, account, 'deleted'),
   ];
-  await revokeAgent(api.database, revoked.id, Date.now());
+  await revokeAgent(api.database, { id: revoked.id, nowMs: Date.now(), author: null });
   await account.owner('DELETE', `/v1/agents/${deleted.id}`);
   const issue = async (expiresAt: number | null) => {
     const [id, token] = [api.makeId('tok'), generateToken('spk')];
     await createApiToken(
       api.database,
-      { id, tenantId: account.tenantId, name: 'x', token, scopes: ['read', 'write'], expiresAt, nowMs: Date.now() },
+      {
+        id,
+        tenantId: account.tenantId,
+        name: 'x',
+        token,
+        scopes: ['read', 'write'],
+        expiresAt,
+        nowMs: Date.now(),
+        author: null,
+      },
       10,
     );
     return { id, token };
   };
   const [expired, ended] = [await issue(Math.floor(Date.now() / 1000)), await issue(null)];
-  await revokeApiToken(api.database, ended.id, Date.now());
+  await revokeApiToken(api.database, { id: ended.id, nowMs: Date.now(), author: null });
   const anywhere: [string, string | null][] = [
     ['no token', null],
     ['an empty one', ''],
@@ -99,7 +108,7 @@ async function listPeople(api: ApiServer, tenantId: string): Promise<Caller[]> {
     await addPerson(api, tenantId),
     await addPerson(api, tenantId),
   ];
-  await endSession(api.database, { userId: gone.user.id, id: gone.sessionId });
+  await endSession(api.database, { userId: gone.user.id, id: gone.sessionId, author: null });
   await api.database.pool.query('UPDATE sessions SET last_seen_at = last_seen_at - 14 * 86400 WHERE id = $1', [
     idle.sessionId,
   ]);

@@ -63,8 +63,8 @@ test.serial(
     const { rows } = await api.database.pool.query<{ id: string }>(`SELECT id FROM api_tokens WHERE tenant_id = $1`, [
       account.tenantId,
     ]);
-    for (const { id } of rows) await revokeApiToken(api.database, id, Date.now());
-    await revokeAgent(api.database, agent.id, Date.now());
+    for (const { id } of rows) await revokeApiToken(api.database, { id, nowMs: Date.now(), author: null });
+    await revokeAgent(api.database, { id: agent.id, nowMs: Date.now(), author: null });
     t.deepEqual(await ask(), [401, 401, 401, 401]);
   },
 );

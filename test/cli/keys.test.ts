@@ -123,9 +123,9 @@ test(
     const before = openDatabase({ databaseUrl, secrets: boxOf(OLD, NEW), poolSize: 1 });
     const person = await findUserByEmail(before, 'admin@localhost');
     const early = openDatabase({ databaseUrl, secrets: boxOf(NEW), poolSize: 1 });
-    t.true(await beginSecondFactor(early, person?.id ?? '', 'TOTPSECRET'));
+    t.true(await beginSecondFactor(early, { userId: person?.id ?? '', secret: 'TOTPSECRET', author: null }));
     await closeDatabase(early);
-    const turnedBack = await rotateKeys(before, { nowMs: Date.now(), onProgress: () => {} });
+    const turnedBack = await rotateKeys(before, { nowMs: Date.now(), onProgress: () => {}, author: null });
     t.deepEqual(turnedBack.resealed, {
       monitor_secrets: 2,
       webhook_url: 1,

@@ -39,7 +39,7 @@ async function open(t: ExecutionContext) {
   });
   const newId = createIdSource();
   const tenantId = newId('ten');
-  await createTenant(database, { id: tenantId, name: 'acme', plan: 'pro', nowMs: NOW_MS });
+  await createTenant(database, { id: tenantId, name: 'acme', plan: 'pro', nowMs: NOW_MS, author: null });
   const add = async (
     email: string,
   ): Promise<{ user: User; signIn: () => Promise<{ secret: string; isCreated: boolean }> }> => {
@@ -51,13 +51,14 @@ async function open(t: ExecutionContext) {
       passwordHash: 'forgotten',
       isOperator: false,
       nowMs: NOW_MS,
+      author: null,
     });
     if (made === null) throw new Error(`${email} is taken`);
-    await beginSecondFactor(database, made.id, 'LOST');
+    await beginSecondFactor(database, { userId: made.id, secret: 'LOST', author: null });
     const { sealed = '' } = (await findSecondFactor(database, made.id)) ?? {};
     await confirmSecondFactor(
       database,
-      { userId: made.id, keepSessionId: '-' },
+      { userId: made.id, keepSessionId: '-', author: null },
       { sealed, step: 1, codes: ['a', 'b'], nowMs: NOW_MS },
     );
     const user = await findUserByEmail(database, email);
@@ -73,6 +74,7 @@ async function open(t: ExecutionContext) {
           address: null,
           userAgent: null,
           nowMs: NOW_MS,
+          author: null,
         }),
       };
     };
@@ -149,7 +151,7 @@ test('an unknown address is exit 1 with one line, no address is wrong usage, and
   });
   t.is((await reset('--email', 'ada@example')).status, 1);
   t.is((await reset()).status, 2);
-  t.is(await resetAccess(database, 'usr_none', 'x'), null);
+  t.is(await resetAccess(database, { userId: 'usr_none', passwordHash: 'x', author: null }), null);
   t.is((await listSessions(database, ada.user.id, NOW_MS)).length, 1);
 });
 
@@ -160,7 +162,9 @@ test('a reset that fails half-way has changed nothing', async (t) => {
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the disk is full'; END $$`,
   );
   await database.pool.query('CREATE TRIGGER refuse BEFORE DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION refuse()');
-  await t.throwsAsync(resetAccess(database, ada.user.id, 'new'), { message: /the disk is full/ });
+  await t.throwsAsync(resetAccess(database, { userId: ada.user.id, passwordHash: 'new', author: null }), {
+    message: /the disk is full/,
+  });
   t.deepEqual(
     await findUserByEmail(database, 'ada@example.org'),
     (await findSessionHolder(database, secret, NOW_MS))?.user,

@@ -47,7 +47,7 @@ async function addOtherAccount(
 ): Promise<{ tenantId: string; monitor: Monitor }> {
   const { database, newId, now } = runtime;
   const tenantId = newId('ten');
-  await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: now() });
+  await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: now(), author: null });
   const created = await createMonitor(
     database,
     {
@@ -57,6 +57,7 @@ async function addOtherAccount(
       secrets: {},
       agentIds: [agentId],
       nowMs: now() - 600_000,
+      author: null,
     },
     null,
   );
@@ -77,6 +78,7 @@ async function addChannels({ database, newId }: TestRuntime, tenantId: string): 
       monitorIds: [],
       nowMs: 1,
       ...(type === 'webhook' && { webhook }),
+      author: null,
     });
   }
 }

@@ -155,6 +155,7 @@ async function renewToken({ database, makeId }: ApiServer, fuzzAccount: FuzzAcco
       scopes: ['read', 'write'],
       expiresAt: null,
       nowMs: Date.now(),
+      author: null,
     },
     100,
   );

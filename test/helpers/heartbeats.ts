@@ -39,6 +39,7 @@ export async function addHeartbeat(
       secrets: {},
       agentIds: [],
       nowMs,
+      author: null,
     },
     null,
   );

@@ -8,7 +8,16 @@ import { createTenant } from '../../models/accounts/tenants.ts';
 import type { Agent } from '../../models/agents/agents.ts';
 import { listCheckRegions, registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import type { MeasuredResult } from '../../models/checks/check-results.ts';
-import { createMonitor } from '../../models/monitors/monitor-changes.ts';
+import type { Database } from '../../models/database.ts';
+import {
+  createMonitor,
+  lockMonitor,
+  updateMonitor,
+  type LockedMonitor,
+  type MonitorChange,
+  type StoredMonitor,
+} from '../../models/monitors/monitor-changes.ts';
+import { inTransaction } from '../../models/sql.ts';
 import type { Runtime } from '../../workers/runtime.ts';
 import { openRuntime } from '../../workers/system/open-runtime.ts';
 import { createTestDatabase } from './database.ts';
@@ -52,7 +61,13 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
     await drop();
   });
   const tenantId = runtime.newId('ten');
-  await createTenant(runtime.database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: runtime.now() });
+  await createTenant(runtime.database, {
+    id: tenantId,
+    name: tenantId,
+    plan: 'pro',
+    nowMs: runtime.now(),
+    author: null,
+  });
   const scheduleChanges: ScheduleChange[] = [];
   return {
     ...runtime,
@@ -81,6 +96,7 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
           agentIds: agents.map((agent) => agent.id),
           // Old enough for the results that tests give it.
           nowMs: runtime.now() - 600_000,
+          author: null,
         },
         null,
       );
@@ -129,4 +145,16 @@ export function resultOf(
     answer: null,
     ...given,
   };
+}
+
+/** Changes a monitor as a PATCH does: in one transaction, in which `decide` sees it locked. Null where there is none. */
+export async function changeMonitor(
+  database: Database,
+  { nowMs, ...key }: { tenantId: string; id: string; nowMs: number },
+  decide: (current: LockedMonitor) => MonitorChange | Promise<MonitorChange>,
+): Promise<StoredMonitor | null> {
+  return await inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, key);
+    return locked && (await updateMonitor({ database, run, nowMs, author: null }, locked, await decide(locked)));
+  });
 }

@@ -23,18 +23,18 @@ test('of monitors that are asked for together each asker gets its own, whatever 
 test('of tokens asked for together each has its own holder, and the good ones are noted as used', async (t) => {
   const { database, tenantId, newId, now } = await openTestRuntime(t);
   const other = newId('ten');
-  await createTenant(database, { id: other, name: other, plan: 'pro', nowMs: now() });
+  await createTenant(database, { id: other, name: other, plan: 'pro', nowMs: now(), author: null });
   const issue = async (owner: string) => {
     const [id, token] = [newId('tok'), generateToken('spk')];
     await createApiToken(
       database,
-      { id, tenantId: owner, name: 'x', token, scopes: ['read'], expiresAt: null, nowMs: now() },
+      { id, tenantId: owner, name: 'x', token, scopes: ['read'], expiresAt: null, nowMs: now(), author: null },
       10,
     );
     return { id, token };
   };
   const [own, others, revoked] = [await issue(tenantId), await issue(other), await issue(tenantId)];
-  await revokeApiToken(database, revoked.id, now());
+  await revokeApiToken(database, { id: revoked.id, nowMs: now(), author: null });
   const tokens = [others.token, generateToken('spk'), own.token, revoked.token, own.token];
   const holders = await findTokenHolders(database, tokens, now());
   t.deepEqual(

@@ -123,9 +123,17 @@ async function makeChannels(
       url: 'https://alerts.northwind.example/spotcheck',
       signingSecret: `whsec_${Buffer.from('not a secret at all, in a picture').toString('base64')}`,
     },
+    author: null,
   });
-  await createChannel(database, { ...common, id: chat, type: 'telegram', name: 'Operations', wantsReports: true });
-  await createChannel(database, { ...common, id: team, type: 'slack', name: 'Team', status: 'pending' });
+  await createChannel(database, {
+    ...common,
+    id: chat,
+    type: 'telegram',
+    name: 'Operations',
+    wantsReports: true,
+    author: null,
+  });
+  await createChannel(database, { ...common, id: team, type: 'slack', name: 'Team', status: 'pending', author: null });
   return { webhook, chat };
 }
 
@@ -303,7 +311,7 @@ async function findWritten(
   if (incident === undefined || report === undefined) throw new Error('The story has no open incident, or no report');
   await addIncidentNote(
     database,
-    { tenantId, id: incident.id },
+    { tenantId, id: incident.id, author: null },
     {
       id: newId('note'),
       author: 'Ada Park',

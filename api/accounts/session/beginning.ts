@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { cleanText } from '../../../core/clean-text.ts';
+import type { Authored } from '../../../models/accounts/audit-log.ts';
 import { createSession, endSessionOf, generateSessionSecret } from '../../../models/accounts/sessions.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
 import type { SessionCaller } from '../../caller.ts';
@@ -19,7 +20,7 @@ const USER_AGENT_LENGTH = 255;
 export async function beginSession(
   { database, now, makeId, config }: ApiDependencies,
   { request, response }: Exchange,
-  user: User,
+  { user, author }: { user: User } & Authored,
 ): Promise<SessionCaller | null> {
   const secret = generateSessionSecret();
   const isCreated = await createSession(database, {
@@ -29,6 +30,7 @@ export async function beginSession(
     address: addressOf(response),
     userAgent: userAgentOf(request),
     nowMs: now(),
+    author,
   });
   const caller = isCreated ? await callerOfSession({ database, now }, secret) : null;
   if (caller === null) return null;

@@ -96,6 +96,7 @@ const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
       token: invitation,
       invitedBy: person.user.id,
       nowMs: Date.now(),
+      author: null,
     }),
   endOtherSessions: (stage) => addSecondSession(stage),
 };

@@ -169,6 +169,7 @@ async function addChannel(
     allMonitors: true,
     monitorIds: [],
     nowMs: 0,
+    author: null,
   });
   const sealedUrl = webhookUrl === undefined ? null : database.secrets.seal(webhookUrl, `channel:${id}:slack_webhook`);
   await database.pool.query('UPDATE channels SET chat_id = $2, sealed_url = $3 WHERE id = $1', [

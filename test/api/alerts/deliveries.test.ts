@@ -287,6 +287,7 @@ async function addChannel(api: ApiServer, { tenantId }: Account): Promise<string
     monitorIds: [],
     webhook: WEBHOOK,
     nowMs: START_MS,
+    author: null,
   });
   return id;
 }

@@ -52,6 +52,7 @@ async function watched(api: ApiServer): Promise<Story> {
     monitorIds: [],
     webhook: { url: 'https://hooks.example/x', signingSecret: 'whsec_c2VjcmV0' },
     nowMs: START_MS,
+    author: null,
   });
   const { rows } = await api.database.pool.query<{ no: number; agent_no: number }>(
     'SELECT m.no, s.agent_no FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no JOIN agents a ON a.no ' +

@@ -29,7 +29,7 @@ test('the streams of a session or a token that is over end with the next beat; t
     const [id, token] = [api.makeId('tok'), generateToken('spk')];
     await createApiToken(
       database,
-      { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now() },
+      { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now(), author: null },
       10,
     );
     return { id, token };
@@ -80,7 +80,7 @@ test('the streams of a session or a token that is over end with the next beat; t
       .toSorted();
 
   await endOtherSessions(runOn(database.pool), { userId: gone.user.id, keepSessionId: null });
-  await revokeApiToken(database, revoked.id, Date.now());
+  await revokeApiToken(database, { id: revoked.id, nowMs: Date.now(), author: null });
   await until(() => ended().length === 3);
   const comments = () => streams.get('there')?.asides.length ?? 0;
   const before = comments();

@@ -30,7 +30,7 @@ test('a token is refused from the second on in which it expires, and once it is 
     const id = makeId('tok');
     await createApiToken(
       database,
-      { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now() },
+      { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now(), author: null },
       10,
     );
     return { id, headers: { Authorization: `Bearer ${token}` } };
@@ -43,7 +43,7 @@ test('a token is refused from the second on in which it expires, and once it is 
     error: /unknown, expired or revoked/,
   });
   t.is((await anonymous('GET', '/v1/monitors', undefined, lasting.headers)).status, 200);
-  await revokeApiToken(database, lasting.id, Date.now());
+  await revokeApiToken(database, { id: lasting.id, nowMs: Date.now(), author: null });
   isError(t, await anonymous('GET', '/v1/monitors', undefined, lasting.headers), {
     status: 401,
     error: /unknown, expired or revoked/,

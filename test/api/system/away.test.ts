@@ -81,7 +81,7 @@ test('a database that cannot store is away as well: without room, without connec
   asRole.password = 'x';
   const tenantId = api.makeId('ten');
   const owned = openTestDatabase(databaseUrl);
-  await createTenant(owned, { id: tenantId, name: tenantId, plan: 'pro', nowMs: Date.now() });
+  await createTenant(owned, { id: tenantId, name: tenantId, plan: 'pro', nowMs: Date.now(), author: null });
   const token = generateToken('spk');
   await createApiToken(
     owned,
@@ -93,6 +93,7 @@ test('a database that cannot store is away as well: without room, without connec
       scopes: ['read', 'write'],
       expiresAt: null,
       nowMs: Date.now(),
+      author: null,
     },
     10,
   );

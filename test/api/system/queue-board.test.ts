@@ -176,7 +176,7 @@ test(
     t.is(await ask('POST', cookie), 401);
     for (const Origin of ['https://evil.example', 'null'])
       for (const method of ['GET', 'POST']) t.is(await ask(method, { ...cookie, Origin }), 403);
-    await endSession(runtime.database, { userId: operator.user.id, id: operator.sessionId });
+    await endSession(runtime.database, { userId: operator.user.id, id: operator.sessionId, author: null });
     t.is(await ask('GET', cookie), 401);
   },
 );
@@ -209,7 +209,7 @@ test(
     const { runtime, url } = await openBoard(t);
     const { database, newId, tenantId } = runtime;
     const elsewhere = newId('ten');
-    await createTenant(database, { id: elsewhere, name: 'elsewhere', plan: 'pro', nowMs: Date.now() });
+    await createTenant(database, { id: elsewhere, name: 'elsewhere', plan: 'pro', nowMs: Date.now(), author: null });
     const operator = await addPerson({ database, makeId: newId, url }, tenantId, { mark: 'Olga', isOperator: true });
     await addPerson({ database, makeId: newId, url }, elsewhere);
     const [queue] = runtime.queues.all();

@@ -34,6 +34,7 @@ async function open(t: ExecutionContext): Promise<{
     passwordHash: 'old',
     isOperator: false,
     nowMs: START_MS,
+    author: null,
   });
   if (user === null) throw new Error('The user was not made');
   const signIn = async (as: User, nowMs = START_MS) => {
@@ -41,7 +42,15 @@ async function open(t: ExecutionContext): Promise<{
     return {
       id,
       secret,
-      isCreated: await createSession(database, { id, secret, user: as, address: '192.0.2.1', userAgent: null, nowMs }),
+      isCreated: await createSession(database, {
+        id,
+        secret,
+        user: as,
+        address: '192.0.2.1',
+        userAgent: null,
+        nowMs,
+        author: null,
+      }),
     };
   };
   return { runtime, user, signIn };
@@ -65,6 +74,7 @@ test('a user is found by their address in any case, and an address is taken in a
       passwordHash: 'x',
       isOperator: false,
       nowMs: START_MS,
+      author: null,
     }),
     null,
   );
@@ -78,9 +88,9 @@ test('what is not given of a user stays', async (t) => {
     runtime: { database },
     user,
   } = await open(t);
-  t.like(await updateUser(database, user.id, { name: 'Ada' }), { name: 'Ada', theme: 'system' });
-  t.like(await updateUser(database, user.id, { theme: 'dark' }), { name: 'Ada', theme: 'dark' });
-  t.is(await updateUser(database, 'usr_none', { name: 'x' }), null);
+  t.like(await updateUser(database, { id: user.id, author: null }, { name: 'Ada' }), { name: 'Ada', theme: 'system' });
+  t.like(await updateUser(database, { id: user.id, author: null }, { theme: 'dark' }), { name: 'Ada', theme: 'dark' });
+  t.is(await updateUser(database, { id: 'usr_none', author: null }, { name: 'x' }), null);
 });
 
 test('a sign-in that was under way while the password or the second factor was changed makes no session', async (t) => {
@@ -97,19 +107,20 @@ test('a sign-in that was under way while the password or the second factor was c
       newHash: 'new',
       keepSessionId: id,
       nowMs: START_MS,
+      author: null,
     }),
     0,
   );
   t.false((await signIn(user)).isCreated);
   const changed = { ...user, passwordHash: 'new' };
   t.true((await signIn(changed)).isCreated);
-  await beginSecondFactor(database, user.id, 'SECRET');
+  await beginSecondFactor(database, { userId: user.id, secret: 'SECRET', author: null });
   t.true((await signIn(changed)).isCreated, 'one that waits for its first code asks for none');
   const { sealed = '' } = (await findSecondFactor(database, user.id)) ?? {};
   t.true(
     await confirmSecondFactor(
       database,
-      { userId: user.id, keepSessionId: id },
+      { userId: user.id, keepSessionId: id, author: null },
       { sealed, step: 5, codes: ['a'], nowMs: START_MS },
     ),
   );
@@ -125,6 +136,7 @@ test('a sign-in that was under way while the password or the second factor was c
       newHash: 'third',
       keepSessionId: id,
       nowMs: START_MS,
+      author: null,
     }),
     null,
   );
@@ -157,20 +169,20 @@ test('a second factor is begun anew until it is in use, and its steps only go fo
   t.false(
     await confirmSecondFactor(
       database,
-      { userId: user.id, keepSessionId: '-' },
+      { userId: user.id, keepSessionId: '-', author: null },
       { sealed: '', step: 1, codes: [], nowMs: START_MS },
     ),
   );
-  t.true(await beginSecondFactor(database, user.id, 'FIRST'));
+  t.true(await beginSecondFactor(database, { userId: user.id, secret: 'FIRST', author: null }));
   const first = await findSecondFactor(database, user.id);
-  t.true(await beginSecondFactor(database, user.id, 'SECOND'));
+  t.true(await beginSecondFactor(database, { userId: user.id, secret: 'SECOND', author: null }));
   t.false(await takeTotpStep(database, user.id, 1), 'none is in use');
   const second = await findSecondFactor(database, user.id);
   t.like(second, { secret: 'SECOND', confirmedAt: null });
   t.false(
     await confirmSecondFactor(
       database,
-      { userId: user.id, keepSessionId: '-' },
+      { userId: user.id, keepSessionId: '-', author: null },
       { sealed: first?.sealed ?? '', step: 5, codes: [], nowMs: START_MS },
     ),
     'its code was none of the second',
@@ -178,11 +190,11 @@ test('a second factor is begun anew until it is in use, and its steps only go fo
   t.true(
     await confirmSecondFactor(
       database,
-      { userId: user.id, keepSessionId: '-' },
+      { userId: user.id, keepSessionId: '-', author: null },
       { sealed: second?.sealed ?? '', step: 5, codes: ['a', 'b'], nowMs: START_MS },
     ),
   );
-  t.false(await beginSecondFactor(database, user.id, 'THIRD'));
+  t.false(await beginSecondFactor(database, { userId: user.id, secret: 'THIRD', author: null }));
   const steps: boolean[] = [];
   for (const step of [4, 5, 6, 6, 5, 8]) steps.push(await takeTotpStep(database, user.id, step));
   t.deepEqual(steps, [false, false, true, false, false, true]);
@@ -194,8 +206,8 @@ test('a second factor is begun anew until it is in use, and its steps only go fo
     ],
     [true, false, false],
   );
-  t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-' }), 0);
-  t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-' }), null);
+  t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-', author: null }), 0);
+  t.is(await removeSecondFactor(database, { userId: user.id, keepSessionId: '-', author: null }), null);
   t.false(await takeRecoveryCode(database, user.id, 'b'), 'its codes went with it');
   t.is(await findSecondFactor(database, user.id), null);
 });

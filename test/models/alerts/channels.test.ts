@@ -79,8 +79,8 @@ test('a stranger neither finds, lists, changes nor deletes a channel', async (t)
   const { id } = await addChannel(owner, {});
   t.is(await findChannel(database, { tenantId: stranger, id }), null);
   t.deepEqual(await listChannels(database, { tenantId: stranger }), []);
-  t.is(await updateChannel(database, { tenantId: stranger, id }, { name: 'Mine now' }), null);
-  t.false(await deleteChannel(database, { tenantId: stranger, id }));
+  t.is(await updateChannel(database, { tenantId: stranger, id, author: null }, { name: 'Mine now' }), null);
+  t.false(await deleteChannel(database, { tenantId: stranger, id, author: null }));
   t.is((await findChannel(database, { tenantId: owner, id }))?.name, 'Pager');
 });
 
@@ -95,13 +95,13 @@ test('a change replaces the routing whole and leaves what it does not name', asy
   const tenantId = await addTenant();
   const [a, b] = [await addMonitor(tenantId), await addMonitor(tenantId)];
   const { id } = await addChannel(tenantId, { allMonitors: false, monitorIds: [a] });
-  const renamed = await updateChannel(database, { tenantId, id }, { name: 'Night shift' });
+  const renamed = await updateChannel(database, { tenantId, id, author: null }, { name: 'Night shift' });
   t.is(renamed?.name, 'Night shift');
   t.deepEqual(renamed?.monitorIds, [a]);
-  const rerouted = await updateChannel(database, { tenantId, id }, { enabled: false, monitorIds: [b] });
+  const rerouted = await updateChannel(database, { tenantId, id, author: null }, { enabled: false, monitorIds: [b] });
   t.deepEqual(rerouted?.monitorIds, [b]);
   t.deepEqual(await findChannel(database, { tenantId, id }), rerouted);
-  t.deepEqual((await updateChannel(database, { tenantId, id }, { monitorIds: [] }))?.monitorIds, []);
+  t.deepEqual((await updateChannel(database, { tenantId, id, author: null }, { monitorIds: [] }))?.monitorIds, []);
 });
 
 test('lists come by creation, then id, page by page, and by type', async (t) => {
@@ -131,7 +131,7 @@ test("neither a disabled, a pending nor another tenant's channel gets an event",
   const [tenantId, stranger] = [await addTenant(), await addTenant()];
   const monitorId = await addMonitor(tenantId);
   const disabled = await addChannel(tenantId, {});
-  await updateChannel(database, { tenantId, id: disabled.id }, { enabled: false });
+  await updateChannel(database, { tenantId, id: disabled.id, author: null }, { enabled: false });
   await addChannel(tenantId, { type: 'slack', status: 'pending' });
   await addChannel(stranger, {});
   t.deepEqual(await routesOf([monitorId]), []);
@@ -145,8 +145,8 @@ test('while deliveries are being written their channel can be changed, but not d
   const deleted = await inTransaction(database, async (run) => {
     const [route] = await listRoutes(run, [monitorId]);
     t.is(route?.channelId, id);
-    t.is((await updateChannel(database, { tenantId, id }, { name: 'Renamed' }))?.name, 'Renamed');
-    const deletion = deleteChannel(database, { tenantId, id });
+    t.is((await updateChannel(database, { tenantId, id, author: null }, { name: 'Renamed' }))?.name, 'Renamed');
+    const deletion = deleteChannel(database, { tenantId, id, author: null });
     await until(isDeletionWaiting);
     const message = buildTestMessage({ nowMs: 0, publicUrl: 'https://spotcheck.example' });
     await insertDeliveries(run, [{ id: 'dlv_1', tenantId, channelId: id, monitorId, message, createdAtMs: 0 }]);
@@ -171,7 +171,7 @@ test('a connect code is kept as a fingerprint and goes with its channel', async 
       ])
     ).rows;
   t.deepEqual(await codes(), [{ fingerprint, expires_at: 1_700_003_600, used_at: null }]);
-  t.true(await deleteChannel(database, { tenantId, id }));
+  t.true(await deleteChannel(database, { tenantId, id, author: null }));
   t.deepEqual(await codes(), []);
 });
 
@@ -208,6 +208,7 @@ async function addChannel(tenantId: string, overrides: Partial<NewChannel>) {
     monitorIds: [],
     nowMs: 1_700_000_000_000,
     ...overrides,
+    author: null,
   });
 }
 

@@ -25,7 +25,8 @@ let database: Database;
 test.before(async () => {
   testDatabase = await createTestDatabase();
   database = openTestDatabase(testDatabase.databaseUrl);
-  for (const id of ['ten_1', 'ten_2']) await createTenant(database, { id, name: id, plan: 'pro', nowMs: NOW_MS });
+  for (const id of ['ten_1', 'ten_2'])
+    await createTenant(database, { id, name: id, plan: 'pro', nowMs: NOW_MS, author: null });
 });
 
 test.after.always(async () => {
@@ -109,7 +110,7 @@ test(
     const key = { tenantId: 'ten_1', id: 'nch_why' };
     await start('250', await addChannel(key.id));
     const reasonAfterToggling = async () => {
-      for (const enabled of [false, true]) await updateChannel(database, key, { enabled });
+      for (const enabled of [false, true]) await updateChannel(database, { ...key, author: null }, { enabled });
       return (await findChannel(database, key))?.lastError?.text;
     };
     await apply({ kind: 'stop', chatId: '250' });
@@ -151,7 +152,7 @@ test(
     await apply({ kind: 'removed', chatId: '400' });
     t.is((await listDeliveriesAbout(first)).length, 2);
     await apply({ kind: 'start', chatId: '400', fingerprint: null });
-    await updateChannel(database, { tenantId: 'ten_lost', id: first }, { enabled: true });
+    await updateChannel(database, { tenantId: 'ten_lost', id: first, author: null }, { enabled: true });
     await disconnectChannel(database, lost, TOOLS);
     t.is((await listDeliveriesAbout(first)).length, 4);
   },
@@ -302,6 +303,7 @@ async function addChannel(id: string, tenantId = 'ten_1'): Promise<Buffer> {
     monitorIds: [],
     connectCode,
     nowMs: NOW_MS,
+    author: null,
   });
   return fingerprint;
 }
@@ -327,7 +329,7 @@ async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
  * notified of them.
  */
 async function addChats(tenantId: string, chatId: string) {
-  await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: NOW_MS });
+  await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: NOW_MS, author: null });
   const add = async (
     name: string,
     {
@@ -346,6 +348,7 @@ async function addChats(tenantId: string, chatId: string) {
       allMonitors: true,
       monitorIds: [],
       nowMs: NOW_MS,
+      author: null,
     });
     await database.pool.query('UPDATE channels SET chat_id = $2, enabled = $3, status = $4 WHERE id = $1', [
       id,

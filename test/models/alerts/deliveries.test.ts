@@ -290,7 +290,7 @@ test('of attempts that are recorded together each is reported whether its delive
   const [one, other, gone] = [await addDelivery(), await addDelivery(), await addDelivery()];
   for (const { channelId } of [one, other, gone]) await claimNextDelivery(database, channelId, CLAIM);
   await claimNextDelivery(database, other.channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 });
-  await deleteChannel(database, { tenantId: gone.tenantId, id: gone.channelId });
+  await deleteChannel(database, { tenantId: gone.tenantId, id: gone.channelId, author: null });
   const attempts = [one, other, gone].map(({ id }) =>
     attemptOf(id, { outcome: 'delivered', response: 'line one\n"two" \u{1F600}' }),
   );
@@ -400,7 +400,7 @@ test('an answer recorded twice changes nothing the second time', async (t) => {
 
 test('a channel that was disabled since says so in the claim', async (t) => {
   const { tenantId, channelId } = await addDelivery();
-  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: false });
   t.is((await claimNextDelivery(database, channelId, CLAIM))?.refusal, 'The channel is disabled');
 });
 
@@ -421,7 +421,7 @@ test('secrets whose key left the ring leave the claim without them', async (t) =
 test('deliveries vanish with their channel, and so does the attempt', async (t) => {
   const { id, tenantId, channelId } = await addDelivery();
   await claimNextDelivery(database, channelId, CLAIM);
-  await deleteChannel(database, { tenantId, id: channelId });
+  await deleteChannel(database, { tenantId, id: channelId, author: null });
   t.is(await deliveryOf(id), undefined);
   t.is(await claimNextDelivery(database, channelId, { ...CLAIM, nowMs: NOW_MS + 60_000 }), null);
   t.false(await recordAttempt(database, attemptOf(id, { outcome: 'delivered' })));
@@ -508,6 +508,7 @@ async function addDelivery(given: { createdAtMs?: number; monitorId?: string } =
     monitorIds: [],
     webhook: WEBHOOK,
     nowMs: NOW_MS,
+    author: null,
   });
   return { id: await addDeliveryTo({ tenantId, channelId }, given), tenantId, channelId };
 }

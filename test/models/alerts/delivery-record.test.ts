@@ -112,14 +112,18 @@ test('a delivery that is asked for again keeps its id and attempts and begins a 
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'failed', error: 'The endpoint answered 404' });
   const key = { tenantId: channel.tenantId, id };
-  t.deepEqual(await reopenDelivery(database, key, LATER_MS), { id, channelId: channel.channelId, attempt: 2 });
+  t.deepEqual(await reopenDelivery(database, { ...key, author: null }, LATER_MS), {
+    id,
+    channelId: channel.channelId,
+    attempt: 2,
+  });
   t.like(await findDelivery(database, key), {
     outcome: 'pending',
     attemptCount: 1,
     nextAttemptAtMs: LATER_MS,
     finishedAtMs: null,
   });
-  t.is(await reopenDelivery(database, key, LATER_MS), null);
+  t.is(await reopenDelivery(database, { ...key, author: null }, LATER_MS), null);
   const claimed = await claimNextDelivery(database, channel.channelId, { nowMs: LATER_MS, claimMs: 1000 });
   t.like(claimed, { deliveryId: id, attempt: 2, attemptsBefore: 1 });
 });
@@ -129,7 +133,9 @@ test('of many that ask for the same delivery at once one gets it', async (t) => 
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'delivered' });
   const reopened = await Promise.all(
-    Array.from({ length: 8 }, () => reopenDelivery(database, { tenantId: channel.tenantId, id }, LATER_MS)),
+    Array.from({ length: 8 }, () =>
+      reopenDelivery(database, { tenantId: channel.tenantId, id, author: null }, LATER_MS),
+    ),
   );
   t.is(reopened.filter((one) => one !== null).length, 1);
 });
@@ -139,7 +145,7 @@ test('what has had all the attempts that a record holds is neither sent again no
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'failed', error: 'gone' });
   await database.pool.query('UPDATE deliveries SET attempts = $2 WHERE id = $1', [id, MOST_ATTEMPTS]);
-  t.is(await reopenDelivery(database, { tenantId: channel.tenantId, id }, LATER_MS), null);
+  t.is(await reopenDelivery(database, { tenantId: channel.tenantId, id, author: null }, LATER_MS), null);
   t.is((await replay(channel)).count, 0);
 });
 
@@ -219,8 +225,16 @@ test.serial('what failed is found among a hundred thousand that arrived, without
   const { tenantId, channelId } = channel;
   t.is((await listDeliveries(single, { tenantId, channelId, filter: { outcome: 'failed' }, limit: 500 })).length, 2);
   t.is(
-    (await replayDeliveries(single, { tenantId, channelId, sinceMs: NOW_MS, untilMs: LATER_MS, nowMs: LATER_MS }))
-      .count,
+    (
+      await replayDeliveries(single, {
+        tenantId,
+        channelId,
+        sinceMs: NOW_MS,
+        untilMs: LATER_MS,
+        nowMs: LATER_MS,
+        author: null,
+      })
+    ).count,
     2,
   );
   const read = (await rowsRead(single)) - before;
@@ -253,7 +267,7 @@ async function attempt({ channelId }: TestChannel, result: Partial<RecordedAttem
 }
 
 async function replay({ tenantId, channelId }: TestChannel, { sinceMs = NOW_MS, untilMs = NOW_MS + 1000 } = {}) {
-  return await replayDeliveries(database, { tenantId, channelId, sinceMs, untilMs, nowMs: LATER_MS });
+  return await replayDeliveries(database, { tenantId, channelId, sinceMs, untilMs, nowMs: LATER_MS, author: null });
 }
 
 async function addChannel(): Promise<TestChannel> {
@@ -269,6 +283,7 @@ async function addChannel(): Promise<TestChannel> {
     allMonitors: true,
     monitorIds: [],
     nowMs: NOW_MS,
+    author: null,
   });
   return { tenantId, channelId };
 }

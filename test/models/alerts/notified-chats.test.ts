@@ -25,6 +25,7 @@ test(
         allMonitors: true,
         monitorIds: [],
         nowMs: DOWN_AT_MS - 50 * DAY_MS,
+        author: null,
       });
     await run(
       `INSERT INTO transitions (monitor_id, tenant_id, sequence, from_state, to_state, at, detected_at, evidence)

@@ -32,7 +32,9 @@ test.after.always(async () => {
 test('a new secret signs at once, and the one before beside it for exactly a day', async (t) => {
   const key = await addChannel();
   t.deepEqual(await openAt(key, NOW_MS), { url: URL_WITH_SECRET, signingSecret: 'whsec_first', previousSecret: null });
-  t.true(await rotateSigningSecret(database, key, { signingSecret: 'whsec_second', nowMs: NOW_MS }));
+  t.true(
+    await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS }),
+  );
   const both = { url: URL_WITH_SECRET, signingSecret: 'whsec_second', previousSecret: 'whsec_first' };
   t.deepEqual(await openAt(key, NOW_MS), both);
   t.deepEqual(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS - 1), both);
@@ -41,8 +43,8 @@ test('a new secret signs at once, and the one before beside it for exactly a day
 
 test('a second change within the day keeps the newest previous secret, for a day of its own', async (t) => {
   const key = await addChannel();
-  await rotateSigningSecret(database, key, { signingSecret: 'whsec_second', nowMs: NOW_MS });
-  await rotateSigningSecret(database, key, { signingSecret: 'whsec_third', nowMs: NOW_MS + 1000 });
+  await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS });
+  await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_third', nowMs: NOW_MS + 1000 });
   t.like(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS + 999), {
     signingSecret: 'whsec_third',
     previousSecret: 'whsec_second',
@@ -52,7 +54,9 @@ test('a second change within the day keeps the newest previous secret, for a day
 test('of two changes at once the later one keeps the other as the secret before', async (t) => {
   const key = await addChannel();
   await Promise.all(
-    ['whsec_a', 'whsec_b'].map((signingSecret) => rotateSigningSecret(database, key, { signingSecret, nowMs: NOW_MS })),
+    ['whsec_a', 'whsec_b'].map((signingSecret) =>
+      rotateSigningSecret(database, { ...key, author: null }, { signingSecret, nowMs: NOW_MS }),
+    ),
   );
   const opened = await openAt(key, NOW_MS);
   t.deepEqual([opened?.signingSecret, opened?.previousSecret].toSorted(), ['whsec_a', 'whsec_b']);
@@ -62,7 +66,7 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   const key = await addChannel();
   const newKey = { id: 'k2', key: randomBytes(32) };
   const both: Database = { ...database, secrets: createSecretBox([newKey, OLD_KEY]) };
-  await rotateSigningSecret(both, key, { signingSecret: 'whsec_second', nowMs: NOW_MS });
+  await rotateSigningSecret(both, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS });
   const sealed = await findWebhook(database, key, NOW_MS);
   if (sealed === null) return t.fail('no webhook');
   // The address is sealed with the old key as well; only the previous secret may be lost.
@@ -77,7 +81,9 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
 test("neither a stranger's webhook nor a chat has a secret to change or to find", async (t) => {
   const [key, chat] = [await addChannel(), await addChannel('telegram')];
   for (const wrong of [{ ...key, tenantId: chat.tenantId }, chat]) {
-    t.false(await rotateSigningSecret(database, wrong, { signingSecret: 'whsec_other', nowMs: NOW_MS }));
+    t.false(
+      await rotateSigningSecret(database, { ...wrong, author: null }, { signingSecret: 'whsec_other', nowMs: NOW_MS }),
+    );
     t.is(await findWebhook(database, wrong, NOW_MS), null);
   }
   t.like(await openAt(key, NOW_MS), { signingSecret: 'whsec_first', previousSecret: null });
@@ -103,6 +109,7 @@ async function addChannel(type: 'webhook' | 'telegram' = 'webhook') {
     monitorIds: [],
     ...(type === 'webhook' && { webhook }),
     nowMs: NOW_MS,
+    author: null,
   });
   return { tenantId, id };
 }

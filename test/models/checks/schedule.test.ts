@@ -4,9 +4,9 @@ import { chooseDefaultSources } from '../../../core/monitors/defaults.ts';
 import { deleteAgent } from '../../../models/agents/agents.ts';
 import { assignMissingSources } from '../../../models/agents/shared-agents.ts';
 import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
-import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
-import { openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
 
 /** The counts as they must be: what a fresh count of the sources says. */
 async function countsAgree(runtime: TestRuntime): Promise<boolean> {
@@ -24,7 +24,7 @@ test('the first monitor of a slot occupies it, the last one to leave empties it'
   const key = { tenantId: runtime.tenantId, nowMs: Date.now() };
   const monitor = await runtime.addMonitor([agent]);
   t.is(runtime.scheduleChanges[0]?.occupied.length, 1);
-  const change = await deleteMonitor(runtime.database, { ...key, id: monitor.id });
+  const change = await deleteMonitor(runtime.database, { ...key, id: monitor.id, author: null });
   t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied, rechecks: [] });
   t.deepEqual(await listOccupiedSlots(runtime.database), []);
 });
@@ -45,11 +45,11 @@ test('pausing empties, resuming occupies, patching the interval moves, and the c
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
   const monitor = await runtime.addMonitor(agents);
   const key = { tenantId: runtime.tenantId, id: monitor.id, nowMs: Date.now() };
-  t.is((await pauseMonitor(runtime.database, key))?.schedule.emptied.length, 2);
-  t.is((await pauseMonitor(runtime.database, key))?.schedule.emptied.length, 0);
+  t.is((await pauseMonitor(runtime.database, { ...key, author: null }))?.schedule.emptied.length, 2);
+  t.is((await pauseMonitor(runtime.database, { ...key, author: null }))?.schedule.emptied.length, 0);
   t.true(await countsAgree(runtime));
-  t.is((await resumeMonitor(runtime.database, key))?.schedule.occupied.length, 2);
-  const moved = await updateMonitor(runtime.database, key, ({ monitor: current, secrets, agentIds }) => ({
+  t.is((await resumeMonitor(runtime.database, { ...key, author: null }))?.schedule.occupied.length, 2);
+  const moved = await changeMonitor(runtime.database, key, ({ monitor: current, secrets, agentIds }) => ({
     settings: { ...current, intervalSeconds: 30 },
     secrets,
     agentIds: agentIds.slice(0, 1),
@@ -65,7 +65,7 @@ test('a draft is not scheduled until a patch gives it a target', async (t) => {
   const draft = await runtime.addMonitor([agent], { target: '' });
   t.deepEqual(runtime.scheduleChanges, [noScheduleChange()]);
   const key = { tenantId: runtime.tenantId, id: draft.id, nowMs: Date.now() };
-  const patched = await updateMonitor(runtime.database, key, ({ monitor, secrets, agentIds }) => ({
+  const patched = await changeMonitor(runtime.database, key, ({ monitor, secrets, agentIds }) => ({
     settings: { ...monitor, target: SETTINGS.target },
     secrets,
     agentIds,
@@ -81,11 +81,14 @@ test('many monitors made and deleted at once leave the counts exact', async (t) 
   );
   t.true(await countsAgree(runtime));
   await Promise.all(
-    monitors
-      .slice(0, 20)
-      .map((monitor) =>
-        deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs: Date.now() }),
-      ),
+    monitors.slice(0, 20).map((monitor) =>
+      deleteMonitor(runtime.database, {
+        tenantId: runtime.tenantId,
+        id: monitor.id,
+        nowMs: Date.now(),
+        author: null,
+      }),
+    ),
   );
   t.true(await countsAgree(runtime));
 });
@@ -103,7 +106,7 @@ test("deleting a customer's agent takes it off monitors and lowers their quorum 
   const both = await runtime.addMonitor([shared, own], { downMinSources: 2 });
   const alone = await runtime.addMonitor([own], { downMinSources: 1 });
 
-  const change = await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: 'agt_own' });
+  const change = await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: 'agt_own', author: null });
 
   t.is(change?.emptied.length, 2);
   const read = async (id: string) => await findMonitor(runtime.database, { tenantId: runtime.tenantId, id });

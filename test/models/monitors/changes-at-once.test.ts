@@ -1,8 +1,7 @@
 import test from 'ava';
-import { updateMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
-import { openTestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
 test('who changes a monitor while another change gives it other sources sees those, and takes none away', async (t) => {
@@ -11,13 +10,13 @@ test('who changes a monitor while another change gives it other sources sees tho
   const { id } = await addMonitor([old]);
   const key = { tenantId, id, nowMs: now() };
   const [isLocked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const first = updateMonitor(database, key, async ({ monitor, secrets }) => {
+  const first = changeMonitor(database, key, async ({ monitor, secrets }) => {
     isLocked.resolve();
     await goOn.promise;
     return { settings: monitor, secrets, agentIds: [other.id] };
   });
   await isLocked.promise;
-  const second = updateMonitor(database, key, ({ monitor, secrets, agentIds }) => {
+  const second = changeMonitor(database, key, ({ monitor, secrets, agentIds }) => {
     t.deepEqual(agentIds, [other.id]);
     return { settings: { ...monitor, intervalSeconds: 120 }, secrets, agentIds };
   });

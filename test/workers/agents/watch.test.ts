@@ -104,6 +104,7 @@ async function addChannel(
     monitorIds: [],
     ...(type === 'webhook' && { webhook }),
     nowMs: runtime.now(),
+    author: null,
   });
   return id;
 }
@@ -188,7 +189,7 @@ test.serial(
     await checkIn(1, revoked, deleted);
     await live(30);
     await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [revoked.no]);
-    await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id });
+    await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: deleted.id, author: null });
     await live(300);
     t.deepEqual(await listNotified(), []);
     t.deepEqual(await offlineAgents(runtime), []);
@@ -200,7 +201,7 @@ test.serial(
   async (t) => {
     const { runtime, checkIn, live } = await stage(t);
     const other = runtime.newId('ten');
-    await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: runtime.now() });
+    await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: runtime.now(), author: null });
     const [mine, theirs] = [await addOwn(runtime, 'mine'), await addOwn(runtime, 'theirs', other)];
     const expected = [
       [await addChannel(runtime), 'mine'],

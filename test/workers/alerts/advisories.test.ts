@@ -3,14 +3,14 @@ import type { AdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeCertificates } from '../../../models/checks/certificates.ts';
 import { storeDomain } from '../../../models/checks/domains.ts';
-import { pauseMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { openKnownDomains } from '../../../probes/domain.ts';
 import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';
 import { domainStoreOf } from '../../../workers/checks/domain-store.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import { startMaintain } from '../../../workers/processes/maintain.ts';
 import { startWhoisServer, type WhoisTestServer } from '../../helpers/registry.ts';
-import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { trustedReceiver } from '../../helpers/trusted-receiver.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -70,6 +70,7 @@ async function addChannel(
     monitorIds,
     webhook,
     nowMs: NOW_MS,
+    author: null,
   });
   return id;
 }
@@ -147,7 +148,7 @@ test('a wider warning says what it had not said, and a narrower one nothing agai
   const { runtime, round } = await openOffice(t);
   const { id, tenantId } = await runtime.addMonitor([], { ...DOMAIN, checkSpec: { domain: { warnDays: 10 } } });
   const warnFrom = (warnDays: number) =>
-    updateMonitor(runtime.database, { tenantId, id, nowMs: NOW_MS }, ({ monitor, secrets, agentIds }) => ({
+    changeMonitor(runtime.database, { tenantId, id, nowMs: NOW_MS }, ({ monitor, secrets, agentIds }) => ({
       settings: { ...monitor, checkSpec: { domain: { warnDays } } },
       secrets,
       agentIds,
@@ -203,7 +204,7 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
   await addWithCertificate({ ...HTTPS, target: 'https://127.0.0.1/', checkSpec: { domain: { warnDays: 1 } } });
   await runtime.addMonitor([], { ...DOMAIN, target: '' });
   const paused = await addWithCertificate(HTTPS);
-  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused.id, nowMs: NOW_MS });
+  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused.id, nowMs: NOW_MS, author: null });
   t.is(await round(NOW_MS), 0);
 });
 

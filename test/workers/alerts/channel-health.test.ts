@@ -58,7 +58,8 @@ test('a failed delivery shows at its channel, one that arrives clears it, and no
 test('who disables and re-enables a failing webhook still reads what was wrong, until something arrives', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(2, START_MS);
-  for (const enabled of [false, true]) await updateChannel(database, { tenantId, id: channelId }, { enabled });
+  for (const enabled of [false, true])
+    await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled });
   t.deepEqual(await healthOf(channelId), {
     failures: 2,
     failing_since: START_MS,
@@ -79,7 +80,7 @@ test('who disables and re-enables a failing webhook still reads what was wrong, 
 test('a webhook that took one while it was being disabled is well', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(1);
-  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: false });
   await arrive({ tenantId, channelId });
   t.like(await healthOf(channelId), { failures: 0, last_error: null });
 });
@@ -103,7 +104,7 @@ for (const [what, lost] of [
       await arrive({ tenantId, channelId });
       t.deepEqual(await healthOf(channelId), before);
       t.is(before.last_error, 'The reason');
-      await updateChannel(database, { tenantId, id: channelId }, { enabled: true });
+      await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: true });
       t.like(await healthOf(channelId), { last_error: 'The reason' });
       await database.pool.query(`UPDATE channels SET status = 'connected' WHERE id = $1`, [channelId]);
       await arrive({ tenantId, channelId });
@@ -124,7 +125,7 @@ test("the hundredth failure in a row is reported to the owner's other connected 
   const chats = [await add('telegram'), await add('slack')];
   await add('webhook');
   const disabled = await add('telegram');
-  await updateChannel(database, { tenantId, id: disabled }, { enabled: false });
+  await updateChannel(database, { tenantId, id: disabled, author: null }, { enabled: false });
   await add('slack', 'pending');
   await (await prepare()).add('telegram');
   await fail(99);
@@ -205,7 +206,7 @@ test("two chats that fail at once notify each other without standing in each oth
 test('a channel that is gone by then is reported to nobody', async (t) => {
   const { channelId, tenantId, channelHealth, add } = await prepare();
   await add('telegram');
-  await deleteChannel(database, { tenantId, id: channelId });
+  await deleteChannel(database, { tenantId, id: channelId, author: null });
   await channelHealth.recordFailure({ channelId, error: ERROR, atMs: START_MS });
   t.deepEqual(await listDeliveriesAbout(channelId), []);
 });
@@ -215,7 +216,7 @@ test('a failing channel can be deleted while a delivery heals it', async (t) => 
     const { channelId, tenantId, fail } = await prepare();
     await fail(1);
     const [deleted] = await Promise.all([
-      deleteChannel(database, { tenantId, id: channelId }),
+      deleteChannel(database, { tenantId, id: channelId, author: null }),
       arrive({ tenantId, channelId }).catch(() => null),
     ]);
     t.true(deleted);
@@ -245,6 +246,7 @@ async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Pr
       allMonitors: false,
       monitorIds: [],
       nowMs: 0,
+      author: null,
     });
     return id;
   };

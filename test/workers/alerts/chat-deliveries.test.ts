@@ -73,7 +73,7 @@ test('two evaluators at once know of each other: of twice six monitors not all a
 test('changes of two tenants do not add up', async (t) => {
   const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 12);
   const other = runtime.newId('ten');
-  await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS });
+  await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS, author: null });
   await runtime.database.pool.query('UPDATE monitors SET tenant_id = $1 WHERE id = ANY ($2)', [
     other,
     monitors.slice(6).map(({ id }) => id),
@@ -290,8 +290,18 @@ test('a chat is not notified of a monitor that was paused or deleted before its 
     } as const;
     t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 5000 }));
   }
-  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused?.id ?? '', nowMs: START_MS + 3000 });
-  await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: deleted?.id ?? '', nowMs: START_MS + 3000 });
+  await pauseMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: paused?.id ?? '',
+    nowMs: START_MS + 3000,
+    author: null,
+  });
+  await deleteMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: deleted?.id ?? '',
+    nowMs: START_MS + 3000,
+    author: null,
+  });
   const claims = await claimDeliveries(runtime.database, [chat, chat, webhook, webhook], {
     nowMs: START_MS + 5000,
     claimMs: CLAIM_MS,
@@ -307,15 +317,15 @@ test('a chat that was notified of an outage is notified of its end, even if its 
   const { runtime, monitors, chat, change, listDeliveriesTo } = await prepare(t, 1);
   const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '' };
   await change('down', { atMs: START_MS });
-  await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 1000 });
-  await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 2000 });
+  await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 1000, author: null });
+  await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 2000, author: null });
   await change('up', { atMs: START_MS + 3000, dueAtMs: START_MS + 2500 });
   t.deepEqual(
     (await listDeliveriesTo(chat)).map(({ event }) => event),
     ['monitor.down', 'monitor.up'],
   );
-  await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 4000 });
-  await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 5000 });
+  await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 4000, author: null });
+  await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 5000, author: null });
   await change('up', { atMs: START_MS + 6000, dueAtMs: START_MS + 5500 });
   t.is((await listDeliveriesTo(chat)).length, 2);
 });
@@ -387,7 +397,7 @@ test(
     await deliverSummary(runtime, chat, START_MS + 5000);
     const late = await addChannel(runtime, 'slack');
     for (const enabled of [false, true])
-      await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat }, { enabled });
+      await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat, author: null }, { enabled });
     await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
     await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
     t.deepEqual(
@@ -405,10 +415,10 @@ test(
     const { runtime, chat, change, listDeliveriesTo } = await prepare(t, 1);
     const key = { tenantId: runtime.tenantId, id: chat };
     await change('down', { atMs: START_MS });
-    await updateChannel(runtime.database, key, { enabled: false });
+    await updateChannel(runtime.database, { ...key, author: null }, { enabled: false });
     await change('up', { atMs: START_MS + 1000 });
     await change('down', { atMs: START_MS + 2000 });
-    await updateChannel(runtime.database, key, { enabled: true });
+    await updateChannel(runtime.database, { ...key, author: null }, { enabled: true });
     await change('up', { atMs: START_MS + 3000 });
     t.deepEqual(
       (await listDeliveriesTo(chat)).map(({ event }) => event),
@@ -635,7 +645,7 @@ async function addChannel(
     ...webhook,
     nowMs: START_MS,
   } as const;
-  return (await createChannel(runtime.database, channel)).id;
+  return (await createChannel(runtime.database, { ...channel, author: null })).id;
 }
 
 /** Delivers what the chat has due up to its next summary, and returns that. */

@@ -221,7 +221,7 @@ test('a delivery gets four attempts at the most, those that the end of a worker 
 test('a channel that was disabled in the meantime ends its deliveries with that reason', async (t) => {
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
-  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  await updateChannel(database, { tenantId, id: channelId, author: null }, { enabled: false });
   t.deepEqual(await deliver(channelId), { failed: 1 });
   t.is((await attemptsOf(id))[0]?.error, 'The channel is disabled');
   t.is(receiver.requests(), 0);
@@ -313,7 +313,7 @@ test("a delivery that is asked for again has its id, the next attempt's number a
     return results;
   };
   t.deepEqual(await workOff(4), [{ retry: 1 }, { retry: 1 }, { retry: 1 }, { failed: 1 }]);
-  await reopenDelivery(database, { tenantId, id }, clock.now());
+  await reopenDelivery(database, { tenantId, id, author: null }, clock.now());
   const beforeMs = clock.now();
   t.deepEqual(await workOff(2), [{ retry: 1 }, { delivered: 1 }]);
   const waitMs = (retries.at(-1)?.dueAtMs ?? 0) - beforeMs;
@@ -339,7 +339,7 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
   const newSecret = generateSigningSecret(randomBytes);
   await rotateSigningSecret(
     database,
-    { tenantId: first.tenantId, id: first.channelId },
+    { tenantId: first.tenantId, id: first.channelId, author: null },
     { signingSecret: newSecret, nowMs: clock.now() },
   );
   await deliver(first.channelId);
@@ -444,6 +444,7 @@ async function addDelivery(url: string, type: ChannelType = 'webhook') {
     monitorIds: [],
     webhook: { url, signingSecret },
     nowMs: 0,
+    author: null,
   });
   return { id: await addDeliveryTo({ tenantId, channelId }), tenantId, channelId, signingSecret };
 }

@@ -183,6 +183,7 @@ async function addChannel(ofTenant?: string) {
     allMonitors: true,
     monitorIds: [],
     nowMs: 0,
+    author: null,
   });
   return { channelId, path: await connect(channelId) };
 }
@@ -202,6 +203,7 @@ async function connect(channelId: string): Promise<string> {
     teamName: 'Acme',
     channelName: '#alerts',
     nowMs: Date.now(),
+    author: null,
   });
   return path;
 }

@@ -3,13 +3,13 @@ import { noScheduleChange } from '../../../core/checks/schedule.ts';
 import { requestCheck } from '../../../models/checks/check-request.ts';
 import { claimRechecks } from '../../../models/checks/checks.ts';
 import { listOverdueRechecks } from '../../../models/checks/schedule.ts';
-import { pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
 import { reconcile } from '../../../workers/system/reconcile.ts';
 import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
-import { openTestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
 import { startTarget } from '../../helpers/target.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -56,14 +56,14 @@ for (const backend of listQueueBackends()) {
       await isIn('up');
       t.is(target.hits('/first'), 1);
       runtime.scheduleChanges.push(
-        (await pauseMonitor(runtime.database, key(id)))!.schedule,
-        (await resumeMonitor(runtime.database, key(id)))!.schedule,
+        (await pauseMonitor(runtime.database, { ...key(id), author: null }))!.schedule,
+        (await resumeMonitor(runtime.database, { ...key(id), author: null }))!.schedule,
       );
       await applyChange();
       await isIn('up');
       t.is(target.hits('/first'), 2);
       target.health.status = 500;
-      const patched = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
+      const patched = await changeMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
         settings: { ...monitor, target: target.url('/second') },
         secrets,
         agentIds,
@@ -73,7 +73,7 @@ for (const backend of listQueueBackends()) {
       await isIn('down');
       t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
       target.health.status = 200;
-      const requested = await requestCheck(runtime.database, key(id));
+      const requested = await requestCheck(runtime.database, { ...key(id), author: null });
       await runtime.queues.applyScheduleChange(
         { ...noScheduleChange(), rechecks: requested!.sources.map(({ agentNo }) => agentNo) },
         regions,
@@ -99,7 +99,7 @@ test('a monitor whose next tick is near waits for it, and so do those of which n
   t.deepEqual(runtime.scheduleChanges.at(-1)?.rechecks, []);
   const { id } = await runtime.addMonitor([agent], RARELY);
   t.is((await taken()).length, 1);
-  const renamed = await updateMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
+  const renamed = await changeMonitor(runtime.database, key(id), ({ monitor, secrets, agentIds }) => ({
     settings: { ...monitor, name: 'Renamed' },
     secrets,
     agentIds,
@@ -110,7 +110,7 @@ test('a monitor whose next tick is near waits for it, and so do those of which n
 test('a paused monitor is checked no more', async (t) => {
   const { runtime, agent, taken, key } = await openWatched(t);
   const { id } = await runtime.addMonitor([agent], RARELY);
-  await pauseMonitor(runtime.database, key(id));
+  await pauseMonitor(runtime.database, { ...key(id), author: null });
   t.deepEqual(await taken(), []);
 });
 

@@ -121,6 +121,7 @@ test('a monitor that goes down beside an unwell vendor says so, in its transitio
     monitorIds: [],
     webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' },
     nowMs: Date.now(),
+    author: null,
   });
   const degraded = await addVendorMonitor(runtime, 'github');
   const well = await addVendorMonitor(runtime, 'cloudflare');

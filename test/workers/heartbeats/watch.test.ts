@@ -3,13 +3,13 @@ import type { MonitorSettings } from '../../../core/monitors/monitor.ts';
 import { takePings } from '../../../models/heartbeats/heartbeats.ts';
 import { recordPingAvailability, recordLostPings } from '../../../models/heartbeats/ping-availability.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
-import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
 import { createEvaluator, type EvaluationOutcome } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { addHeartbeat, FAIL, START, SUCCESS, type TestHeartbeat } from '../../helpers/heartbeats.ts';
-import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 const SECOND = 1000;
 
@@ -88,7 +88,7 @@ function patch(
   { monitor }: TestHeartbeat,
   { nowMs, ...settings }: Partial<MonitorSettings> & { nowMs: number },
 ) {
-  return updateMonitor(
+  return changeMonitor(
     runtime.database,
     { tenantId: runtime.tenantId, id: monitor.id, nowMs },
     ({ monitor: current, secrets, agentIds }) => ({ settings: { ...current, ...settings }, secrets, agentIds }),
@@ -225,12 +225,12 @@ test.serial(
     const heartbeat = await add();
     const key = (second: number) => ({ tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(second) });
     await live(80, 91);
-    await pauseMonitor(runtime.database, key(92));
+    await pauseMonitor(runtime.database, { ...key(92), author: null });
     t.is(await take(93, heartbeat), 'taken');
     await live(93, 300);
     t.is(await stateOf(runtime, heartbeat), 'paused');
     t.is(await countOf(runtime, 'heartbeat_pings'), 1);
-    await resumeMonitor(runtime.database, key(300));
+    await resumeMonitor(runtime.database, { ...key(300), author: null });
     await live(300, 389);
     t.is(await stateOf(runtime, heartbeat), 'pending');
     await live(389, 391);
@@ -249,8 +249,8 @@ test.serial('what was observed before a pause decides nothing after the resume',
   const heartbeat = await add();
   const key = { tenantId: runtime.tenantId, id: heartbeat.monitor.id };
   await take(1, heartbeat, FAIL);
-  await pauseMonitor(runtime.database, { ...key, nowMs: at(2) });
-  await resumeMonitor(runtime.database, { ...key, nowMs: at(3) });
+  await pauseMonitor(runtime.database, { ...key, nowMs: at(2), author: null });
+  await resumeMonitor(runtime.database, { ...key, nowMs: at(3), author: null });
   await watch(4);
   t.is(await stateOf(runtime, heartbeat), 'pending');
   await take(5, heartbeat);
@@ -288,7 +288,12 @@ test.serial(
     const { runtime, at, add, take, watch } = await stage(t);
     const heartbeat = await add();
     await take(1, heartbeat);
-    await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(2) });
+    await deleteMonitor(runtime.database, {
+      tenantId: runtime.tenantId,
+      id: heartbeat.monitor.id,
+      nowMs: at(2),
+      author: null,
+    });
     t.is(await take(3, heartbeat), 'unknown');
     t.deepEqual(await watch(4), { missed: 0, decided: 0, isAwake: false });
   },

@@ -2,11 +2,11 @@ import test from 'ava';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
-import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
-import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 
 const SECOND = 1000;
 
@@ -38,6 +38,7 @@ async function addWebhook(runtime: TestRuntime): Promise<string> {
     monitorIds: [],
     webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' },
     nowMs: Date.now(),
+    author: null,
   });
   return channel.id;
 }
@@ -187,8 +188,8 @@ test('results of unknown, deleted and paused monitors are dropped', async (t) =>
   const agent = await runtime.addAgent('local');
   const [deleted, paused] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
   const key = { tenantId: runtime.tenantId, nowMs: Date.now() };
-  await deleteMonitor(runtime.database, { ...key, id: deleted.id });
-  await pauseMonitor(runtime.database, { ...key, id: paused.id });
+  await deleteMonitor(runtime.database, { ...key, id: deleted.id, author: null });
+  await pauseMonitor(runtime.database, { ...key, id: paused.id, author: null });
 
   const outcome = await evaluatorOf(runtime)(
     [deleted, paused, { no: 999_999 }].map((monitor) =>
@@ -209,10 +210,10 @@ test('a resumed monitor is decided by its first result, whatever its sources sai
     [-180, -120].map((second) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' })),
   );
   const key = { tenantId: runtime.tenantId, id: monitor.id, nowMs: nowMs - 90 * SECOND };
-  await pauseMonitor(runtime.database, key);
+  await pauseMonitor(runtime.database, { ...key, author: null });
   const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 1 });
   t.like(incident, { resolution: 'paused' });
-  t.is((await resumeMonitor(runtime.database, key))?.monitor.state, 'pending');
+  t.is((await resumeMonitor(runtime.database, { ...key, author: null }))?.monitor.state, 'pending');
 
   await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' })]);
 
@@ -228,13 +229,13 @@ test('a result that was under way when its monitor was edited or resumed is stor
   ];
   const nowMs = Date.now();
   const key = { tenantId: runtime.tenantId, nowMs };
-  await updateMonitor(runtime.database, { ...key, id: edited.id }, ({ monitor, secrets, agentIds }) => ({
+  await changeMonitor(runtime.database, { ...key, id: edited.id }, ({ monitor, secrets, agentIds }) => ({
     settings: { ...monitor, target: 'http://127.0.0.1:10/' },
     secrets,
     agentIds,
   }));
-  await pauseMonitor(runtime.database, { ...key, id: resumed.id });
-  await resumeMonitor(runtime.database, { ...key, id: resumed.id });
+  await pauseMonitor(runtime.database, { ...key, id: resumed.id, author: null });
+  await resumeMonitor(runtime.database, { ...key, id: resumed.id, author: null });
 
   const outcome = await evaluatorOf(
     runtime,

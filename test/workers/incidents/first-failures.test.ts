@@ -216,8 +216,8 @@ test('an incident that a sweep opens has the evidence that the sources kept', as
 test('what a source saw is forgotten when its monitor is resumed after a pause', async (t) => {
   const { runtime, monitor, nowMs, evaluate, at } = await watched(t);
   await evaluate([at(-180, 'up'), at(-120, 'down')]);
-  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs });
-  await resumeMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs });
+  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs, author: null });
+  await resumeMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs, author: null });
   t.deepEqual(await readStoredEvidence(runtime), [null]);
 });
 

@@ -134,6 +134,7 @@ async function addChannel({ database, tenantId }: TestRuntime, url: string): Pro
     monitorIds: [],
     webhook,
     nowMs: 0,
+    author: null,
   });
 }
 

@@ -34,7 +34,11 @@ test('an alert that is sent again on demand says so, and how long it had lasted 
   const { telegram, runtime, deliver } = await prepare(t);
   const id = await deliver(messageOf('Shop'));
   await finished(runtime, id);
-  const reopened = await reopenDelivery(runtime.database, { tenantId: runtime.tenantId, id }, runtime.now());
+  const reopened = await reopenDelivery(
+    runtime.database,
+    { tenantId: runtime.tenantId, id, author: null },
+    runtime.now(),
+  );
   await runtime.queues.enqueueAttempts([
     { deliveryId: id, channelId: 'nch_1', attempt: reopened?.attempt ?? 0, dueAtMs: runtime.now() },
   ]);
@@ -147,6 +151,7 @@ async function prepare(t: ExecutionContext) {
     allMonitors: true,
     monitorIds: [],
     nowMs: 0,
+    author: null,
   });
   await database.pool.query(`UPDATE channels SET chat_id = $1 WHERE id = 'nch_1'`, [String(ADA)]);
   const settings = { botToken: telegram.token, botName: null, apiUrl: telegram.url };

@@ -121,6 +121,7 @@ async function addDeliveries(
     monitorIds: [],
     webhook,
     nowMs: 0,
+    author: null,
   });
   const message = buildTestMessage({ nowMs: dueAtMs, publicUrl: 'https://spotcheck.example' });
   const ids = Array.from({ length: count }, (_, index) => `dlv_${index}`);

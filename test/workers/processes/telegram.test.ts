@@ -294,6 +294,7 @@ function channelMaker({ database, tenantId, newId, now }: TestRuntime) {
       monitorIds: [],
       nowMs: now(),
       connectCode: { fingerprint: fingerprintOf(code), expiresAtSeconds },
+      author: null,
     });
 }
 

@@ -102,7 +102,7 @@ async function addChat(
     ...(type === 'webhook' && { webhook }),
     nowMs: 0,
   } as const;
-  return (await createChannel(runtime.database, channel)).id;
+  return (await createChannel(runtime.database, { ...channel, author: null })).id;
 }
 
 async function listDeliveriesTo(runtime: TestRuntime): Promise<{ channel_id: string; message: ReportMessage }[]> {
@@ -197,9 +197,20 @@ test(
       rows: [first, second],
     } = await pool.query<{ id: string }>('SELECT id FROM monitors ORDER BY created_at, id');
     await pool.query('UPDATE monitors SET created_at = $2 WHERE id = $1', [first?.id, MONDAY_MS / 1000]);
-    await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: second!.id, nowMs: MONDAY_MS });
+    await deleteMonitor(runtime.database, {
+      tenantId: runtime.tenantId,
+      id: second!.id,
+      nowMs: MONDAY_MS,
+      author: null,
+    });
     const empty = runtime.newId('ten');
-    await createTenant(runtime.database, { id: empty, name: empty, plan: 'pro', nowMs: MONDAY_MS - 100 * DAY_MS });
+    await createTenant(runtime.database, {
+      id: empty,
+      name: empty,
+      plan: 'pro',
+      nowMs: MONDAY_MS - 100 * DAY_MS,
+      author: null,
+    });
     t.is(await make(MONDAY_MS + 40_000), 3);
     t.deepEqual(await made(empty), []);
     for (const { content } of await listReports(runtime.database, { tenantId: runtime.tenantId }))
@@ -235,7 +246,7 @@ test("chats that want it are notified, in the report's transaction, and no other
   await addChat(runtime, { wantsReports: false });
   await addChat(runtime, { status: 'pending' });
   const disabled = await addChat(runtime);
-  await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: disabled }, { enabled: false });
+  await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: disabled, author: null }, { enabled: false });
   // What no input lets in must not do harm either.
   await addChat(runtime, { type: 'webhook' });
   t.is(await make(MONDAY_MS + 40_000), 2);
@@ -308,7 +319,13 @@ test(
   async (t) => {
     const { runtime, make, made } = await openOffice(t, { days: 20 });
     const other = runtime.newId('ten');
-    await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: MONDAY_MS - 2 * DAY_MS });
+    await createTenant(runtime.database, {
+      id: other,
+      name: other,
+      plan: 'pro',
+      nowMs: MONDAY_MS - 2 * DAY_MS,
+      author: null,
+    });
     const { pool } = runtime.database;
     await pool.query(
       `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,

@@ -100,7 +100,7 @@ test(
       resultOf(monitor, agent, { dueAtMs: lateAtMs, verdict: 'down' }),
       resultOf(monitor, agent, { dueAtMs: lateAtMs + 60_000, verdict: 'up' }),
     ]);
-    await deleteMonitor(database, { tenantId, id: monitor.id, nowMs: now() });
+    await deleteMonitor(database, { tenantId, id: monitor.id, nowMs: now(), author: null });
     await rollUp(runtime);
     const hours = new Map(await readRollups(database, 'hourly_rollups'));
     t.like(hours.get(`${monitor.no}/${agent.no}/${early}`), { up: 1, down: 0 });

@@ -31,11 +31,12 @@ test(
       passwordHash: 'x',
       isOperator: false,
       nowMs: NOW_MS,
+      author: null,
     });
     if (user === null) throw new Error('The user was not made');
     const add = async (createdAt: number, lastSeenAt: number) => {
       const [id, secret] = [newId('ses'), generateSessionSecret()];
-      await createSession(database, { id, secret, user, address: null, userAgent: null, nowMs: NOW_MS });
+      await createSession(database, { id, secret, user, address: null, userAgent: null, nowMs: NOW_MS, author: null });
       return {
         id,
         secret,
@@ -85,7 +86,7 @@ test('an entry of the audit log goes after 400 days, to the second, of every acc
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId } = runtime;
   const other = newId('ten');
-  await createTenant(database, { id: other, name: 'another', plan: 'free', nowMs: NOW_MS });
+  await createTenant(database, { id: other, name: 'another', plan: 'free', nowMs: NOW_MS, author: null });
   const kept = 400 * 86_400;
   const add = (owner: string, name: string, at: number) =>
     database.pool.query(

@@ -4,14 +4,14 @@ import { updateBehindAt } from '../../../models/agents/shared-agents.ts';
 import { updateToOffline, updateToOnline } from '../../../models/agents/watch.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';
-import { deleteMonitor, pauseMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
 import { pageServiceGaps } from '../../../models/statistics/service-gaps.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
-import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
+import { changeMonitor, openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 
 const SECOND = 1000;
 
@@ -125,7 +125,7 @@ async function addChannels(runtime: TestRuntime): Promise<void> {
       nowMs: 1,
       ...(type === 'webhook' && { webhook }),
     } as const;
-    await createChannel(runtime.database, channel);
+    await createChannel(runtime.database, { ...channel, author: null });
   }
 }
 
@@ -304,8 +304,18 @@ test('a monitor that is paused or deleted while it is not checked in time ends i
   const other = await runtime.addMonitor(agents);
   await createEvaluator({ ...runtime, now: () => nowMs })([resultOf(other, agent, { dueAtMs: nowMs, verdict: 'up' })]);
   await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 240 });
-  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs: nowMs + 250 * SECOND });
-  await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: other.id, nowMs: nowMs + 255 * SECOND });
+  await pauseMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: monitor.id,
+    nowMs: nowMs + 250 * SECOND,
+    author: null,
+  });
+  await deleteMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: other.id,
+    nowMs: nowMs + 255 * SECOND,
+    author: null,
+  });
   await sweep({ ...runtime, now: () => nowMs + 260 * SECOND });
   const { rows } = await runtime.database.pool.query(
     'SELECT monitor_id, ended_at FROM unchecked_times ORDER BY ended_at',
@@ -358,7 +368,7 @@ test('an edited quorum decides anew without waiting for a result', async (t) => 
     ]),
   );
   t.is(await stateOf(runtime, monitor.id), 'down');
-  await updateMonitor(
+  await changeMonitor(
     runtime.database,
     { tenantId: runtime.tenantId, id: monitor.id, nowMs },
     ({ monitor: current, secrets, agentIds }) => ({

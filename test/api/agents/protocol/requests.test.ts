@@ -82,8 +82,14 @@ test('an agent that is deleted, revoked or has a new token is a stranger at its 
   );
   for (const agent of [deleted, revoked, renewed]) t.is((await agent!.post('pull', {})).status, 200);
   await account.owner('DELETE', `/v1/agents/${deleted!.id}`);
-  t.true(await revokeAgent(api.database, revoked!.id, Date.now()));
-  t.true(await rotateAgentToken(api.database, renewed!.id, fingerprintOf(generateToken('spa'))));
+  t.true(await revokeAgent(api.database, { id: revoked!.id, nowMs: Date.now(), author: null }));
+  t.true(
+    await rotateAgentToken(api.database, {
+      id: renewed!.id,
+      tokenFingerprint: fingerprintOf(generateToken('spa')),
+      author: null,
+    }),
+  );
   for (const agent of [deleted, revoked, renewed]) {
     isError(t, await agent!.post('pull', {}), { status: 401, error: UNKNOWN });
     isError(t, await agent!.post('ingest', { results: [] }), { status: 401, error: UNKNOWN });
