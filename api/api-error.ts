@@ -35,6 +35,17 @@ export function accept<T>(read: Read<T>): T {
   throw badRequest(...read.problems.map(({ message }) => message));
 }
 
+/**
+ * A name of something that shows in one line everywhere: 400 for blanks alone, control characters and halves of
+ * characters. How long it may be is said by the description.
+ */
+export function requirePlainName(field: string, name: string): string {
+  if (name.trim() === '') throw badRequest(`${field} must be a text with more than blanks`);
+  if (/[\p{Cc}\u2028\u2029]/u.test(name) || !name.isWellFormed())
+    throw badRequest(`${field} must be a text without control characters`);
+  return name;
+}
+
 /** 404 for a thing that this account does not have, also where another account has it (D-02). */
 export function notFound(
   kind:

@@ -1,6 +1,5 @@
 import type { Request } from 'express';
 import { error as validatorErrors } from 'express-openapi-validator';
-import { READ_ONLY_FIELDS } from '../core/monitors/input/fields.ts';
 import { badRequest } from './api-error.ts';
 import {
   bodySchema,
@@ -27,6 +26,18 @@ export type Complained = {
 
 /** What is wrong with a value, and where it stands. */
 type FieldPosition = { field: string; schema: Schema | undefined; value: unknown };
+
+/** Fields that reads of a monitor show and no write can set (D-06). */
+const READ_ONLY_FIELDS: readonly string[] = [
+  'id',
+  'status',
+  'enabled',
+  'state_since',
+  'created_at',
+  'updated_at',
+  'heartbeat_grace_seconds',
+  'agent_sources_unable',
+];
 
 /** How many sentences one answer has at most: a long list is not read. */
 const MOST_SENTENCES = 8;

@@ -10,13 +10,12 @@ import {
 } from '../../models/accounts/invitations.ts';
 import { normalizeEmail } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
-import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
+import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { presentInvitation } from './member-presenter.ts';
-import { requirePlainName } from './plain-name.ts';
 import { presentSignedIn } from './session-presenter.ts';
 import { beginSession } from './session/beginning.ts';
 

@@ -8,12 +8,11 @@ import {
   type ApiToken,
 } from '../../models/accounts/api-tokens.ts';
 import type { TokenScope } from '../../models/accounts/records.ts';
-import { badRequest, notFound } from '../api-error.ts';
+import { badRequest, notFound, requirePlainName } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { requirePlainName } from './plain-name.ts';
 
 /** For how long a token that has ended is still listed. */
 const ENDED_MS = 30 * DAY_MS;

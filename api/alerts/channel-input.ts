@@ -1,5 +1,5 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
-import { storable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { findUrlProblem } from '../../notifications/webhook/url.ts';
 import type { Body } from '../handler.ts';
 
@@ -25,6 +25,9 @@ export type ChannelPatch = {
   wantsReports?: boolean;
 };
 
+/** Ids that are no monitors of the account are left out, however they look. */
+const ONLY_LOOKED_UP = { field: '', except: ['monitor_ids'] };
+
 const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<
   ChannelType,
   string
@@ -32,7 +35,8 @@ const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook'
 
 /** Reads the body of a creation, or everything that is wrong with it. */
 export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDraft> {
-  const problems = listUnstorable(input);
+  const problems: Problem[] = [];
+  findUnstorable(input, ONLY_LOOKED_UP, problems);
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
@@ -50,7 +54,8 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
 
 /** Reads the body of a PATCH of a channel of this type, or everything that is wrong with it. */
 export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType): Read<ChannelPatch> {
-  const problems = listUnstorable(input);
+  const problems: Problem[] = [];
+  findUnstorable(input, ONLY_LOOKED_UP, problems);
   if (input.type !== undefined && input.type !== type) {
     problems.push({
       field: 'type',
@@ -71,14 +76,6 @@ export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType
       ...(input.reports !== undefined && { wantsReports: input.reports }),
     },
   };
-}
-
-/** In the order in which the fields came. */
-function listUnstorable(input: { name?: string; url?: string }): Problem[] {
-  const problems: Problem[] = [];
-  for (const field of Object.keys(input))
-    if (field === 'name' || field === 'url') storable(input[field] ?? '', field, problems);
-  return problems;
 }
 
 /** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */

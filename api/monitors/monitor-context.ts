@@ -5,8 +5,9 @@ import { costOfPatterns } from '../../core/checks/pattern.ts';
 import type { VendorPage } from '../../core/checks/vendor/page.ts';
 import { listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorContext, MonitorDraft } from '../../core/monitors/input/complete.ts';
+import type { CheckSpecInput, MonitorBody } from '../../core/monitors/input/fields.ts';
 import { findPageToRead, type VendorInput } from '../../core/monitors/input/vendor.ts';
-import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../../core/monitors/monitor.ts';
+import type { Monitor, MonitorSecrets, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
 import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
@@ -16,20 +17,6 @@ import { isId } from '../request-context.ts';
 
 /** Random bytes of a heartbeat's token: knowing it is enough to ping. */
 const HEARTBEAT_TOKEN_BYTES = 18;
-
-/** A body that the description let pass. */
-export type MonitorBody = VendorInput & {
-  type?: MonitorType;
-  dependencies?: readonly string[];
-  agent_sources?: readonly string[];
-  check_spec?: PatternInput;
-};
-
-/** Where a body has patterns. */
-type PatternInput = {
-  assertions?: readonly { op?: string; value?: string }[];
-  transport?: { expect?: string; expectMode?: string };
-};
 
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
@@ -77,7 +64,7 @@ export async function loadMonitorContext(
   };
 }
 
-function listPatterns({ assertions = [], transport }: PatternInput = {}): string[] {
+function listPatterns({ assertions = [], transport }: CheckSpecInput = {}): string[] {
   const patterns = assertions.flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : []));
   return transport?.expectMode === 'regex' && transport.expect !== undefined
     ? [...patterns, transport.expect]

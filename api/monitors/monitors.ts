@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import type { MonitorContext } from '../../core/monitors/input/complete.ts';
+import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
@@ -31,7 +32,7 @@ import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
-import { loadMonitorContext, draftOf, findPageToPatch, type MonitorBody } from './monitor-context.ts';
+import { loadMonitorContext, draftOf, findPageToPatch } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
 import { announceMonitor, announceSchedule } from './schedule-changes.ts';
 

@@ -1,5 +1,6 @@
 import { isScheduled } from '../../core/checks/schedule.ts';
 import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
+import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
 import { isAgentChecked, type CheckTarget, type MonitorType } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
@@ -9,7 +10,7 @@ import { accept, badRequest, conflict } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { isId } from '../request-context.ts';
-import { draftOf, loadMonitorContext, type MonitorBody } from './monitor-context.ts';
+import { draftOf, loadMonitorContext } from './monitor-context.ts';
 
 /** The body of a preview that the description let pass. */
 export type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };

@@ -1,6 +1,6 @@
-import { addProblem, flag, kindOf, show, text, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
+import { addProblem, kindOf, show, text, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
 import { DAY_SECONDS } from '../time.ts';
-import { looseText, readKnownFields, MAX_INGEST_RESULTS } from './wire.ts';
+import { flag, looseText, readKnownFields, MAX_INGEST_RESULTS } from './wire.ts';
 
 /** A result as an agent reported it, in our own terms. */
 export type Report = {

@@ -1,7 +1,7 @@
 import { cleanText } from '../clean-text.ts';
-import { addProblem, kindOf, listOf, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
+import { addProblem, kindOf, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
 import { AGENT_CAPABILITIES, type AgentCapability } from './capability.ts';
-import { looseText, readKnownFields } from './wire.ts';
+import { listOf, looseText, readKnownFields } from './wire.ts';
 
 /** A check-in that was read: what of the agent's abilities we know, and the rest null where it was not said. */
 export type CheckIn = {

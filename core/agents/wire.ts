@@ -1,4 +1,4 @@
-import { addProblem, isRecord, kindOf, type Check, type Problem, type Shape } from '../monitors/input/checks.ts';
+import { addProblem, isRecord, kindOf, show, type Check, type Problem } from '../monitors/input/checks.ts';
 import type { Assertion } from '../monitors/monitor.ts';
 import type { AgentCapability, Withholding } from './capability.ts';
 
@@ -144,6 +144,11 @@ export const MAX_INGEST_RESULTS = 1000;
 /** A cause that says that the agent could not measure, which is no vote. */
 export const UNSUPPORTED_BY_AGENT = 'unsupported_by_agent';
 
+/** What an object with these checks reads as; every key may be missing. */
+type Shape<Checks extends Record<string, Check<unknown>>> = {
+  [Key in keyof Checks]?: Checks[Key] extends Check<infer Value> ? Value : never;
+};
+
 /**
  * Reads the fields of an object that we know and ignores all others: agents of other makers send more. Null is as good
  * as absent. An empty field stands for the request's body itself; undefined where the value is no object.
@@ -168,3 +173,19 @@ export function readKnownFields<Checks extends Record<string, Check<unknown>>>(
 /** A text of any length and content, which is cleaned before it is stored. */
 export const looseText: Check<string> = (value, field, problems) =>
   typeof value === 'string' ? value : addProblem(problems, field, { expected: 'a text', got: kindOf(value) });
+
+/** Exactly true or false. */
+export const flag: Check<boolean> = (value, field, problems) =>
+  typeof value === 'boolean' ? value : addProblem(problems, field, { expected: 'true or false', got: show(value) });
+
+/** A list of at most `max` items; a bad item is named by its index. */
+export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
+  return (value, field, problems) => {
+    if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
+    if (value.length > max)
+      return addProblem(problems, field, { expected: `a list of at most ${max} items`, got: String(value.length) });
+    return value
+      .map((entry, index) => item(entry, `${field}[${index}]`, problems))
+      .filter((entry) => entry !== undefined);
+  };
+}

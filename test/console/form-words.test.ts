@@ -9,6 +9,7 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/checks/dns/records.ts';
 import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/checks/http/assertions.ts';
 import * as core from '../../core/monitors/defaults.ts';
+import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { ASSERTION_SOURCES, MONITOR_TYPES, type MonitorType } from '../../core/monitors/monitor.ts';
 import { CONTEXT } from '../core/monitors/input/context.ts';
@@ -96,7 +97,7 @@ test('sentences follow what is chosen', (t) => {
 });
 
 /** What the service answers to a body, as the form shows it. */
-function problems(body: unknown, draft = emptyDraft('http')) {
+function problems(body: MonitorBody & { name: string }, draft = emptyDraft('http')) {
   const read = readMonitorCreate(body, CONTEXT);
   if (read.ok) throw new Error('The service takes it');
   return problemsOf(new Failure(read.problems.map(({ message }) => message).join('; '), { status: 400 }), draft);
@@ -146,11 +147,18 @@ test("the service's own sentences stand at their fields, without the names that 
     { name: 'X-Bad', value: '\n', kind: 'secret', isStored: false },
   ] as const;
   t.deepEqual(
-    problems(
-      { name: 'x', check_spec: { request: { secretHeaders: { 'X-Bad': '\n' } } } },
+    problemsOf(
+      new Failure(
+        'check_spec.request.secretHeaders.X-Bad must be a header value of at most 8192 characters without line breaks ' +
+          '(RFC 9110), got another text',
+        { status: 400 },
+      ),
       draftWith('http', { request: { ...emptyDraft('http').request, headers } }),
     ).byField,
-    { 'headers[1]': 'Must be a header value of Latin-1 characters without line breaks, got others' },
+    {
+      'headers[1]':
+        'Must be a header value of at most 8192 characters without line breaks (RFC 9110), got another text',
+    },
   );
   t.deepEqual(
     problemsOf(

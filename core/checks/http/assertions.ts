@@ -1,4 +1,4 @@
-import { ASSERTION_SOURCES, type Assertion, type AssertionSource } from '../../monitors/monitor.ts';
+import type { Assertion, AssertionSource } from '../../monitors/monitor.ts';
 import { accepted, refused, type Parsed } from '../../parsed.ts';
 import { quote } from '../../quoted.ts';
 import { parsePattern } from '../pattern.ts';
@@ -28,8 +28,8 @@ export const OPS_BY_SOURCE = {
   cert_expiry: ['lt', 'gt'],
 } as const satisfies Record<AssertionSource, readonly AssertionOp[]>;
 
-/** An assertion as it comes from a customer: any text where the normalised form has words of ours. */
-export type AssertionInput = { source: string; op: string; value?: string; path?: string; name?: string };
+/** An assertion as it comes from a customer. */
+export type AssertionInput = { source: AssertionSource; op: string; value?: string; path?: string; name?: string };
 
 const MAX_HEADER_NAME = 256;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
@@ -42,10 +42,7 @@ export function normaliseAssertion(
   input: AssertionInput,
   isValidPattern: (pattern: string) => boolean,
 ): Parsed<Assertion> {
-  const source = ASSERTION_SOURCES.find((known) => known === input.source);
-  if (source === undefined)
-    return refused(`source must be one of ${ASSERTION_SOURCES.join(', ')}, got ${quote(input.source)}`);
-
+  const { source } = input;
   const ops: readonly AssertionOp[] = OPS_BY_SOURCE[source];
   const op = ops.find((known) => known === input.op);
   if (op === undefined) return refused(`op must be one of ${ops.join(', ')} for ${source}, got ${quote(input.op)}`);

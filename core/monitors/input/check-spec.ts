@@ -1,31 +1,21 @@
-import { normaliseAssertion } from '../../checks/http/assertions.ts';
+import { parseDnsRecord, type DnsRecordType } from '../../checks/dns/records.ts';
+import { normaliseAssertion, type AssertionInput } from '../../checks/http/assertions.ts';
 import { refuseTogether, parsePattern } from '../../checks/pattern.ts';
 import { decodePayload } from '../../checks/transport/payload.ts';
 import {
   type Assertion,
   type CheckSpec,
+  type DnsRecordSpec,
   type MonitorSecrets,
   type MonitorType,
   type TransportSpec,
 } from '../monitor.ts';
-import { addProblem, anyText, listOf, shape, text, type Checked, type Problem, flag, oneOf } from './checks.ts';
-import { completeRequest, requestInput } from './request.ts';
+import { addProblem, show, type Problem } from './checks.ts';
+import type { CheckSpecInput, DnsInput, DnsRecordInput, TransportInput } from './fields.ts';
+import { completeRequest } from './request.ts';
 import { preserveOrReplace, refuseMoved } from './secret-value.ts';
-import { completeDns, dnsInput, domainInput, heartbeatInput, pingInput, vendorInput } from './type-settings.ts';
 
 const FIELD = 'check_spec.transport';
-
-/** `check_spec.transport` as a customer may send it. */
-export const transportInput = shape({
-  payload: text({ max: 65_536 }),
-  payloadEncoding: oneOf(['utf8', 'hex']),
-  expect: text({ max: 8192 }),
-  expectMode: oneOf(['contains', 'regex']),
-  payloadSecret: flag,
-  preservePayload: flag,
-});
-
-type TransportInput = Checked<typeof transportInput>;
 
 /**
  * What is stored now of a transport that a request may ask to keep, and what RE2 says of a pattern. `isMoved`: the
@@ -96,36 +86,6 @@ function checkPayload(
 
 /** The largest check_spec, in bytes of its JSON (D-15). */
 const MAX_BYTES = 131_072;
-const MAX_ASSERTIONS = 50;
-
-/** Ids of which those that are no vendor monitors of the caller are ignored, however they look; 50 at most. */
-export const dependencyIds = listOf(anyText, 50);
-
-const assertionInput = shape({
-  source: text({ max: 64 }),
-  op: text({ max: 64 }),
-  value: text({ max: 8192 }),
-  path: text({ max: 1024 }),
-  name: text({ max: 256 }),
-});
-
-/**
- * `check_spec` as a customer may send it, for any type. `vendor`, `dependencies` and other read-only parts of a read
- * are ignored.
- */
-export const checkSpecInput = shape({
-  request: requestInput,
-  assertions: listOf(assertionInput, MAX_ASSERTIONS),
-  transport: transportInput,
-  domain: domainInput,
-  ping: pingInput,
-  heartbeat: heartbeatInput,
-  dns: dnsInput,
-  vendor: vendorInput,
-  dependencies: dependencyIds,
-});
-
-type CheckSpecInput = Checked<typeof checkSpecInput>;
 
 // An http monitor shows `domain` when its owner turned the expiry warning on, so that a read can be sent back.
 const KEYS_BY_TYPE = {
@@ -197,18 +157,48 @@ export function completeCheckSpec(
 }
 
 function completeAssertion(
-  input: Checked<typeof assertionInput>,
+  input: AssertionInput,
   { index, isValidPattern }: { index: number; isValidPattern: (pattern: string) => boolean },
   problems: Problem[],
 ): Assertion[] {
   const field = `check_spec.assertions[${index}]`;
-  const { source, op, ...rest } = input;
-  if (source === undefined || op === undefined) {
-    addProblem(problems, `${field}.${source === undefined ? 'source' : 'op'}`, { expected: 'a text', got: 'nothing' });
-    return [];
-  }
-  const assertion = normaliseAssertion({ source, op, ...rest }, isValidPattern);
+  const assertion = normaliseAssertion(input, isValidPattern);
   if (assertion.ok) return [assertion.value];
   problems.push({ field, message: `${field}.${assertion.message}` });
   return [];
+}
+
+/**
+ * The dns settings with each record's expected values where its mode compares with any, and without where it does not.
+ */
+function completeDns({ records, ...rest }: DnsInput, problems: Problem[]): NonNullable<CheckSpec['dns']> {
+  return records === undefined
+    ? rest
+    : { ...rest, records: records.flatMap((record, index) => completeDnsRecord(record, index, problems)) };
+}
+
+function completeDnsRecord(
+  { type, mode, expected = [] }: DnsRecordInput,
+  index: number,
+  problems: Problem[],
+): DnsRecordSpec[] {
+  const field = `check_spec.dns.records[${index}]`;
+  if (mode === 'exists' || mode === 'absent') return [{ type, mode }];
+  if (expected.length === 0)
+    addProblem(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode}`, got: 'none' });
+  checkExpected(expected, { type, field: `${field}.expected` }, problems);
+  return [{ type, mode, expected }];
+}
+
+/** What can never be found in a record of the type would be an alarm for ever. */
+function checkExpected(
+  expected: readonly string[],
+  { type, field }: { type: DnsRecordType; field: string },
+  problems: Problem[],
+): void {
+  for (const [index, value] of expected.entries()) {
+    const record = parseDnsRecord(type, value);
+    if (!record.ok)
+      addProblem(problems, `${field}[${index}]`, { expected: `${record.message} for ${type}`, got: show(value) });
+  }
 }

@@ -10,9 +10,6 @@ export type Read<T> = { ok: true; value: T } | { ok: false; problems: Problem[] 
 /** Reads one value. Adds to `problems` and returns undefined where it does not fit. */
 export type Check<T> = (value: unknown, field: string, problems: Problem[]) => T | undefined;
 
-/** The value that a check reads. */
-export type Checked<C> = C extends Check<infer T> ? T : never;
-
 /** Adds the problem `<field> must be <expected>, got <what came>`. Returns undefined, for a check to return. */
 export function addProblem(problems: Problem[], field: string, sentence: { expected: string; got: string }): undefined {
   problems.push({ field, message: `${field} must be ${sentence.expected}, got ${sentence.got}` });
@@ -58,7 +55,7 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
 }
 
 /** Text without NUL and halves of surrogate pairs, which no description of a shape tells apart from others. */
-export function storable(value: string, field: string, problems: Problem[]): string | undefined {
+function storable(value: string, field: string, problems: Problem[]): string | undefined {
   if (!value.includes('\0') && value.isWellFormed()) return value;
   return addProblem(problems, field, {
     expected: 'a text of Unicode characters',
@@ -66,72 +63,26 @@ export function storable(value: string, field: string, problems: Problem[]): str
   });
 }
 
-/** Any text at all: for what is only looked up and never stored. */
-export const anyText: Check<string> = (value, field, problems) =>
-  typeof value === 'string' ? value : addProblem(problems, field, { expected: 'a text', got: kindOf(value) });
-
-/** A whole number in a range, both ends included. */
-export function integer({ min, max }: { min: number; max: number }): Check<number> {
-  return (value, field, problems) => {
-    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    return addProblem(problems, field, {
-      expected: max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`,
-      got: show(value),
-    });
-  };
+/**
+ * Adds a problem for each text in a value that cannot be stored, in the order in which they were sent. Those below the
+ * fields of `except` are only looked up.
+ */
+export function findUnstorable(
+  value: unknown,
+  { field, except }: { field: string; except: readonly string[] },
+  problems: Problem[],
+): void {
+  if (except.includes(field)) return;
+  if (typeof value === 'string') storable(value, field, problems);
+  else if (Array.isArray(value))
+    for (const [index, item] of value.entries())
+      findUnstorable(item, { field: `${field}[${index}]`, except }, problems);
+  else if (isRecord(value))
+    for (const [key, entry] of Object.entries(value))
+      findUnstorable(entry, { field: field === '' ? key : `${field}.${key}`, except }, problems);
 }
-
-/** Exactly true or false. */
-export const flag: Check<boolean> = (value, field, problems) =>
-  typeof value === 'boolean' ? value : addProblem(problems, field, { expected: 'true or false', got: show(value) });
-
-/** One of some words. */
-export function oneOf<const Words extends readonly string[]>(words: Words): Check<Words[number]> {
-  return (value, field, problems) =>
-    words.find((word) => word === value) ??
-    addProblem(problems, field, { expected: `one of ${words.join(', ')}`, got: show(value) });
-}
-
-/** The value, or null. */
-export function nullable<T>(check: Check<T>): Check<T | null> {
-  return (value, field, problems) => (value === null ? null : check(value, field, problems));
-}
-
-/** A list of at most `max` items; a bad item is named by its index. */
-export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
-  return (value, field, problems) => {
-    if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
-    if (value.length > max)
-      return addProblem(problems, field, { expected: `a list of at most ${max} items`, got: String(value.length) });
-    return value
-      .map((entry, index) => item(entry, `${field}[${index}]`, problems))
-      .filter((entry) => entry !== undefined);
-  };
-}
-
-/** What an object with these checks reads as; every key may be missing. */
-export type Shape<Checks extends Record<string, Check<unknown>>> = { [Key in keyof Checks]?: Checked<Checks[Key]> };
 
 /** True for an object that is no list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
- * An object with known keys only (D-06); an unknown one is named. An empty field stands for the request's body itself.
- */
-export function shape<Checks extends Record<string, Check<unknown>>>(checks: Checks): Check<Shape<Checks>> {
-  return (value, field, problems) => {
-    if (!isRecord(value))
-      return addProblem(problems, field === '' ? 'the body' : field, { expected: 'an object', got: kindOf(value) });
-    const read: Record<string, unknown> = {};
-    for (const [key, entry] of Object.entries(value)) {
-      const path = field === '' ? key || '""' : `${field}.${key}`;
-      const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
-      if (check === undefined) problems.push({ field: path, message: `${path} is not a known field` });
-      else if (entry !== undefined) read[key] = check(entry, path, problems);
-    }
-    // Each value came out of the check of its own key.
-    return read as Shape<Checks>;
-  };
 }

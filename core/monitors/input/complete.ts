@@ -1,4 +1,3 @@
-import { parseExpectedStatus } from '../../checks/http/expected-status.ts';
 import { defaultDownMinSources } from '../defaults.ts';
 import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { originOf, parseTarget } from '../targets.ts';
@@ -68,10 +67,6 @@ export function completeMonitor(
   checkTarget(base, { input, settings, context }, problems);
   checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);
   checkQuorum(settings, agentSources.length, problems);
-  if (typeof input.expected_status === 'string') {
-    const parsed = parseExpectedStatus(input.expected_status);
-    if (!parsed.ok) problems.push({ field: 'expected_status', message: parsed.message });
-  }
   const { checkSpec, secrets } = completeSpec(base, { input, context }, problems);
   return { settings: { ...settings, checkSpec }, agentSources, secrets };
 }

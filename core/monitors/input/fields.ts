@@ -1,79 +1,73 @@
-import { DAY_SECONDS } from '../../time.ts';
-import { MAX_TIMEOUT_MS } from '../defaults.ts';
-import { HTTP_METHODS, MONITOR_TYPES } from '../monitor.ts';
-import { MAX_TARGET_LENGTH } from '../targets.ts';
-import { checkSpecInput, dependencyIds } from './check-spec.ts';
-import { addProblem, integer, listOf, nullable, oneOf, shape, show, text, type Check, type Checked } from './checks.ts';
-import { graceSeconds, MAX_WARN_DAYS } from './type-settings.ts';
+import type { DnsMode, DnsRecordType } from '../../checks/dns/records.ts';
+import type { AssertionInput } from '../../checks/http/assertions.ts';
+import type { CheckSpec, HttpMethod, MonitorType, RequestSpec, TransportSpec } from '../monitor.ts';
 
-/** The longest interval, in seconds (D-15). */
-const MAX_INTERVAL_SECONDS = DAY_SECONDS;
-
-const id = text({ max: 64 });
-
-/** The name of a monitor without the blanks around it: 1 to 255 characters, not blanks alone (D-15, D-68). */
-const name: Check<string> = (value, field, problems) => {
-  const read = text({ min: 1, max: 255 })(value, field, problems);
-  return read?.trim() === ''
-    ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) })
-    : read?.trim();
+/**
+ * The body of a creation or a PATCH, in the shape that the description gives it: what passes its validation. The types
+ * of the API, which are generated from the description, must fit these.
+ */
+export type MonitorBody = {
+  name?: string;
+  type?: MonitorType;
+  target?: string;
+  interval_seconds?: number;
+  timeout_ms?: number;
+  /** Any text: methods are read whatever their case. */
+  method?: string | null;
+  expected_status?: string | null;
+  body_match?: string | null;
+  /** A number says it as programs do: everything but 0 is true. */
+  follow_redirects?: boolean | number;
+  down_after_failures?: number;
+  up_after_successes?: number;
+  down_min_sources?: number | null;
+  sla_target?: number | null;
+  grace_seconds?: number;
+  agent_sources?: readonly string[];
+  check_spec?: CheckSpecInput;
+  warn_days?: number;
+  components?: readonly string[];
+  dependencies?: readonly string[];
 };
 
-const method: Check<(typeof HTTP_METHODS)[number]> = (value, field, problems) => {
-  const upper = typeof value === 'string' ? value.toUpperCase() : value;
-  return (
-    HTTP_METHODS.find((known) => known === upper) ??
-    addProblem(problems, field, { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(value) })
-  );
+/** A body of which each field was read; what depends on other fields is still to be judged. */
+export type MonitorInput = Omit<MonitorBody, 'method' | 'follow_redirects'> & {
+  method?: HttpMethod | null;
+  follow_redirects?: boolean;
 };
 
-/** A number says it as programs do: everything but 0 is true. */
-const followRedirects: Check<boolean> = (value, field, problems) => {
-  if (typeof value === 'boolean') return value;
-  return typeof value === 'number'
-    ? value !== 0
-    : addProblem(problems, field, { expected: 'true, false or a number', got: show(value) });
+/**
+ * `check_spec` as a customer sends it, for any type. `vendor`, `dependencies` and other read-only parts of a read are
+ * ignored.
+ */
+export type CheckSpecInput = {
+  request?: RequestInput;
+  assertions?: readonly AssertionInput[];
+  transport?: TransportInput;
+  domain?: { warnDays?: number };
+  ping?: NonNullable<CheckSpec['ping']>;
+  /** The token is the server's and ignored when it is sent back. */
+  heartbeat?: NonNullable<CheckSpec['heartbeat']>;
+  dns?: DnsInput;
+  vendor?: object;
+  dependencies?: readonly string[];
 };
 
-const slaTarget: Check<number> = (value, field, problems) =>
-  typeof value === 'number' && value > 0 && value <= 100
-    ? value
-    : addProblem(problems, field, { expected: 'a percentage above 0 and at most 100, or null', got: show(value) });
+/** `check_spec.request`: `secretHeaderNames` is what a read shows, and ignored. */
+export type RequestInput = Omit<RequestSpec, 'auth'> & {
+  secretHeaders?: Record<string, string>;
+  preserveSecretHeaders?: boolean;
+  removeSecretHeaders?: readonly string[];
+  auth?: AuthInput;
+  preserveBody?: boolean;
+};
 
-/** Every field of a creation or a PATCH by itself; what depends on other fields is judged afterwards. */
-export const monitorInput = shape({
-  name,
-  type: oneOf(MONITOR_TYPES),
-  target: text({ max: MAX_TARGET_LENGTH }),
-  interval_seconds: integer({ min: 1, max: MAX_INTERVAL_SECONDS }),
-  timeout_ms: integer({ min: 1, max: MAX_TIMEOUT_MS }),
-  method: nullable(method),
-  expected_status: nullable(text({ max: 128 })),
-  body_match: nullable(text({ max: 1024 })),
-  follow_redirects: followRedirects,
-  down_after_failures: integer({ min: 1, max: 5 }),
-  up_after_successes: integer({ min: 1, max: 5 }),
-  down_min_sources: nullable(integer({ min: 1, max: Infinity })),
-  sla_target: nullable(slaTarget),
-  grace_seconds: graceSeconds,
-  agent_sources: listOf(id, 100),
-  check_spec: checkSpecInput,
-  warn_days: integer({ min: 0, max: MAX_WARN_DAYS }),
-  components: listOf(text({ min: 1, max: 255 }), 100),
-  dependencies: dependencyIds,
-});
+/** Credentials; the type alone keeps those that are stored. */
+export type AuthInput = { type: 'bearer' | 'basic'; token?: string; username?: string; password?: string };
 
-/** A creation or a PATCH whose fields are each good by themselves. */
-export type MonitorInput = Checked<typeof monitorInput>;
+export type TransportInput = TransportSpec & { preservePayload?: boolean };
 
-/** Fields of a read that no write can set (D-06). */
-export const READ_ONLY_FIELDS: readonly string[] = [
-  'id',
-  'status',
-  'enabled',
-  'state_since',
-  'created_at',
-  'updated_at',
-  'heartbeat_grace_seconds',
-  'agent_sources_unable',
-];
+/** `check_spec.dns` (D-26). */
+export type DnsInput = { records?: readonly DnsRecordInput[]; crossCheck?: boolean };
+
+export type DnsRecordInput = { type: DnsRecordType; mode: DnsMode; expected?: string[] };

@@ -5,18 +5,19 @@ import {
   defaultsOf,
   defaultTimeoutMs,
 } from '../defaults.ts';
-import { isAgentChecked, type MonitorType } from '../monitor.ts';
-import { isRecord, type Problem, type Read } from './checks.ts';
+import { HTTP_METHODS, isAgentChecked, type HttpMethod, type MonitorType } from '../monitor.ts';
+import { addProblem, findUnstorable, show, type Problem, type Read } from './checks.ts';
 import { completeMonitor, type MonitorContext, type MonitorDraft } from './complete.ts';
-import { monitorInput, READ_ONLY_FIELDS, type MonitorInput } from './fields.ts';
+import type { MonitorBody, MonitorInput } from './fields.ts';
 
-/** Reads the body of a creation into a complete monitor (D-10 to D-17), or into everything that is wrong with it. */
-export function readMonitorCreate(body: unknown, context: MonitorContext): Read<MonitorDraft> {
+/** Ids that name no vendor monitor of the account are ignored, however they look. */
+const ONLY_LOOKED_UP = ['dependencies', 'check_spec.dependencies'];
+
+/** Reads the body of a creation, in the shape that the description gives it, into a complete monitor (D-10 to D-17), or into everything that is wrong with it. */
+export function readMonitorCreate(body: MonitorBody & { name: string }, context: MonitorContext): Read<MonitorDraft> {
   const input = readFields(body);
   if (!input.ok) return input;
   const problems: Problem[] = [];
-  if (input.value.name === undefined) problems.push({ field: 'name', message: 'name is required' });
-
   const base = defaultMonitor(input.value.type ?? 'http', { input: input.value, context });
   return conclude(completeMonitor(base, { input: input.value, context }, problems), problems);
 }
@@ -26,7 +27,7 @@ export function readMonitorCreate(body: unknown, context: MonitorContext): Read<
  * everything that is wrong.
  */
 export function readMonitorPatch(
-  body: unknown,
+  body: MonitorBody,
   { current, context }: { current: MonitorDraft; context: MonitorContext },
 ): Read<MonitorDraft> {
   const input = readFields(body);
@@ -56,16 +57,36 @@ function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorIn
   };
 }
 
-/** Each field by itself. What is wrong with one would only make noise in the rules for several, so those wait. */
-function readFields(body: unknown): Read<MonitorInput> {
+/**
+ * What shapes cannot say of single fields, in the order in which they were sent. What is wrong with one would only make
+ * noise in the rules for several, so those wait.
+ */
+function readFields(body: MonitorBody): Read<MonitorInput> {
   const problems: Problem[] = [];
-  const writable = isRecord(body)
-    ? Object.fromEntries(Object.entries(body).filter(([key]) => !READ_ONLY_FIELDS.includes(key)))
-    : body;
-  const input = monitorInput(writable, '', problems);
-  const readOnly = isRecord(body) ? Object.keys(body).filter((key) => READ_ONLY_FIELDS.includes(key)) : [];
-  problems.push(...readOnly.map((field) => ({ field, message: `${field} is read-only` })));
-  return input !== undefined && problems.length === 0 ? { ok: true, value: input } : { ok: false, problems };
+  let method: HttpMethod | null | undefined;
+  for (const [field, value] of Object.entries(body)) {
+    if (field === 'method') method = readMethod(body.method, problems);
+    else findUnstorable(value, { field, except: ONLY_LOOKED_UP }, problems);
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  const follows = body.follow_redirects;
+  return {
+    ok: true,
+    value: {
+      ...body,
+      name: body.name?.trim(),
+      method,
+      follow_redirects: follows === undefined ? undefined : Boolean(follows),
+    },
+  };
+}
+
+function readMethod(sent: string | null | undefined, problems: Problem[]): HttpMethod | null | undefined {
+  if (sent === null || sent === undefined) return sent;
+  return (
+    HTTP_METHODS.find((known) => known === sent.toUpperCase()) ??
+    addProblem(problems, 'method', { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(sent) })
+  );
 }
 
 function conclude(value: MonitorDraft, problems: Problem[]): Read<MonitorDraft> {

@@ -1,64 +1,10 @@
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
-import {
-  addProblem,
-  flag,
-  listOf,
-  oneOf,
-  shape,
-  text,
-  type Checked,
-  type Problem,
-  isRecord,
-  kindOf,
-  type Check,
-} from './checks.ts';
+import { addProblem, type Problem } from './checks.ts';
+import type { AuthInput, RequestInput } from './fields.ts';
 import { preserveOrReplace, refuseMoved } from './secret-value.ts';
-
-const MAX_NAME = 256;
-const MAX_VALUE = 8192;
-const NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Most headers of one request, plain and secret together (D-15). */
 const MAX_HEADERS = 50;
-
-/**
- * Header names and values that can be sent as they are (D-15, RFC 9110). Values are never shown: half of them are
- * secrets.
- */
-const headerMap: Check<Record<string, string>> = (value, field, problems) => {
-  if (!isRecord(value))
-    return addProblem(problems, field, { expected: 'an object of header names and values', got: kindOf(value) });
-  const before = problems.length;
-  for (const [name, content] of Object.entries(value)) {
-    if (name.length > MAX_NAME || !NAME.test(name)) {
-      addProblem(problems, field, {
-        expected: `an object of header names (RFC 9110 tokens of at most ${MAX_NAME} characters) and values`,
-        got: JSON.stringify(name.slice(0, 60)),
-      });
-    } else {
-      headerValue(content, `${field}.${name}`, problems);
-    }
-  }
-  // Nothing but texts is left where no entry was complained about.
-  return problems.length === before ? { ...(value as Record<string, string>) } : undefined;
-};
-
-/** A value that fits into a header line (RFC 9110, section 5.5): no line break, no other control character. */
-const headerValue: Check<string> = (value, field, problems) => {
-  if (typeof value !== 'string') return addProblem(problems, field, { expected: 'a text', got: kindOf(value) });
-  if (value.length > MAX_VALUE)
-    return addProblem(problems, field, {
-      expected: `a text of at most ${MAX_VALUE} characters`,
-      got: String(value.length),
-    });
-  if (!VALUE.test(value))
-    return addProblem(problems, field, {
-      expected: 'a header value of Latin-1 characters without line breaks',
-      got: 'others',
-    });
-  return value;
-};
 
 /** The first name that occurs twice when case does not count, in the order given; null when all differ. */
 function findRepeatedName(names: readonly string[]): string | null {
@@ -72,31 +18,6 @@ function findRepeatedName(names: readonly string[]): string | null {
 }
 
 const FIELD = 'check_spec.request';
-const CREDENTIAL = text({ max: 8192 });
-
-const authInput = shape({
-  type: oneOf(['bearer', 'basic']),
-  token: CREDENTIAL,
-  username: CREDENTIAL,
-  password: CREDENTIAL,
-});
-
-/** `check_spec.request` as a customer may send it; `secretHeaderNames` is what a read shows, and ignored. */
-export const requestInput = shape({
-  headers: headerMap,
-  secretHeaders: headerMap,
-  preserveSecretHeaders: flag,
-  removeSecretHeaders: listOf(text({ max: 256 }), MAX_HEADERS),
-  secretHeaderNames: listOf(text({ max: 256 }), MAX_HEADERS),
-  auth: authInput,
-  body: text(),
-  bodySecret: flag,
-  preserveBody: flag,
-  contentType: headerValue,
-});
-
-type RequestInput = Checked<typeof requestInput>;
-type AuthInput = Checked<typeof authInput>;
 
 /** What is stored of a request: what reads show, and what is sealed. */
 export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
@@ -126,7 +47,7 @@ export function completeRequest(input: RequestInput, stored: PreservableRequest,
     request: {
       ...(input.headers && { headers: input.headers }),
       ...(secretHeaderNames.length > 0 && { secretHeaderNames }),
-      ...(input.auth?.type && { auth: { type: input.auth.type } }),
+      ...(input.auth && { auth: { type: input.auth.type } }),
       ...(input.bodySecret ? { bodySecret: true } : input.body !== undefined && { body: input.body }),
       ...(input.contentType !== undefined && { contentType: input.contentType }),
     },
@@ -184,9 +105,6 @@ function completeAuth(
 ): MonitorSecrets['auth'] | undefined {
   if (input === undefined) return undefined;
   const { type, ...sent } = input;
-  if (type === undefined)
-    return addProblem(problems, `${FIELD}.auth.type`, { expected: 'bearer or basic', got: 'nothing' });
-
   const wanted: readonly Credential[] = CREDENTIALS[type];
   if (Object.keys(sent).length === 0 && stored.request.auth?.type === type && stored.secrets.auth)
     return stored.secrets.auth;
@@ -200,12 +118,6 @@ function completeAuth(
         field,
         message: `${field} is required for ${type}: there are no such stored credentials to keep`,
       });
-  }
-  if (sent.token !== undefined && !/^[\x21-\x7e]+$/.test(sent.token)) {
-    return addProblem(problems, `${FIELD}.auth.token`, {
-      expected: 'printable ASCII text without blanks',
-      got: 'something else',
-    });
   }
   if (sent.username?.includes(':'))
     return addProblem(problems, `${FIELD}.auth.username`, {

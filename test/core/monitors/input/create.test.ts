@@ -1,17 +1,22 @@
 import test from 'ava';
 import * as fc from 'fast-check';
+import { ASSERTION_OPS } from '../../../../core/checks/http/assertions.ts';
 import type { MonitorDraft } from '../../../../core/monitors/input/complete.ts';
+import type { CheckSpecInput, MonitorBody } from '../../../../core/monitors/input/fields.ts';
 import { readMonitorCreate } from '../../../../core/monitors/input/read.ts';
-import { MONITOR_TYPES, type MonitorType } from '../../../../core/monitors/monitor.ts';
+import { ASSERTION_SOURCES, MONITOR_TYPES, type MonitorType } from '../../../../core/monitors/monitor.ts';
+import { anyCharacter } from '../../../helpers/any-character.ts';
 import { CONTEXT } from './context.ts';
 
-function create(body: unknown): MonitorDraft {
+type CreateBody = MonitorBody & { name: string };
+
+function create(body: CreateBody): MonitorDraft {
   const read = readMonitorCreate(body, CONTEXT);
   if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join('; '));
   return read.value;
 }
 
-function messages(body: unknown): string[] {
+function messages(body: CreateBody): string[] {
   const read = readMonitorCreate(body, CONTEXT);
   return read.ok ? [] : read.problems.map(({ message }) => message);
 }
@@ -138,55 +143,23 @@ test('the server fills in where a vendor tells of itself, and ignores what it is
   });
 });
 
-const BAD: [unknown, string][] = [
-  [null, 'the body must be an object, got null'],
-  [[], 'the body must be an object, got a list'],
-  ['x', 'the body must be an object, got a string'],
-  [{}, 'name is required'],
-  [{ name: '' }, 'name must be a text of 1 to 255 characters, got 0 characters'],
-  [{ name: '  ' }, 'name must be a text with more than blanks, got "  "'],
-  [{ name: 'x'.repeat(256) }, 'name must be a text of 1 to 255 characters, got 256 characters'],
-  [{ name: 7 }, 'name must be a text of 1 to 255 characters, got a number'],
+const BAD: [CreateBody, string][] = [
   [{ name: 'a\0b' }, 'name must be a text of Unicode characters, got one with NUL or half a surrogate pair'],
   [{ name: 'a\ud800b' }, 'name must be a text of Unicode characters, got one with NUL or half a surrogate pair'],
-  [{ name: 'x', nmae: 1 }, 'nmae is not a known field'],
-  [{ name: 'x', status: 'up' }, 'status is read-only'],
-  [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
   [
     { name: 'x', target: 'example.com' },
     'target must be a URL with http or https, such as https://example.com/health, for http monitors, got "example.com"',
   ],
-  [{ name: 'x', interval_seconds: 0 }, 'interval_seconds must be a whole number from 1 to 86400, got 0'],
-  [{ name: 'x', interval_seconds: 86_401 }, 'interval_seconds must be a whole number from 1 to 86400, got 86401'],
-  [{ name: 'x', interval_seconds: 1.5 }, 'interval_seconds must be a whole number from 1 to 86400, got 1.5'],
-  [{ name: 'x', interval_seconds: '60' }, 'interval_seconds must be a whole number from 1 to 86400, got "60"'],
-  [{ name: 'x', timeout_ms: 10_001 }, 'timeout_ms must be a whole number from 1 to 10000, got 10001'],
   [
     { name: 'x', interval_seconds: 5, timeout_ms: 5000 },
     'timeout_ms must be less than interval_seconds x 1000 (5000), got 5000',
   ],
   [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
-  [{ name: 'x', method: 7 }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got 7'],
-  [{ name: 'x', expected_status: ',' }, 'expected_status must name at least one status such as 200 or 2xx'],
-  [
-    { name: 'x', expected_status: '20x' },
-    'expected_status must be statuses such as 200 or 2xx, separated by commas, got "20x"',
-  ],
-  [
-    { name: 'x', body_match: 'x'.repeat(1025) },
-    'body_match must be a text of 0 to 1024 characters, got 1025 characters',
-  ],
-  [{ name: 'x', follow_redirects: '2' }, 'follow_redirects must be true, false or a number, got "2"'],
-  [{ name: 'x', down_after_failures: 0 }, 'down_after_failures must be a whole number from 1 to 5, got 0'],
-  [{ name: 'x', up_after_successes: 6 }, 'up_after_successes must be a whole number from 1 to 5, got 6'],
   [
     { name: 'x', down_min_sources: 4 },
     'down_min_sources must be a whole number from 1 to 3 (the number of its agents), got 4',
   ],
-  [{ name: 'x', down_min_sources: 0 }, 'down_min_sources must be a whole number of 1 or more, got 0'],
   [{ name: 'x', type: 'dns', down_min_sources: 2 }, 'down_min_sources must be 1 (dns monitors have one source), got 2'],
-  [{ name: 'x', sla_target: 0 }, 'sla_target must be a percentage above 0 and at most 100, or null, got 0'],
-  [{ name: 'x', sla_target: 100.1 }, 'sla_target must be a percentage above 0 and at most 100, or null, got 100.1'],
   [{ name: 'x', grace_seconds: 60 }, 'grace_seconds applies to heartbeat monitors only, got it for one of type http'],
   [
     { name: 'x', agent_sources: ['agt_a', 'agt_x', 'agt_y'] },
@@ -219,21 +192,12 @@ const BAD: [unknown, string][] = [
     'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor',
   ],
   [
-    { name: 'x', dependencies: Array.from({ length: 51 }, () => 'a') },
-    'dependencies must be a list of at most 50 items, got 51',
-  ],
-  [
     { name: 'x', check_spec: { dns: {} } },
     'check_spec.dns does not apply to http monitors, only request, assertions, domain, dependencies',
   ],
-  [{ name: 'x', check_spec: { rquest: {} } }, 'check_spec.rquest is not a known field'],
   [
     { name: 'x', check_spec: { request: { body: 'x'.repeat(131_072) } } },
     'check_spec must be at most 131072 bytes of JSON, got 131095',
-  ],
-  [
-    { name: 'x', check_spec: { assertions: Array.from({ length: 51 }, () => ({})) } },
-    'check_spec.assertions must be a list of at most 50 items, got 51',
   ],
   [
     { name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'gt', value: '1' }] } },
@@ -244,10 +208,6 @@ const BAD: [unknown, string][] = [
     'check_spec.assertions[0].value must be a regular expression in RE2 syntax, got "(?=a)"',
   ],
   [
-    { name: 'x', check_spec: { assertions: [{ op: 'gt' }] } },
-    'check_spec.assertions[0].source must be a text, got nothing',
-  ],
-  [
     { name: 'x', type: 'udp', check_spec: { transport: { payload: 'abc', payloadEncoding: 'hex' } } },
     'check_spec.transport.payload must be pairs of hexadecimal digits, got something else',
   ],
@@ -256,20 +216,8 @@ const BAD: [unknown, string][] = [
     'check_spec.transport.expect must be a regular expression in RE2 syntax, got "(?="',
   ],
   [
-    { name: 'x', type: 'icmp', check_spec: { ping: { count: 11 } } },
-    'check_spec.ping.count must be a whole number from 1 to 10, got 11',
-  ],
-  [
     { name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'equals' }] } } },
     'check_spec.dns.records[0].expected must be a list of at least one value for equals, got none',
-  ],
-  [
-    { name: 'x', type: 'dns', check_spec: { dns: { records: [{ mode: 'exists' }] } } },
-    'check_spec.dns.records[0].type must be a record type such as A or MX, got nothing',
-  ],
-  [
-    { name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A' }] } } },
-    'check_spec.dns.records[0].mode must be one of equals, contains, any, exists, absent, got nothing',
   ],
   [
     {
@@ -306,21 +254,32 @@ test("an interval below the plan's shortest names the limit", (t) => {
   });
 });
 
-test('every wrong field of one body is named at once', (t) => {
+test('every text that cannot be stored is named, and what is only looked up is ignored', (t) => {
   const read = readMonitorCreate(
-    { name: '', interval_seconds: 0, extra: 1, check_spec: { request: { headers: 1 } } },
+    {
+      name: 'a\0b',
+      method: 'FETCH',
+      components: ['ok', '\ud800'],
+      dependencies: ['\0'],
+      check_spec: {
+        assertions: [{ source: 'text_body', op: 'contains', value: '\0' }],
+        request: { body: '\udfff' },
+        dependencies: ['\0'],
+      },
+    },
     CONTEXT,
   );
   t.deepEqual(read.ok ? [] : read.problems.map(({ field }) => field), [
     'name',
-    'interval_seconds',
-    'extra',
-    'check_spec.request.headers',
+    'method',
+    'components[1]',
+    'check_spec.assertions[0].value',
+    'check_spec.request.body',
   ]);
 });
 
 test('dns records lose expected values that their mode does not compare with', (t) => {
-  const spec = {
+  const spec: CheckSpecInput = {
     dns: {
       records: [
         { type: 'A', mode: 'exists', expected: ['192.0.2.1'] },
@@ -338,35 +297,73 @@ test('dns records lose expected values that their mode does not compare with', (
   });
 });
 
-test('any JSON at all is either a problem that names its field or a monitor that keeps the invariants', (t) => {
-  const loose = fc.record(
+test('any body is either a problem that names its field or a monitor that keeps the invariants', (t) => {
+  const text = fc.string({ unit: anyCharacter });
+  const flag = fc.boolean();
+  const headers = fc.dictionary(fc.constantFrom('A', 'a', 'Host', 'X-Key'), fc.constantFrom('1', ''));
+  const loose: fc.Arbitrary<CreateBody> = fc.record(
     {
-      name: fc.oneof(fc.string({ minLength: 1 }), fc.jsonValue()),
-      type: fc.oneof(fc.constantFrom<unknown>(...MONITOR_TYPES), fc.jsonValue()),
-      interval_seconds: fc.oneof(fc.integer({ min: 1, max: 100_000 }), fc.jsonValue()),
-      timeout_ms: fc.oneof(fc.integer({ min: 1, max: 12_000 }), fc.jsonValue()),
-      down_min_sources: fc.oneof(fc.integer({ min: 0, max: 5 }), fc.jsonValue()),
-      agent_sources: fc.oneof(fc.subarray(['agt_a', 'agt_b', 'agt_c', 'agt_mine', 'agt_x']), fc.jsonValue()),
-      check_spec: fc.oneof(
-        fc.record(
-          { request: fc.jsonValue(), assertions: fc.jsonValue(), transport: fc.jsonValue() },
-          { requiredKeys: [] },
-        ),
-        fc.jsonValue(),
+      name: text.filter((name) => name.trim() !== ''),
+      type: fc.constantFrom(...MONITOR_TYPES),
+      target: fc.oneof(text, fc.constantFrom('https://example.com', 'example.com:53', 'example.com', 'github')),
+      interval_seconds: fc.integer({ min: 1, max: 86_400 }),
+      timeout_ms: fc.integer({ min: 1, max: 10_000 }),
+      method: fc.oneof(text, fc.constantFrom('get', 'PUT', null)),
+      down_min_sources: fc.integer({ min: 1, max: 5 }),
+      agent_sources: fc.subarray(['agt_a', 'agt_b', 'agt_c', 'agt_mine', 'agt_x']),
+      check_spec: fc.record(
+        {
+          request: fc.record(
+            {
+              headers,
+              secretHeaders: headers,
+              preserveSecretHeaders: flag,
+              auth: fc.record(
+                { type: fc.constantFrom('bearer', 'basic'), token: text, username: text },
+                { requiredKeys: ['type'] },
+              ),
+              body: text,
+              bodySecret: flag,
+              preserveBody: flag,
+            },
+            { requiredKeys: [] },
+          ),
+          assertions: fc.array(
+            fc.record(
+              {
+                source: fc.constantFrom(...ASSERTION_SOURCES),
+                op: fc.constantFrom(...ASSERTION_OPS),
+                value: text,
+                path: text,
+                name: text,
+              },
+              { requiredKeys: ['source', 'op'] },
+            ),
+          ),
+          transport: fc.record(
+            {
+              payload: text,
+              payloadEncoding: fc.constantFrom('utf8', 'hex'),
+              expect: text,
+              expectMode: fc.constantFrom('contains', 'regex'),
+              payloadSecret: flag,
+              preservePayload: flag,
+            },
+            { requiredKeys: [] },
+          ),
+        },
+        { requiredKeys: [] },
       ),
-      warn_days: fc.jsonValue(),
+      warn_days: fc.integer({ min: 0, max: 4000 }),
     },
     { requiredKeys: ['name'] },
   );
   t.notThrows(() =>
     fc.assert(
-      fc.property(fc.oneof(loose, fc.jsonValue()), (body) => {
+      fc.property(loose, (body) => {
         const read = readMonitorCreate(body, CONTEXT);
         if (!read.ok)
-          return (
-            read.problems.length > 0 &&
-            read.problems.every(({ field, message }) => message.startsWith(field === '' ? 'the body' : field))
-          );
+          return read.problems.length > 0 && read.problems.every(({ field, message }) => message.startsWith(field));
         const { settings, agentSources } = read.value;
         return (
           settings.timeoutMs < settings.intervalSeconds * 1000 &&
@@ -379,10 +376,4 @@ test('any JSON at all is either a problem that names its field or a monitor that
       { numRuns: 1000 },
     ),
   );
-});
-
-test('texts are measured in characters, not in halves of surrogate pairs', (t) => {
-  const name = '\u{1F600}'.repeat(255);
-  t.is(create({ name }).settings.name, name);
-  t.deepEqual(messages({ name: `${name}!` }), ['name must be a text of 1 to 255 characters, got 256 characters']);
 });

@@ -1,24 +1,22 @@
 import test from 'ava';
-import { completeTransport, transportInput } from '../../../../core/monitors/input/check-spec.ts';
+import { completeTransport } from '../../../../core/monitors/input/check-spec.ts';
 import type { Problem } from '../../../../core/monitors/input/checks.ts';
+import type { TransportInput } from '../../../../core/monitors/input/fields.ts';
 import type { MonitorSecrets } from '../../../../core/monitors/monitor.ts';
 
 /** What is stored after a write, or the messages of its problems. */
-function write(body: unknown, secrets: MonitorSecrets = {}): ReturnType<typeof completeTransport> | string[] {
+function write(input: TransportInput, secrets: MonitorSecrets = {}): ReturnType<typeof completeTransport> | string[] {
   const problems: Problem[] = [];
-  const input = transportInput(body, 'check_spec.transport', problems);
-  const completed =
-    input &&
-    completeTransport(
-      input,
-      { secrets, isMoved: false, isValidPattern: (pattern) => !pattern.includes('(?=') },
-      problems,
-    );
-  return completed === undefined || problems.length > 0 ? problems.map(({ message }) => message) : completed;
+  const completed = completeTransport(
+    input,
+    { secrets, isMoved: false, isValidPattern: (pattern) => !pattern.includes('(?=') },
+    problems,
+  );
+  return problems.length > 0 ? problems.map(({ message }) => message) : completed;
 }
 
 test('a transport is stored as it was written, escapes and all', (t) => {
-  const transport = {
+  const transport: TransportInput = {
     payload: String.raw`PING\r\n\x00`,
     payloadEncoding: 'utf8',
     expect: '^PONG',
