@@ -83,6 +83,9 @@ export type HandlerDependencies = ApiDependencies & {
   rateLimits: RateLimits;
 };
 
+/** Those of them that one handler, step or group of handlers uses. */
+export type Parts<Names extends keyof HandlerDependencies> = Pick<HandlerDependencies, Names>;
+
 export type ApiConfig = {
   /** Base of links, without a trailing slash. */
   publicUrl: string;

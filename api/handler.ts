@@ -25,7 +25,7 @@ export type Answer<Id extends OperationId> = ContentOf<Responses<Id>[keyof Respo
  * through.
  */
 export type Handler<Id extends OperationId> = RequestHandler<
-  Present<operations[Id]['parameters']['path'], Record<string, never>>,
+  Present<operations[Id]['parameters']['path'], Record<never, string>>,
   Answer<Id>,
   Body<Id>,
   Query<Id>

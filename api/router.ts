@@ -3,7 +3,7 @@ import type { AuditAction } from '../core/accounts/audit-entry.ts';
 import { requireOwnPage } from './accounts/session/csrf.ts';
 import { methodNotAllowed } from './api-error.ts';
 import { auditActorOf } from './caller.ts';
-import type { HandlerDependencies } from './dependencies.ts';
+import type { HandlerDependencies, Parts } from './dependencies.ts';
 import { METHODS, type Description, type Operation, type OperationKey } from './description.ts';
 import { unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
@@ -53,7 +53,7 @@ export function createRouter(
  * Names the author of what a request changes, for the one entry that the audit log gets of it. Who signs in is known
  * afterwards; whose session the request came with does not matter to that.
  */
-function nameAuthor(action: AuditAction, { makeId, now }: Pick<HandlerDependencies, 'makeId' | 'now'>): RequestHandler {
+function nameAuthor(action: AuditAction, { makeId, now }: Parts<'makeId' | 'now'>): RequestHandler {
   return (_request, response, next) => {
     const context = contextOf(response);
     const { caller, isOpen } = context;

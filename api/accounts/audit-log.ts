@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../core/accounts/audit-entry.ts';
 import { listAuditLog } from '../../models/accounts/audit-log.ts';
 import { badRequest } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
 import { personOf } from '../request-context.ts';
@@ -11,7 +11,7 @@ import type { components } from '../schema.generated.ts';
 const DEFAULT_LIMIT = 100;
 
 /** `GET /audit-log` */
-export function listAuditLogHandler({ database, config }: ApiDependencies): Handler<'listAuditLog'> {
+export function listAuditLogHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listAuditLog'> {
   return async (request, response) => {
     const page = readPage(request);
     requireWholeNumbers(request, ['from', 'to']);

@@ -11,7 +11,7 @@ import {
 import { normalizeEmail } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -26,7 +26,7 @@ const isOver = (): ApiError =>
   new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
 
 /** `GET /invitations` */
-export function listInvitationsHandler({ database, now }: ApiDependencies): Handler<'listInvitations'> {
+export function listInvitationsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'listInvitations'> {
   return async (_request, response) => {
     const invitations = await listInvitations(database, personOf(response).tenantId, now());
     response.json({ invitations: invitations.map(presentInvitation) });
@@ -39,7 +39,7 @@ export function createInvitationHandler({
   makeId,
   now,
   config,
-}: ApiDependencies): Handler<'createInvitation'> {
+}: Parts<'database' | 'makeId' | 'now' | 'config'>): Handler<'createInvitation'> {
   return async (request, response) => {
     const { email, role } = request.body;
     const { tenantId, user } = personOf(response);
@@ -67,7 +67,7 @@ export function createInvitationHandler({
 }
 
 /** `DELETE /invitations/{id}` */
-export function deleteInvitationHandler({ database }: ApiDependencies): Handler<'deleteInvitation'> {
+export function deleteInvitationHandler({ database }: Parts<'database'>): Handler<'deleteInvitation'> {
   return async (request, response) => {
     const id = idOf(request);
     if (!(await deleteInvitation(database, { author: authorOf(response), tenantId: personOf(response).tenantId, id })))
@@ -77,7 +77,7 @@ export function deleteInvitationHandler({ database }: ApiDependencies): Handler<
 }
 
 /** `GET /invitations/{id}`, for who has the link. */
-export function findInvitationHandler({ database, now }: ApiDependencies): Handler<'findInvitation'> {
+export function findInvitationHandler({ database, now }: Parts<'database' | 'now'>): Handler<'findInvitation'> {
   return async (request, response) => {
     const invitation = await findOpenInvitation(database, idOf(request), now());
     if (invitation === null) throw isOver();
@@ -89,7 +89,9 @@ export function findInvitationHandler({ database, now }: ApiDependencies): Handl
 }
 
 /** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
-export function acceptInvitationHandler(dependencies: ApiDependencies): Handler<'acceptInvitation'> {
+export function acceptInvitationHandler(
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'config'>,
+): Handler<'acceptInvitation'> {
   const { database, makeId, now } = dependencies;
   return async (request, response) => {
     const { token, name, password } = request.body;

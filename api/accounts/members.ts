@@ -1,6 +1,6 @@
 import { changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
 import { ApiError, conflict, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import { presentMember } from './member-presenter.ts';
@@ -9,7 +9,7 @@ import { sessionCookie } from './session/cookie.ts';
 const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
 
 /** `GET /members` */
-export function listMembersHandler({ database }: ApiDependencies): Handler<'listMembers'> {
+export function listMembersHandler({ database }: Parts<'database'>): Handler<'listMembers'> {
   return async (_request, response) => {
     const { tenantId, user } = personOf(response);
     const members = await listMembers(database, tenantId);
@@ -18,7 +18,7 @@ export function listMembersHandler({ database }: ApiDependencies): Handler<'list
 }
 
 /** `PATCH /members/{id}` */
-export function updateMemberHandler({ database }: ApiDependencies): Handler<'updateMember'> {
+export function updateMemberHandler({ database }: Parts<'database'>): Handler<'updateMember'> {
   return async (request, response) => {
     const { tenantId, user, sessionId } = personOf(response);
     const id = idOf(request);
@@ -35,7 +35,7 @@ export function updateMemberHandler({ database }: ApiDependencies): Handler<'upd
 }
 
 /** `DELETE /members/{id}`: everybody may go, and owners may send others away. */
-export function removeMemberHandler({ database, config }: ApiDependencies): Handler<'removeMember'> {
+export function removeMemberHandler({ database, config }: Parts<'database' | 'config'>): Handler<'removeMember'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (request, response) => {
     const { tenantId, user } = personOf(response);

@@ -8,7 +8,7 @@ import {
   replaceRecoveryCodes,
 } from '../../models/accounts/second-factor.ts';
 import { conflict, type ApiError } from '../api-error.ts';
-import type { HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, personOf, type Exchange } from '../request-context.ts';
 import { passwordProof, requireProofs, takeCode } from './session/proofs.ts';
@@ -26,7 +26,7 @@ const isOff = (): ApiError => conflict('the second factor is not on: begin with 
 const WRONG_CODE = 'is wrong, or was used already: the app shows a new one every 30 seconds';
 
 /** `POST /user/totp`. */
-export function startTotpHandler({ database, throttle }: HandlerDependencies): Handler<'startTotp'> {
+export function startTotpHandler({ database, throttle }: Parts<'database' | 'throttle'>): Handler<'startTotp'> {
   return async (request, response) => {
     const { password } = request.body;
     const { user } = personOf(response);
@@ -41,7 +41,11 @@ export function startTotpHandler({ database, throttle }: HandlerDependencies): H
 }
 
 /** `POST /user/totp/confirm`. */
-export function confirmTotpHandler({ database, now, throttle }: HandlerDependencies): Handler<'confirmTotp'> {
+export function confirmTotpHandler({
+  database,
+  now,
+  throttle,
+}: Parts<'database' | 'now' | 'throttle'>): Handler<'confirmTotp'> {
   return async (request, response) => {
     const { code } = request.body;
     const { user, sessionId } = personOf(response);
@@ -64,7 +68,7 @@ export function confirmTotpHandler({ database, now, throttle }: HandlerDependenc
 }
 
 /** `DELETE /user/totp`. */
-export function removeTotpHandler(dependencies: HandlerDependencies): Handler<'removeTotp'> {
+export function removeTotpHandler(dependencies: Parts<'database' | 'now' | 'throttle'>): Handler<'removeTotp'> {
   return async (request, response) => {
     const { user, sessionId } = personOf(response);
     if (user.totpConfirmedAt === null) throw isOff();
@@ -80,7 +84,9 @@ export function removeTotpHandler(dependencies: HandlerDependencies): Handler<'r
 }
 
 /** `POST /user/recovery-codes`. */
-export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): Handler<'renewRecoveryCodes'> {
+export function renewRecoveryCodesHandler(
+  dependencies: Parts<'database' | 'now' | 'throttle'>,
+): Handler<'renewRecoveryCodes'> {
   return async (request, response) => {
     const { user } = personOf(response);
     if (user.totpConfirmedAt === null) throw isOff();
@@ -93,7 +99,7 @@ export function renewRecoveryCodesHandler(dependencies: HandlerDependencies): Ha
 }
 
 /** The password before the code, which is used up by being looked at. */
-async function requireBoth(dependencies: HandlerDependencies, exchange: Exchange): Promise<void> {
+async function requireBoth(dependencies: Parts<'database' | 'now' | 'throttle'>, exchange: Exchange): Promise<void> {
   const { password, code } = exchange.request.body;
   const { user } = personOf(exchange.response);
   await requireProofs(dependencies.throttle, exchange, [

@@ -1,6 +1,6 @@
 import { endSession, endSessionsElsewhere, listSessions } from '../../models/accounts/sessions.ts';
 import { notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import { presentSession, presentSignedIn } from './session-presenter.ts';
@@ -8,7 +8,7 @@ import { sessionCookie } from './session/cookie.ts';
 import { recoveryCodesOf } from './sign-in.ts';
 
 /** `GET /session`. */
-export function getSessionHandler(dependencies: ApiDependencies): Handler<'getSession'> {
+export function getSessionHandler(dependencies: Parts<'database' | 'config'>): Handler<'getSession'> {
   return async (_request, response) => {
     const caller = personOf(response);
     response.setHeader('Cache-Control', 'no-store');
@@ -17,7 +17,7 @@ export function getSessionHandler(dependencies: ApiDependencies): Handler<'getSe
 }
 
 /** `DELETE /session`. */
-export function signOutHandler({ database, config }: ApiDependencies): Handler<'signOut'> {
+export function signOutHandler({ database, config }: Parts<'database' | 'config'>): Handler<'signOut'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
@@ -28,7 +28,7 @@ export function signOutHandler({ database, config }: ApiDependencies): Handler<'
 }
 
 /** `GET /sessions`. */
-export function listSessionsHandler({ database, now }: ApiDependencies): Handler<'listSessions'> {
+export function listSessionsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'listSessions'> {
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
     const sessions = await listSessions(database, user.id, now());
@@ -37,7 +37,7 @@ export function listSessionsHandler({ database, now }: ApiDependencies): Handler
 }
 
 /** `DELETE /sessions/{id}`. */
-export function endSessionHandler({ database, config }: ApiDependencies): Handler<'endSession'> {
+export function endSessionHandler({ database, config }: Parts<'database' | 'config'>): Handler<'endSession'> {
   const cookie = sessionCookie(config.publicUrl);
   return async (request, response) => {
     const { user, sessionId } = personOf(response);
@@ -50,7 +50,7 @@ export function endSessionHandler({ database, config }: ApiDependencies): Handle
 }
 
 /** `POST /sessions/end-others`. */
-export function endOtherSessionsHandler({ database }: ApiDependencies): Handler<'endOtherSessions'> {
+export function endOtherSessionsHandler({ database }: Parts<'database'>): Handler<'endOtherSessions'> {
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
     response.json({

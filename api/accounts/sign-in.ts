@@ -4,7 +4,7 @@ import type { User } from '../../models/accounts/user-row.ts';
 import { findUserByEmail, normalizeEmail } from '../../models/accounts/users.ts';
 import { verifyPassword } from '../../models/secrets/password.ts';
 import { ApiError, CodeRequired } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf } from '../request-context.ts';
 import { presentSignedIn } from './session-presenter.ts';
@@ -12,7 +12,9 @@ import { beginSession } from './session/beginning.ts';
 import { takeCode } from './session/proofs.ts';
 
 /** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */
-export function signInHandler(dependencies: HandlerDependencies): Handler<'signIn'> {
+export function signInHandler(
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'throttle'>,
+): Handler<'signIn'> {
   const { database, throttle } = dependencies;
   return async (request, response) => {
     const { email, password, code } = request.body;
@@ -37,7 +39,7 @@ export function signInHandler(dependencies: HandlerDependencies): Handler<'signI
 }
 
 /** How many recovery codes are left; none is asked for where there is no second factor. */
-export async function recoveryCodesOf({ database }: Pick<ApiDependencies, 'database'>, user: User): Promise<number> {
+export async function recoveryCodesOf({ database }: Parts<'database'>, user: User): Promise<number> {
   return user.totpConfirmedAt === null ? 0 : await countRecoveryCodes(database, user.id);
 }
 

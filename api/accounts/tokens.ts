@@ -9,7 +9,7 @@ import {
 } from '../../models/accounts/api-tokens.ts';
 import type { TokenScope } from '../../models/accounts/records.ts';
 import { badRequest, notFound, requirePlainName } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -18,7 +18,7 @@ import type { components } from '../schema.generated.ts';
 const ENDED_MS = 30 * DAY_MS;
 
 /** `GET /tokens` */
-export function listTokensHandler({ database, now }: ApiDependencies): Handler<'listTokens'> {
+export function listTokensHandler({ database, now }: Parts<'database' | 'now'>): Handler<'listTokens'> {
   return async (_request, response) => {
     const tokens = await listRecentTokens(database, callerOf(response).tenantId, now() - ENDED_MS);
     response.json({ tokens: tokens.map(presentToken) });
@@ -26,7 +26,12 @@ export function listTokensHandler({ database, now }: ApiDependencies): Handler<'
 }
 
 /** `POST /tokens`: the only place beside the command line that shows a token. */
-export function createTokenHandler({ database, makeId, now, rateLimits }: HandlerDependencies): Handler<'createToken'> {
+export function createTokenHandler({
+  database,
+  makeId,
+  now,
+  rateLimits,
+}: Parts<'database' | 'makeId' | 'now' | 'rateLimits'>): Handler<'createToken'> {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, scopes, expires_at: expiresAt = null } = request.body;
@@ -61,7 +66,7 @@ export function createTokenHandler({ database, makeId, now, rateLimits }: Handle
 }
 
 /** `DELETE /tokens/{id}` */
-export function revokeTokenHandler({ database, now }: ApiDependencies): Handler<'revokeToken'> {
+export function revokeTokenHandler({ database, now }: Parts<'database' | 'now'>): Handler<'revokeToken'> {
   return async (request, response) => {
     const id = idOf(request);
     if (

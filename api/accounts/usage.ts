@@ -1,12 +1,12 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { countUsage } from '../../models/accounts/tenants.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
 /** `GET /usage` */
-export function getUsageHandler({ database, config, now }: ApiDependencies): Handler<'getUsage'> {
+export function getUsageHandler({ database, config, now }: Parts<'database' | 'config' | 'now'>): Handler<'getUsage'> {
   return async (_request, response) => {
     const { tenantId, plan } = callerOf(response);
     const limits = PLAN_LIMITS[plan];

@@ -2,7 +2,7 @@ import { cleanText } from '../../core/clean-text.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, personOf } from '../request-context.ts';
 import { presentUser } from './session-presenter.ts';
@@ -12,7 +12,7 @@ import { recoveryCodesOf } from './sign-in.ts';
 const NAME_LENGTH = 255;
 
 /** `PATCH /user`. */
-export function updateUserHandler({ database }: ApiDependencies): Handler<'updateUser'> {
+export function updateUserHandler({ database }: Parts<'database'>): Handler<'updateUser'> {
   return async (request, response) => {
     const { name, theme } = request.body;
     const user = await updateUser(
@@ -29,7 +29,11 @@ export function updateUserHandler({ database }: ApiDependencies): Handler<'updat
 }
 
 /** `POST /user/password`. */
-export function changePasswordHandler({ database, now, throttle }: HandlerDependencies): Handler<'changePassword'> {
+export function changePasswordHandler({
+  database,
+  now,
+  throttle,
+}: Parts<'database' | 'now' | 'throttle'>): Handler<'changePassword'> {
   return async (request, response) => {
     const { current, new: wanted } = request.body;
     const { user, sessionId } = personOf(response);

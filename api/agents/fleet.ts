@@ -3,7 +3,7 @@ import { planRetirement, retireRegion, type RetirementObstacle } from '../../mod
 import { readFleet } from '../../models/agents/shared-agents.ts';
 import { listProcesses, type ProcessRecord } from '../../models/system/processes.ts';
 import { badRequest, conflict } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import type { components } from '../schema.generated.ts';
@@ -11,7 +11,11 @@ import type { components } from '../schema.generated.ts';
 type Schemas = components['schemas'];
 
 /** `GET /fleet` */
-export function getFleetHandler({ database, readQueues, now }: ApiDependencies): Handler<'getFleet'> {
+export function getFleetHandler({
+  database,
+  readQueues,
+  now,
+}: Parts<'database' | 'readQueues' | 'now'>): Handler<'getFleet'> {
   return async (_request, response) => {
     const [{ agents, customersAgents }, processes, queues] = await Promise.all([
       readFleet(database),
@@ -40,7 +44,9 @@ export function getFleetHandler({ database, readQueues, now }: ApiDependencies):
 const MOVED_AT_ONCE = 1000;
 
 /** `POST /fleet/retirements`: the plan, and with `confirmed` what it says. */
-export function retireRegionHandler(dependencies: ApiDependencies): Handler<'retireRegion'> {
+export function retireRegionHandler(
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'onScheduleChange' | 'logger'>,
+): Handler<'retireRegion'> {
   const { database, now, makeId } = dependencies;
   return async (request, response) => {
     const { region, move_to: moveTo = null, confirmed = false } = request.body;

@@ -3,7 +3,7 @@ import { generateToken } from '../../models/accounts/api-tokens.ts';
 import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents/agents.ts';
 import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { ApiError, badRequest, notFound, requirePlainName } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { ApiConfig, Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -23,7 +23,7 @@ export function createAgentHandler({
   now,
   config,
   rateLimits,
-}: HandlerDependencies): Handler<'createAgent'> {
+}: Parts<'database' | 'makeId' | 'now' | 'config' | 'rateLimits'>): Handler<'createAgent'> {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, region = null } = request.body;
@@ -54,7 +54,10 @@ export function createAgentHandler({
 }
 
 /** `POST /agents/{id}/rotate` */
-export function rotateAgentTokenHandler({ database, config }: ApiDependencies): Handler<'rotateAgentToken'> {
+export function rotateAgentTokenHandler({
+  database,
+  config,
+}: Parts<'database' | 'config'>): Handler<'rotateAgentToken'> {
   return async (request, response) => {
     const id = idOf(request);
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
@@ -71,6 +74,6 @@ export function rotateAgentTokenHandler({ database, config }: ApiDependencies): 
   };
 }
 
-function tokenAnswer({ publicUrl }: ApiDependencies['config'], token: string): components['schemas']['AgentToken'] {
+function tokenAnswer({ publicUrl }: ApiConfig, token: string): components['schemas']['AgentToken'] {
   return { token, install_command: writeInstallCommand({ publicUrl, token }) };
 }

@@ -1,6 +1,6 @@
 import { deleteAgent, findAgent, listAgents } from '../../models/agents/agents.ts';
 import { ApiError, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
@@ -8,7 +8,7 @@ import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { presentAgent } from './presenter.ts';
 
 /** `GET /agents` */
-export function listAgentsHandler({ database, config }: ApiDependencies): Handler<'listAgents'> {
+export function listAgentsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listAgents'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
     const { kind, region } = request.query;
@@ -24,7 +24,7 @@ export function listAgentsHandler({ database, config }: ApiDependencies): Handle
 }
 
 /** `GET /agents/{id}` */
-export function getAgentHandler({ database }: ApiDependencies): Handler<'getAgent'> {
+export function getAgentHandler({ database }: Parts<'database'>): Handler<'getAgent'> {
   return async (request, response) => {
     const id = idOf(request);
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
@@ -34,7 +34,9 @@ export function getAgentHandler({ database }: ApiDependencies): Handler<'getAgen
 }
 
 /** `DELETE /agents/{id}`: shared agents are not the caller's to delete (D-63). */
-export function deleteAgentHandler(dependencies: ApiDependencies): Handler<'deleteAgent'> {
+export function deleteAgentHandler(
+  dependencies: Parts<'database' | 'onScheduleChange' | 'logger'>,
+): Handler<'deleteAgent'> {
   const { database } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };

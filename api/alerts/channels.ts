@@ -26,7 +26,7 @@ import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
 import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
 import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
@@ -35,7 +35,7 @@ import { readChannelCreate, readChannelPatch } from './channel-input.ts';
 import { presentChannel } from './presenter.ts';
 
 /** `GET /channels` */
-export function listChannelsHandler({ database, config }: ApiDependencies): Handler<'listChannels'> {
+export function listChannelsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listChannels'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
     const { type } = request.query;
@@ -55,7 +55,9 @@ export function listChannelsHandler({ database, config }: ApiDependencies): Hand
 }
 
 /** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
-export function createChannelHandler(dependencies: HandlerDependencies): Handler<'createChannel'> {
+export function createChannelHandler(
+  dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery' | 'now' | 'rateLimits'>,
+): Handler<'createChannel'> {
   const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
@@ -91,7 +93,7 @@ function tooManyChannels(): ApiError {
 }
 
 /** `GET /channels/{id}` */
-export function getChannelHandler(dependencies: ApiDependencies): Handler<'getChannel'> {
+export function getChannelHandler(dependencies: Parts<'database'>): Handler<'getChannel'> {
   return async (request, response) => {
     response.json(
       presentChannel(await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) })),
@@ -100,7 +102,7 @@ export function getChannelHandler(dependencies: ApiDependencies): Handler<'getCh
 }
 
 /** `PATCH /channels/{id}` */
-export function updateChannelHandler(dependencies: ApiDependencies): Handler<'updateChannel'> {
+export function updateChannelHandler(dependencies: Parts<'database'>): Handler<'updateChannel'> {
   const { database } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -121,7 +123,7 @@ export function updateChannelHandler(dependencies: ApiDependencies): Handler<'up
 }
 
 /** `DELETE /channels/{id}` */
-export function deleteChannelHandler({ database }: ApiDependencies): Handler<'deleteChannel'> {
+export function deleteChannelHandler({ database }: Parts<'database'>): Handler<'deleteChannel'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     if (!(await deleteChannel(database, { ...key, author: authorOf(response) }))) throw notFound('channel', key.id);
@@ -130,7 +132,9 @@ export function deleteChannelHandler({ database }: ApiDependencies): Handler<'de
 }
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
-export function testChannelHandler(dependencies: HandlerDependencies): Handler<'testChannel'> {
+export function testChannelHandler(
+  dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'sendTestMessage' | 'rateLimits'>,
+): Handler<'testChannel'> {
   const { rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
@@ -145,7 +149,7 @@ export function testChannelHandler(dependencies: HandlerDependencies): Handler<'
 }
 
 /** `POST /channels/{id}/rotate-secret`: the only place beside the creation that shows a secret. */
-export function rotateSecretHandler(dependencies: ApiDependencies): Handler<'rotateSecret'> {
+export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Handler<'rotateSecret'> {
   const { database, now } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -160,7 +164,13 @@ export function rotateSecretHandler(dependencies: ApiDependencies): Handler<'rot
 }
 
 async function testWebhook(
-  { database, sendTestDelivery, makeId, config, now }: ApiDependencies,
+  {
+    database,
+    sendTestDelivery,
+    makeId,
+    config,
+    now,
+  }: Parts<'database' | 'sendTestDelivery' | 'makeId' | 'config' | 'now'>,
   { tenantId, id }: Channel,
 ): Promise<TestResult> {
   const webhook = await findWebhook(database, { tenantId, id }, now());
@@ -181,13 +191,13 @@ function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook
   }
 }
 
-async function testChat({ sendTestMessage }: ApiDependencies, channel: Channel): Promise<TestResult> {
+async function testChat({ sendTestMessage }: Parts<'sendTestMessage'>, channel: Channel): Promise<TestResult> {
   const result = channel.status === 'connected' ? await sendTestMessage(channel) : null;
   if (result === null) throw conflict(`channel ${channel.id} is not connected: connect it first`);
   return result;
 }
 
-async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: string; id: string }): Promise<Channel> {
+async function getOwnChannel({ database }: Parts<'database'>, key: { tenantId: string; id: string }): Promise<Channel> {
   const channel = await findChannel(database, key);
   if (channel === null) throw notFound('channel', key.id);
   return channel;
@@ -195,7 +205,7 @@ async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: str
 
 /** Those of the ids that are monitors of the account, as with `dependencies` (D-64). */
 async function filterOwnMonitors(
-  { database }: ApiDependencies,
+  { database }: Parts<'database'>,
   tenantId: string,
   monitorIds: readonly string[],
 ): Promise<string[]> {
@@ -215,7 +225,7 @@ type Connected = { type: ChannelType; url: string | null; nowMs: number };
  * Telegram or Slack channel is connected later (D-55).
  */
 async function connectChannel(
-  dependencies: ApiDependencies,
+  dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
   { type, url, nowMs }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
@@ -240,7 +250,7 @@ async function connectChannel(
 }
 
 async function connectWebhook(
-  { sendTestDelivery, makeId, config }: ApiDependencies,
+  { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
   url: string,
   random: typeof randomBytes,
 ): Promise<Connection> {

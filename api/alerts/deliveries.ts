@@ -13,7 +13,7 @@ import {
   type Delivery,
 } from '../../models/alerts/delivery-record.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Body, Handler } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
@@ -32,7 +32,7 @@ function readReplay({ since, until }: Body<'replayDeliveries'>, nowMs: number): 
 const DEFAULT_LIMIT = 500;
 
 /** `GET /channels/{id}/deliveries` */
-export function listDeliveriesHandler({ database, config }: ApiDependencies): Handler<'listDeliveries'> {
+export function listDeliveriesHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listDeliveries'> {
   return async (request, response) => {
     const page = readPage(request);
     const limit = page.limit ?? DEFAULT_LIMIT;
@@ -56,7 +56,7 @@ export function listDeliveriesHandler({ database, config }: ApiDependencies): Ha
 }
 
 /** `GET /deliveries/{id}` */
-export function getDeliveryHandler({ database }: ApiDependencies): Handler<'getDelivery'> {
+export function getDeliveryHandler({ database }: Parts<'database'>): Handler<'getDelivery'> {
   return async (request, response) => {
     const id = idOf(request);
     const delivery = await findDelivery(database, { tenantId: callerOf(response).tenantId, id });
@@ -65,8 +65,11 @@ export function getDeliveryHandler({ database }: ApiDependencies): Handler<'getD
   };
 }
 
+/** What sending again needs. */
+type ResendingParts = Parts<'database' | 'now' | 'rateLimits' | 'enqueueAttempts' | 'logger'>;
+
 /** `POST /deliveries/{id}/redeliver`: the same delivery once more, with a whole timetable of retries. */
-export function redeliverHandler(dependencies: HandlerDependencies): Handler<'redeliver'> {
+export function redeliverHandler(dependencies: ResendingParts): Handler<'redeliver'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -85,7 +88,7 @@ export function redeliverHandler(dependencies: HandlerDependencies): Handler<'re
 }
 
 /** `POST /channels/{id}/replay`: all failed deliveries of a time, in order. */
-export function replayHandler(dependencies: HandlerDependencies): Handler<'replayDeliveries'> {
+export function replayHandler(dependencies: ResendingParts): Handler<'replayDeliveries'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -108,7 +111,7 @@ export function replayHandler(dependencies: HandlerDependencies): Handler<'repla
 
 /** What would end at once with this reason is refused instead. */
 async function requireOpenChannel(
-  { database }: ApiDependencies,
+  { database }: Parts<'database'>,
   key: { tenantId: string; id: string },
 ): Promise<Channel> {
   const channel = await findChannel(database, key);
@@ -123,7 +126,7 @@ async function requireOpenChannel(
  * reconcile adds the job.
  */
 async function enqueue(
-  { enqueueAttempts, now, logger }: ApiDependencies,
+  { enqueueAttempts, now, logger }: Parts<'enqueueAttempts' | 'now' | 'logger'>,
   { id, channelId, attempt }: ReopenedDelivery,
 ): Promise<void> {
   try {

@@ -1,8 +1,7 @@
 import type { NewDelivery } from '../../models/alerts/deliveries.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 
-export type FirstAttemptDependencies = {
-  enqueueAttempts: ApiDependencies['enqueueAttempts'];
+export type FirstAttemptDependencies = Parts<'enqueueAttempts'> & {
   logger: { warn: (fields: object, text: string) => void };
 };
 

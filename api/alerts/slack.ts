@@ -8,7 +8,7 @@ import { isDatabaseAway } from '../../models/system/availability.ts';
 import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
 import { SLACK_RETURN_PATH, openState } from '../../notifications/slack/connect-link.ts';
 import { methodNotAllowed } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 import { sendPlainPage } from '../system/plain-page.ts';
 
@@ -112,13 +112,16 @@ const UNGRANTED = {
   { status: number; title: string; remedy: string }
 >;
 
+/** What connecting a Slack channel needs. */
+type SlackParts = Parts<
+  'database' | 'now' | 'makeId' | 'authorizeSlack' | 'sendSlack' | 'rateLimits' | 'config' | 'logger'
+>;
+
 /**
  * `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token:
  * the sealed state is proof enough.
  */
-export function slackReturnHandler(
-  dependencies: ApiDependencies & Pick<HandlerDependencies, 'rateLimits'>,
-): RequestHandler {
+export function slackReturnHandler(dependencies: SlackParts): RequestHandler {
   const { config, logger } = dependencies;
   return async (request, response) => {
     contextOf(response).route = SLACK_RETURN_PATH;
@@ -135,7 +138,7 @@ export function slackReturnHandler(
 
 async function comeBack(
   { query }: Request,
-  dependencies: ApiDependencies & Pick<HandlerDependencies, 'rateLimits'> & { address: string | null },
+  dependencies: SlackParts & { address: string | null },
 ): Promise<ResultPage> {
   const { database, now, makeId, authorizeSlack, address, rateLimits } = dependencies;
   if (query['error'] !== undefined) return describeRefusal(query['error'] === 'access_denied' ? 'denied' : 'reported');
@@ -165,7 +168,7 @@ async function comeBack(
 async function greet(
   { id, name, enabled, allMonitors }: CodedChannel,
   { webhookUrl }: SlackGrant,
-  { config, sendSlack, logger }: ApiDependencies,
+  { config, sendSlack, logger }: Parts<'config' | 'sendSlack' | 'logger'>,
 ): Promise<boolean> {
   try {
     const { outcome, error } = await sendSlack(
@@ -204,7 +207,7 @@ function describeConnected(
 
 function describeUngranted(
   { outcome, reason }: Exclude<SlackAuthorization, { outcome: 'granted' }>,
-  { logger }: ApiDependencies,
+  { logger }: Parts<'logger'>,
 ): ResultPage {
   logger.warn({ outcome, error: reason }, 'channel.not_connected');
   const { status, title, remedy } = UNGRANTED[outcome];

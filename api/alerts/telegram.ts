@@ -6,25 +6,28 @@ import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate, SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/update.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
 import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { contextOf } from '../request-context.ts';
 import { enqueueFirstAttempts } from './first-attempts.ts';
+
+/** What updates of chats need. */
+type TelegramParts = Parts<'database' | 'now' | 'makeId' | 'logger' | 'config' | 'telegramBot' | 'enqueueAttempts'>;
 
 /**
  * `POST /telegram/<secret>`: what chats send to the bot, handed over by Telegram itself (D-55). Answered once it is
  * committed, so that Telegram repeats what a database that is away has missed; what it repeats all the same is neither
  * done nor answered twice. What there is to say goes back as the answer. Other callers get a 404.
  */
-export function createTelegramRouter(dependencies: ApiDependencies): Router {
+export function createTelegramRouter(dependencies: TelegramParts): Router {
   const router = Router({ caseSensitive: true });
   router.post('/:secret', requireSecrets(dependencies), ...readJson(MAX_BODY_BYTES), updateHandler(dependencies));
   router.use(unknownRoute);
   return router;
 }
 
-function updateHandler(dependencies: ApiDependencies): RequestHandler {
+function updateHandler(dependencies: TelegramParts): RequestHandler {
   const { database, now, makeId, logger, config, telegramBot } = dependencies;
   const { publicUrl } = config;
   return async (request, response) => {
@@ -55,7 +58,7 @@ function updateHandler(dependencies: ApiDependencies): RequestHandler {
  * Both secrets, by digests of one length in constant time; those of older keys count while Telegram does not know the
  * new ones.
  */
-function requireSecrets({ database }: ApiDependencies): RequestHandler {
+function requireSecrets({ database }: Parts<'database'>): RequestHandler {
   const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(fingerprintOf);
   const headers = database.secrets.derive(WEBHOOK_SECRETS.header).map(fingerprintOf);
   return (request, response, next) => {

@@ -2,7 +2,7 @@ import { noScheduleChange } from '../../core/checks/schedule.ts';
 import { requestCheck, type CheckRequest } from '../../models/checks/check-request.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { conflict, notFound } from '../api-error.ts';
-import type { HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { announceSchedule } from '../monitors/schedule-changes.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
@@ -12,7 +12,9 @@ import type { components } from '../schema.generated.ts';
 const NEW_FOR_MS = 60_000;
 
 /** `POST /monitors/{id}/check` */
-export function requestCheckHandler(dependencies: HandlerDependencies): Handler<'requestCheck'> {
+export function requestCheckHandler(
+  dependencies: Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>,
+): Handler<'requestCheck'> {
   const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);

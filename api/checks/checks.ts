@@ -3,10 +3,11 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findAgentNo, findServiceAgent } from '../../models/agents/agents.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
+import type { Database } from '../../models/database.ts';
 import { listPings } from '../../models/heartbeats/ping-record.ts';
 import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { badRequest, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
@@ -38,7 +39,11 @@ type ChecksRequest = {
 type Entry = { atMs: number; tie: string; shown: components['schemas']['Check'] };
 
 /** `GET /monitors/{id}/checks` */
-export function listChecksHandler({ database, config, now }: ApiDependencies): Handler<'listChecks'> {
+export function listChecksHandler({
+  database,
+  config,
+  now,
+}: Parts<'database' | 'config' | 'now'>): Handler<'listChecks'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const monitor = await findMeasuredMonitor(database, key);
@@ -81,7 +86,7 @@ function readRequest(
 }
 
 async function listCheckEntries(
-  database: ApiDependencies['database'],
+  database: Database,
   { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
 ): Promise<Entry[]> {
   const agentNo = source === undefined ? undefined : isId(source) ? await findAgentNo(database, source) : null;
@@ -99,7 +104,7 @@ async function listCheckEntries(
 }
 
 async function listPingEntries(
-  database: ApiDependencies['database'],
+  database: Database,
   { monitor, source, verdict, fromMs, toMs, before, limit }: ChecksRequest,
 ): Promise<Entry[]> {
   const service = await findServiceAgent(database);

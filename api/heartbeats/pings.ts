@@ -6,7 +6,7 @@ import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { cleanPingBody, MAX_PING_BODY_BYTES } from '../../core/heartbeats/ping-body.ts';
 import { takePings, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 import { createPingTokens } from './ping-tokens.ts';
 
@@ -80,7 +80,12 @@ const EXIT_STATUS = /^\d{1,3}$/;
  * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed;
  * needs no queue and no API token.
  */
-export function pingHandler({ database, now, metrics, unstoredPings }: ApiDependencies): RequestHandler {
+export function pingHandler({
+  database,
+  now,
+  metrics,
+  unstoredPings,
+}: Parts<'database' | 'now' | 'metrics' | 'unstoredPings'>): RequestHandler {
   const store = createPingBatches((pings) => takePings(database, pings, now()));
   // What is refused before it is stored is not lost: a flood of unknown tokens must not keep any heartbeat's deadlines
   // from passing.

@@ -18,7 +18,7 @@ import {
   type IncidentNote,
 } from '../../models/incidents/notes.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, asId, callerOf, idOf } from '../request-context.ts';
 import { presentIncidentDetail, presentNote } from './detail.ts';
@@ -39,7 +39,7 @@ function readNote(field: string, written: string): string {
 const MOST_SHOWN = 500;
 
 /** `GET /incidents/{id}` */
-export function getIncidentHandler({ database, now }: ApiDependencies): Handler<'getIncident'> {
+export function getIncidentHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const incident = await findIncident(database, key);
@@ -63,7 +63,11 @@ export function getIncidentHandler({ database, now }: ApiDependencies): Handler<
 }
 
 /** `POST /incidents/{id}/acknowledge` */
-export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): Handler<'acknowledgeIncident'> {
+export function acknowledgeIncidentHandler({
+  database,
+  now,
+  makeId,
+}: Parts<'database' | 'now' | 'makeId'>): Handler<'acknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const { body } = request;
@@ -79,7 +83,10 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
 }
 
 /** `DELETE /incidents/{id}/acknowledge` */
-export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): Handler<'unacknowledgeIncident'> {
+export function unacknowledgeIncidentHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'unacknowledgeIncident'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const incident = await unacknowledgeIncident(database, { ...key, author: authorOf(response) });
@@ -89,7 +96,11 @@ export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies)
 }
 
 /** `POST /incidents/{id}/notes` */
-export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): Handler<'addIncidentNote'> {
+export function addIncidentNoteHandler({
+  database,
+  now,
+  makeId,
+}: Parts<'database' | 'now' | 'makeId'>): Handler<'addIncidentNote'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const note: IncidentNote = {
@@ -106,7 +117,7 @@ export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencie
 }
 
 /** `DELETE /incidents/{id}/notes/{note_id}` */
-export function deleteIncidentNoteHandler({ database }: ApiDependencies): Handler<'deleteIncidentNote'> {
+export function deleteIncidentNoteHandler({ database }: Parts<'database'>): Handler<'deleteIncidentNote'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const noteId = asId(request.params.note_id);

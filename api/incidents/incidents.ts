@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { listIncidents } from '../../models/incidents/history.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
@@ -15,7 +15,7 @@ const DEFAULT_LIMIT = 500;
 type ListQuery = Query<'listMonitorIncidents'>;
 
 /** `GET /incidents` */
-export function listIncidentsHandler(dependencies: ApiDependencies): Handler<'listIncidents'> {
+export function listIncidentsHandler(dependencies: Parts<'database' | 'config' | 'now'>): Handler<'listIncidents'> {
   return async (request, response) => {
     const { monitor_id: monitorId } = request.query;
     await answerIncidents(dependencies, { request, response }, monitorId);
@@ -23,7 +23,9 @@ export function listIncidentsHandler(dependencies: ApiDependencies): Handler<'li
 }
 
 /** `GET /monitors/{id}/incidents` */
-export function listMonitorIncidentsHandler(dependencies: ApiDependencies): Handler<'listMonitorIncidents'> {
+export function listMonitorIncidentsHandler(
+  dependencies: Parts<'database' | 'config' | 'now'>,
+): Handler<'listMonitorIncidents'> {
   return async (request, response) => {
     const id = idOf(request);
     const found = await findMeasuredMonitor(dependencies.database, { tenantId: callerOf(response).tenantId, id });
@@ -33,7 +35,7 @@ export function listMonitorIncidentsHandler(dependencies: ApiDependencies): Hand
 }
 
 async function answerIncidents(
-  { database, config, now }: ApiDependencies,
+  { database, config, now }: Parts<'database' | 'config' | 'now'>,
   { request, response }: { request: WrittenRequest & { query: ListQuery }; response: Response },
   monitorId: string | undefined,
 ): Promise<void> {

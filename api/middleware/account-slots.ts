@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { authorOf, recordThrottledSignIn, systemActor } from '../../models/accounts/audit-log.ts';
 import type { ShutAccount } from '../accounts/session/throttle.ts';
 import { ApiError } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
 /**
@@ -77,7 +77,7 @@ export function createShutAccountRecorder({
   makeId,
   now,
   logger,
-}: Pick<ApiDependencies, 'database' | 'makeId' | 'now' | 'logger'>): (shut: ShutAccount) => Promise<void> {
+}: Parts<'database' | 'makeId' | 'now' | 'logger'>): (shut: ShutAccount) => Promise<void> {
   return async ({ account, address }) => {
     const author = {
       ...authorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', { newId: makeId, nowMs: now() }),

@@ -4,7 +4,7 @@ import { findSessionHolder } from '../../models/accounts/sessions.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import { sessionCookie } from '../accounts/session/cookie.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../caller.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 
 /**
@@ -15,18 +15,14 @@ const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
 const TOKEN = /^spk_[A-Za-z0-9_-]{1,200}$/;
 
-type Surroundings = Pick<ApiDependencies, 'database' | 'now'>;
+type Surroundings = Parts<'database' | 'now'>;
 
 /**
  * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays
  * anonymous, for the admission to refuse once it has been counted. Who sends a token is no page of ours, whatever
  * cookie is beside it.
  */
-export function authentication({
-  database,
-  now,
-  config,
-}: Surroundings & Pick<ApiDependencies, 'config'>): RequestHandler {
+export function authentication({ database, now, config }: Surroundings & Parts<'config'>): RequestHandler {
   const cookie = sessionCookie(config.publicUrl);
   const findHolder = createBatched((tokens: string[]) => findTokenHolders(database, tokens, now()));
   return async (request, response, next) => {

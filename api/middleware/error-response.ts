@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { PasswordsBusy } from '../../models/secrets/password.ts';
 import { isDatabaseAway } from '../../models/system/availability.ts';
 import { ApiError, methodNotAllowed } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
 
@@ -17,7 +17,7 @@ export const onlyGet: RequestHandler = (request) => {
 };
 
 /** The one place that turns errors into answers (D-03). What is our fault is logged whole and shown without details. */
-export function errorResponse({ logger }: Pick<ApiDependencies, 'logger'>): ErrorRequestHandler {
+export function errorResponse({ logger }: Parts<'logger'>): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, _request, response, next) => {
     const answer = answerTo(error);

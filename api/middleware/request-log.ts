@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 
 /** Bounds of the duration histogram, in seconds. */
@@ -10,7 +10,7 @@ const BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
  * One line and one observation per answered request. Routes are named as the description writes them: paths can hold
  * ids and ping tokens, and unknown ones would make metrics without end.
  */
-export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' | 'metrics'>): RequestHandler {
+export function requestLog({ logger, metrics }: Parts<'logger' | 'metrics'>): RequestHandler {
   const durations = new Histogram({
     name: 'spotcheck_http_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its answer',
@@ -52,7 +52,7 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
  * Gives each request an id, shown in `X-Request-Id` and in errors (D-03). A caller's own id is not taken over: ours
  * must be unique.
  */
-export function assignRequestId({ makeId }: Pick<ApiDependencies, 'makeId'>): RequestHandler {
+export function assignRequestId({ makeId }: Parts<'makeId'>): RequestHandler {
   return (_request, response, next) => {
     const id = makeId('req');
     contextOf(response).requestId = id;

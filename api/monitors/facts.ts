@@ -10,7 +10,7 @@ import { findDomain } from '../../models/checks/domains.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -18,7 +18,7 @@ import type { components } from '../schema.generated.ts';
 type Facts = components['schemas']['MonitorFacts'];
 
 /** `GET /monitors/{id}/facts` */
-export function getMonitorFactsHandler({ database }: ApiDependencies): Handler<'getMonitorFacts'> {
+export function getMonitorFactsHandler({ database }: Parts<'database'>): Handler<'getMonitorFacts'> {
   return async (request, response) => {
     const id = idOf(request);
     const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });

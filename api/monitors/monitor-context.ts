@@ -9,10 +9,12 @@ import type { CheckSpecInput, MonitorBody } from '../../core/monitors/input/fiel
 import { findPageToRead, type VendorInput } from '../../core/monitors/input/vendor.ts';
 import type { Monitor, MonitorSecrets, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
+import type { Database } from '../../models/database.ts';
 import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import type { Caller } from '../caller.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
+import type { RateLimits } from '../rate-limits.ts';
 import { isId } from '../request-context.ts';
 
 /** Random bytes of a heartbeat's token: knowing it is enough to ping. */
@@ -24,8 +26,8 @@ type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNe
  * What a body is held against. `rateLimits` counts the read of a page that the caller names; null where the request was
  * counted already.
  */
-export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & {
-  rateLimits: HandlerDependencies['rateLimits'] | null;
+export type ContextSources = Parts<'database' | 'readVendorPage' | 'now'> & {
+  rateLimits: RateLimits | null;
 };
 
 /**
@@ -73,7 +75,7 @@ function listPatterns({ assertions = [], transport }: CheckSpecInput = {}): stri
 
 /** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */
 async function findPage(
-  database: ApiDependencies['database'],
+  database: Database,
   { caller, monitorId, body, isNew }: MonitorWrite,
 ): Promise<VendorPage | null> {
   if (body.target === undefined && body.components === undefined) return null;

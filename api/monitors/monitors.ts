@@ -8,6 +8,7 @@ import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/work.ts';
 import { createBatched } from '../../models/batched.ts';
+import type { Database } from '../../models/database.ts';
 import {
   createMonitor,
   deleteMonitor,
@@ -28,13 +29,13 @@ import {
 import { inTransaction } from '../../models/sql.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { loadMonitorContext, draftOf, findPageToPatch } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
-import { announceMonitor, announceSchedule } from './schedule-changes.ts';
+import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
 
 /** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
 const MOST_ATTEMPTS = 3;
@@ -47,7 +48,10 @@ type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: M
  * meanwhile, the PATCH starts over with that, and the last time counts its page as one that could not be read (D-154,
  * D-155).
  */
-async function patchMonitor(dependencies: HandlerDependencies, patch: MonitorPatch): Promise<StoredMonitor | null> {
+async function patchMonitor(
+  dependencies: Parts<'database' | 'now' | 'readVendorPage' | 'rateLimits'>,
+  patch: MonitorPatch,
+): Promise<StoredMonitor | null> {
   for (let attempt = 1; ; attempt += 1) {
     const context = await loadMonitorContext(dependencies, { ...patch, isNew: false });
     const stored = await storePatch(dependencies, patch, { context, isLast: attempt === MOST_ATTEMPTS });
@@ -57,7 +61,7 @@ async function patchMonitor(dependencies: HandlerDependencies, patch: MonitorPat
 
 /** One transaction: lock the monitor, decide what it becomes, store that. */
 async function storePatch(
-  { database, now }: HandlerDependencies,
+  { database, now }: Parts<'database' | 'now'>,
   { caller: { tenantId }, author, monitorId, body }: MonitorPatch,
   { context, isLast }: { context: MonitorContext; isLast: boolean },
 ): Promise<StoredMonitor | 'vendor_changed' | null> {
@@ -74,7 +78,7 @@ async function storePatch(
 }
 
 /** `GET /monitors` */
-export function listMonitorsHandler({ database, config }: ApiDependencies): Handler<'listMonitors'> {
+export function listMonitorsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listMonitors'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
     const { type, status, enabled, q, agent_id: agentId } = request.query;
@@ -106,7 +110,9 @@ export function listMonitorsHandler({ database, config }: ApiDependencies): Hand
 }
 
 /** `POST /monitors` */
-export function createMonitorHandler(dependencies: HandlerDependencies): Handler<'createMonitor'> {
+export function createMonitorHandler(
+  dependencies: AnnouncingParts & Parts<'readVendorPage' | 'makeId' | 'config'>,
+): Handler<'createMonitor'> {
   const { database, makeId, now, config } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);
@@ -136,7 +142,7 @@ export function createMonitorHandler(dependencies: HandlerDependencies): Handler
 }
 
 /** `GET /monitors/{id}` */
-export function getMonitorHandler({ database }: ApiDependencies): Handler<'getMonitor'> {
+export function getMonitorHandler({ database }: Parts<'database'>): Handler<'getMonitor'> {
   const find = createBatched((keys: MonitorKey[]) => findMonitors(database, keys));
   return async (request, response) => {
     const id = idOf(request);
@@ -147,7 +153,9 @@ export function getMonitorHandler({ database }: ApiDependencies): Handler<'getMo
 }
 
 /** `PATCH /monitors/{id}` */
-export function updateMonitorHandler(dependencies: HandlerDependencies): Handler<'updateMonitor'> {
+export function updateMonitorHandler(
+  dependencies: AnnouncingParts & Parts<'readVendorPage'>,
+): Handler<'updateMonitor'> {
   return async (request, response) => {
     const id = idOf(request);
     const [caller, author] = [callerOf(response), authorOf(response)];
@@ -159,7 +167,9 @@ export function updateMonitorHandler(dependencies: HandlerDependencies): Handler
 }
 
 /** `DELETE /monitors/{id}` */
-export function deleteMonitorHandler(dependencies: ApiDependencies): Handler<'deleteMonitor'> {
+export function deleteMonitorHandler(
+  dependencies: Parts<'database' | 'now' | 'onScheduleChange' | 'logger'>,
+): Handler<'deleteMonitor'> {
   const { database, now } = dependencies;
   return async (request, response) => {
     const id = idOf(request);
@@ -176,18 +186,18 @@ export function deleteMonitorHandler(dependencies: ApiDependencies): Handler<'de
 }
 
 /** `POST /monitors/{id}/pause` */
-export function pauseMonitorHandler(dependencies: HandlerDependencies): Handler<'pauseMonitor'> {
+export function pauseMonitorHandler(dependencies: AnnouncingParts): Handler<'pauseMonitor'> {
   return switchMonitor(dependencies, pauseMonitor);
 }
 
 /** `POST /monitors/{id}/resume` */
-export function resumeMonitorHandler(dependencies: HandlerDependencies): Handler<'resumeMonitor'> {
+export function resumeMonitorHandler(dependencies: AnnouncingParts): Handler<'resumeMonitor'> {
   return switchMonitor(dependencies, resumeMonitor);
 }
 
-type Switch = (database: ApiDependencies['database'], key: ChangeKey) => Promise<StoredMonitor | null>;
+type Switch = (database: Database, key: ChangeKey) => Promise<StoredMonitor | null>;
 
-function switchMonitor(dependencies: HandlerDependencies, change: Switch): Handler<'pauseMonitor' | 'resumeMonitor'> {
+function switchMonitor(dependencies: AnnouncingParts, change: Switch): Handler<'pauseMonitor' | 'resumeMonitor'> {
   const { database, now } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
@@ -202,7 +212,7 @@ function switchMonitor(dependencies: HandlerDependencies, change: Switch): Handl
 }
 
 async function answerWithDetail(
-  database: ApiDependencies['database'],
+  database: Database,
   { monitor, agentIds, hasOwnSources }: FoundMonitor,
   response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { listAllMonitors, listMeasuredMonitors, readHourlyLatencies } from '../.
 import { runOn } from '../../models/sql.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { callerOf, isId } from '../request-context.ts';
 import { presentMonitor } from './presenter.ts';
@@ -43,7 +43,7 @@ const HOURS = 24;
 const MOST_MONITORS = 50;
 
 /** `GET /overview` */
-export function getOverviewHandler({ database }: ApiDependencies): Handler<'getOverview'> {
+export function getOverviewHandler({ database }: Parts<'database'>): Handler<'getOverview'> {
   return async (request, response) => {
     const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
@@ -57,7 +57,7 @@ export function getOverviewHandler({ database }: ApiDependencies): Handler<'getO
 }
 
 /** `GET /overview/history` */
-export function getOverviewHistoryHandler({ database, now }: ApiDependencies): Handler<'getOverviewHistory'> {
+export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getOverviewHistory'> {
   return async (request, response) => {
     const { ids } = request.query;
     const monitors = await listMeasuredMonitors(database, callerOf(response).tenantId, readIds(ids));

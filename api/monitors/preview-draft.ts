@@ -8,7 +8,7 @@ import { findWholeMonitor } from '../../models/monitors/monitors.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { accept, badRequest, conflict } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import { isId } from '../request-context.ts';
 import { draftOf, loadMonitorContext } from './monitor-context.ts';
 
@@ -18,7 +18,7 @@ export type PreviewBody = { monitor_id?: string; region?: string; monitor?: Moni
 /** What is to be probed, and by the check process of which region. */
 export type PreviewRequest = { target: CheckTarget; region: string };
 
-type Surroundings = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now' | 'makeId'>;
+type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId'>;
 
 /** A preview is counted as one, whatever it reads. */
 const COUNTED = { rateLimits: null };

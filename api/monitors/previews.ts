@@ -2,7 +2,7 @@ import type { PreviewOutcome } from '../../core/checks/preview.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { ApiError } from '../api-error.ts';
 import { presentTimings } from '../checks/presenter.ts';
-import type { HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { presentAnswerEvidence } from '../incidents/detail.ts';
 import { callerOf } from '../request-context.ts';
@@ -10,7 +10,9 @@ import type { components } from '../schema.generated.ts';
 import { readPreview } from './preview-draft.ts';
 
 /** `POST /trials` */
-export function previewMonitorHandler(dependencies: HandlerDependencies): Handler<'tryMonitor'> {
+export function previewMonitorHandler(
+  dependencies: Parts<'database' | 'readVendorPage' | 'now' | 'makeId' | 'runPreview' | 'rateLimits' | 'logger'>,
+): Handler<'tryMonitor'> {
   const { runPreview, rateLimits, logger } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);

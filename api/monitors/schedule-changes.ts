@@ -3,14 +3,17 @@ import { scheduleRechecks } from '../../models/checks/schedule.ts';
 import type { StoredMonitor } from '../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
-import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
+
+/** What a change of a monitor needs once it is committed. */
+export type AnnouncingParts = Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>;
 
 /**
  * Notifies the queue of a committed change without waiting for it: the row is the truth, and where the queue is away
  * the reconcile chore mends what it missed.
  */
 export function announceSchedule(
-  { onScheduleChange, logger }: Pick<ApiDependencies, 'onScheduleChange' | 'logger'>,
+  { onScheduleChange, logger }: Parts<'onScheduleChange' | 'logger'>,
   change: ScheduleChange,
 ): void {
   if (change.occupied.length + change.emptied.length + change.rechecks.length === 0) return;
@@ -22,7 +25,7 @@ export function announceSchedule(
  * of the change. Without a turn the monitor is checked at its next tick (D-397). Never rejects: the change is stored.
  */
 export async function announceMonitor(
-  dependencies: HandlerDependencies,
+  dependencies: AnnouncingParts,
   { monitor, schedule }: StoredMonitor,
 ): Promise<void> {
   const { database, logger, now } = dependencies;
@@ -37,7 +40,7 @@ export async function announceMonitor(
   }
 }
 
-async function takesRecheck({ rateLimits }: HandlerDependencies, tenantId: string): Promise<boolean> {
+async function takesRecheck({ rateLimits }: Parts<'rateLimits'>, tenantId: string): Promise<boolean> {
   try {
     await rateLimits.take('earlyCheck', tenantId);
     return true;

@@ -6,7 +6,7 @@ import {
   type VendorDocumentRecord,
   type VendorReading,
 } from '../../core/checks/vendor/document.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 
 export type VendorLookupOptions = {
   listRecords: (urls: readonly string[]) => Promise<VendorDocumentRecord[]>;
@@ -41,7 +41,7 @@ export function createVendorLookup({
   listRecords,
   enqueueLookup,
   now,
-}: VendorLookupOptions): ApiDependencies['readVendorPage'] {
+}: VendorLookupOptions): Parts<'readVendorPage'>['readVendorPage'] {
   return async (page, { tenantId, freshMs = GOOD_FOR_NAMES_MS }) => {
     const [documents = []] = listVendorDocuments(page, []);
     const readKnown = async () => pair(documents, await listRecords(documents.map(({ url }) => url)));

@@ -3,7 +3,7 @@ import type { VendorReading } from '../../core/checks/vendor/document.ts';
 import { findVendorPage, pageOf, type VendorPage } from '../../core/checks/vendor/page.ts';
 import { unknownVendor } from '../../core/monitors/input/vendor.ts';
 import { badRequest } from '../api-error.ts';
-import type { HandlerDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -48,7 +48,7 @@ export function listVendorsHandler(): Handler<'listVendors'> {
 export function listVendorComponentsHandler({
   readVendorPage,
   rateLimits,
-}: HandlerDependencies): Handler<'listVendorComponents'> {
+}: Parts<'readVendorPage' | 'rateLimits'>): Handler<'listVendorComponents'> {
   return async (request, response) => {
     const { target } = request.query;
     const page = findVendorPage(target);

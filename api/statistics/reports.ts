@@ -4,7 +4,7 @@ import { dateOf } from '../../core/statistics/reports/periods.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
 import { findReport, listReports, type FullReport, type Report } from '../../models/statistics/reports.ts';
 import { notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler, Query } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
@@ -14,7 +14,7 @@ import { REPORT_PAGE_POLICY, renderReportPage } from './report-page/page.ts';
 type Format = NonNullable<Query<'getReport'>['format']>;
 
 /** `GET /reports` */
-export function listReportsHandler({ database, config }: ApiDependencies): Handler<'listReports'> {
+export function listReportsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listReports'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
     const { period } = request.query;
@@ -34,7 +34,7 @@ export function listReportsHandler({ database, config }: ApiDependencies): Handl
 }
 
 /** `GET /reports/{id}`, as JSON, as a table for spreadsheets, or as a page to print. */
-export function getReportHandler(dependencies: ApiDependencies): Handler<'getReport'> {
+export function getReportHandler(dependencies: Parts<'database'>): Handler<'getReport'> {
   return async (request, response) => {
     const id = idOf(request);
     const { format = 'json' } = request.query;
@@ -46,7 +46,7 @@ export function getReportHandler(dependencies: ApiDependencies): Handler<'getRep
 
 const SENDERS: Record<
   Format,
-  (response: Response<Answer<'getReport'>>, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>
+  (response: Response<Answer<'getReport'>>, report: FullReport, dependencies: Parts<'database'>) => void | Promise<void>
 > = {
   json: (response, report) => void response.json(presentFullReport(report)),
   csv: (response, report) => {

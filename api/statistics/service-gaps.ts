@@ -2,7 +2,7 @@ import { DAY_SECONDS, toUnixSeconds } from '../../core/time.ts';
 import { runOn } from '../../models/sql.ts';
 import { pageServiceGaps, type StoredGap } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers, type WrittenRequest } from '../pagination.ts';
 import type { components } from '../schema.generated.ts';
@@ -14,7 +14,11 @@ const DEFAULT_LIMIT = 500;
 const DEFAULT_WINDOW = 90 * DAY_SECONDS;
 
 /** `GET /service/gaps` */
-export function listServiceGapsHandler({ database, config, now }: ApiDependencies): Handler<'listServiceGaps'> {
+export function listServiceGapsHandler({
+  database,
+  config,
+  now,
+}: Parts<'database' | 'config' | 'now'>): Handler<'listServiceGaps'> {
   return async (request, response) => {
     const nowMs = now();
     const page = readPage(request);

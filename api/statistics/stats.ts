@@ -2,6 +2,7 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { measureStates, measureSteps, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents } from '../../models/agents/agents.ts';
+import type { Database } from '../../models/database.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/incidents/state-history.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';
@@ -11,7 +12,7 @@ import { rolledUntilMs } from '../../models/statistics/rollups.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import type { SeriesPoint } from '../../models/statistics/statistics.ts';
 import { notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { requireWholeNumbers } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
@@ -28,7 +29,7 @@ import { edgesOf, readStatsWindow, STEP_MS } from './stats-window.ts';
 const DEFAULT_DAYS = 90;
 
 /** `GET /monitors/{id}/stats` */
-export function getMonitorStatsHandler({ database, now }: ApiDependencies): Handler<'getMonitorStats'> {
+export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getMonitorStats'> {
   return async (request, response) => {
     const caller = callerOf(response);
     // One after the other these would take longer than all that is read afterwards.
@@ -102,7 +103,7 @@ function isYes(requested: string | undefined): boolean {
 }
 
 /** `GET /monitors/{id}/uptime` */
-export function getMonitorUptimeHandler({ database, now }: ApiDependencies): Handler<'getMonitorUptime'> {
+export function getMonitorUptimeHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getMonitorUptime'> {
   return async (request, response) => {
     const monitor = await findMeasuredMonitor(database, { tenantId: callerOf(response).tenantId, id: idOf(request) });
     if (monitor === null) throw notFound('monitor', idOf(request));
@@ -137,7 +138,7 @@ export function getMonitorUptimeHandler({ database, now }: ApiDependencies): Han
 type History = Omit<StateHistory, 'gaps'> & { gaps: Awaited<ReturnType<typeof listServiceGaps>> };
 
 async function readHistory(
-  database: ApiDependencies['database'],
+  database: Database,
   monitor: { id: string; createdAt: number },
   span: { fromMs: number; toMs: number; nowMs: number },
 ): Promise<History> {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { isTimeSettled } from '../../models/system/service-clock.ts';
 import { createWriteProof } from '../../models/system/write-proof.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { Parts } from '../dependencies.ts';
 
 /** `GET /healthz`: the process is there. */
 export const getHealth: RequestHandler = (_request, response) => {
@@ -13,7 +13,11 @@ export const getHealth: RequestHandler = (_request, response) => {
  * the moment on that the process is to stop, too. `clock` is there while the service goes by its own time because
  * PostgreSQL's clock was set: everything works, and an operator should look.
  */
-export function getReadinessHandler({ database, findAwayQueues, stopping }: ApiDependencies): RequestHandler {
+export function getReadinessHandler({
+  database,
+  findAwayQueues,
+  stopping,
+}: Parts<'database' | 'findAwayQueues' | 'stopping'>): RequestHandler {
   const isStoring = createWriteProof(database);
   return async (_request, response) => {
     const [isDatabaseThere, away] = await Promise.all([isStoring(), findAwayQueues()]);
@@ -26,7 +30,7 @@ export function getReadinessHandler({ database, findAwayQueues, stopping }: ApiD
 }
 
 /** `GET /metrics`: Prometheus text. */
-export function getMetricsHandler({ metrics }: ApiDependencies): RequestHandler {
+export function getMetricsHandler({ metrics }: Parts<'metrics'>): RequestHandler {
   return async (_request, response) => {
     response.type(metrics.contentType).send(await metrics.metrics());
   };

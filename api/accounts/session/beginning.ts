@@ -4,7 +4,7 @@ import type { Authored } from '../../../models/accounts/audit-log.ts';
 import { createSession, endSessionOf, generateSessionSecret } from '../../../models/accounts/sessions.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
 import type { SessionCaller } from '../../caller.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
+import type { Parts } from '../../dependencies.ts';
 import { callerOfSession } from '../../middleware/authentication.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
 import { recordClients } from './clients.ts';
@@ -18,7 +18,7 @@ const USER_AGENT_LENGTH = 255;
  * the user was removed meanwhile or has another password or second factor.
  */
 export async function beginSession(
-  { database, now, makeId, config }: ApiDependencies,
+  { database, now, makeId, config }: Parts<'database' | 'now' | 'makeId' | 'config'>,
   { request, response }: Exchange,
   { user, author }: { user: User } & Authored,
 ): Promise<SessionCaller | null> {

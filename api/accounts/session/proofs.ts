@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { findSecondFactor, takeRecoveryCode, takeTotpStep } from '../../../models/accounts/second-factor.ts';
 import { verifyPassword } from '../../../models/secrets/password.ts';
 import { badRequest } from '../../api-error.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
+import type { Parts } from '../../dependencies.ts';
 import { personOf, type Exchange } from '../../request-context.ts';
 import type { Throttle } from './throttle.ts';
 import { findTotpStep, normalizeCode } from './totp.ts';
@@ -35,7 +35,7 @@ export function passwordProof(response: Response, field: string, password: strin
 
 /** Whether a code is good for a person's second factor: of the app, or a recovery code. A good one is used up. */
 export async function takeCode(
-  { database, now }: Pick<ApiDependencies, 'database' | 'now'>,
+  { database, now }: Parts<'database' | 'now'>,
   userId: string,
   typed: string,
 ): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { RequestHandler, Response } from 'express';
 import { findTokenAgent, type TokenAgent } from '../../../models/agents/work.ts';
 import { ApiError } from '../../api-error.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
+import type { Parts } from '../../dependencies.ts';
 import { contextOf } from '../../request-context.ts';
 
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
@@ -12,7 +12,7 @@ const API_TOKEN = /^Bearer +spk_/i;
  * Finds out which agent calls; without a usable token the request stays anonymous, for `requireAgent` to refuse once it
  * has been counted.
  */
-export function agentAuthentication({ database }: Pick<ApiDependencies, 'database'>): RequestHandler {
+export function agentAuthentication({ database }: Parts<'database'>): RequestHandler {
   return async (request, response, next) => {
     const token = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
     const agent = AGENT_TOKEN.test(token) ? await findTokenAgent(database, token) : null;

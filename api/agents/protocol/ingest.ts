@@ -13,15 +13,22 @@ import { isRecord } from '../../../core/monitors/input/checks.ts';
 import { listReportedMonitors, type ReportedMonitor, listRecheckedSources } from '../../../models/agents/results.ts';
 import type { TokenAgent } from '../../../models/agents/work.ts';
 import { storeCertificates, type ObservedCertificate } from '../../../models/checks/certificates.ts';
+import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { accept, ApiError } from '../../api-error.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
+import type { Parts } from '../../dependencies.ts';
 import { agentOf } from './authentication.ts';
 import { createResultBatches } from './result-batches.ts';
 import { type AcceptedReport, createResultLimits, type AssignedReport } from './result-limits.ts';
 
 /** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
-export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
+export function ingestHandler({
+  database,
+  logger,
+  metrics,
+  now,
+  submitResults,
+}: Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults'>): RequestHandler {
   const submit = createResultBatches(submitResults);
   const limitResults = createResultLimits(database);
   const count = new Counter({
@@ -146,7 +153,7 @@ function measuredVersion(
  * batch has a bad result of checks as they are now.
  */
 async function listRechecks(
-  database: ApiDependencies['database'],
+  database: Database,
   agentNo: number,
   accepted: readonly AcceptedReport[],
 ): Promise<IngestAnswer['recheck']> {

@@ -18,11 +18,16 @@ import {
   type TokenAgent,
 } from '../../../models/agents/work.ts';
 import { accept, badRequest } from '../../api-error.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
+import type { Parts } from '../../dependencies.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
 
 /** `POST /agent/v1/pull`: the agent's check-in, answered with all of its work. */
-export function pullHandler({ database, logger, metrics, now }: ApiDependencies): RequestHandler {
+export function pullHandler({
+  database,
+  logger,
+  metrics,
+  now,
+}: Parts<'database' | 'logger' | 'metrics' | 'now'>): RequestHandler {
   const count = new Counter({
     name: 'spotcheck_agent_pulls_total',
     help: "Check-ins of customers' agents by outcome",

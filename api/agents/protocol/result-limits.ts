@@ -1,8 +1,8 @@
 import type { Report } from '../../../core/agents/read-ingest.ts';
 import { dueWindowOf, mostResultsIn, type DueWindow } from '../../../core/agents/result-limit.ts';
 import { listStoredDueTimes, type ReportedMonitor } from '../../../models/agents/results.ts';
+import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
 
 /** Results are stored within this of being taken, in milliseconds; until then this process remembers them. */
 const REMEMBERED_MS = 60_000;
@@ -25,7 +25,7 @@ export type ResultLimits = (
  * stored counts, and what this process took lately; processes that take results of one source at the same moment do not
  * know of each other's until they are stored.
  */
-export function createResultLimits(database: ApiDependencies['database']): ResultLimits {
+export function createResultLimits(database: Database): ResultLimits {
   const memory = createMemory();
   return async (agentNo, reports, nowMs) => {
     const windows = new Map(

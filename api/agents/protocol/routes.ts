@@ -1,6 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import { badRequest, methodNotAllowed } from '../../api-error.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
+import type { Parts } from '../../dependencies.ts';
 import { readJson } from '../../middleware/json-body.ts';
 import { limitRequests } from '../../middleware/rate-limit.ts';
 import { contextOf } from '../../request-context.ts';
@@ -23,11 +23,14 @@ const REQUESTS_PER_MINUTE = 300;
 /** Where agents of other makes upload what they found in their network, if they do. */
 const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
+/** What the routes of agents use, all together. */
+type AgentParts = Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'rateLimitStore'>;
+
 /**
  * The protocol of customers' agents: calls with an agent's token, and no other. `slots` limits what an account has
  * under way at a time.
  */
-export function createAgentRouter(dependencies: ApiDependencies, slots: RequestHandler): Router {
+export function createAgentRouter(dependencies: AgentParts, slots: RequestHandler): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const handlers = { '/pull': pullHandler(dependencies), '/ingest': ingestHandler(dependencies) };
   const limit = limitRequests(dependencies.rateLimitStore, {
