@@ -37,46 +37,6 @@ import { loadMonitorContext, draftOf, findPageToPatch } from './monitor-context.
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
 import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
 
-/** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
-const MOST_ATTEMPTS = 3;
-
-type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: MonitorBody };
-
-/**
- * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such
- * monitor. A vendor's page is read before that, for it may take seconds: where another write has named a different one
- * meanwhile, the PATCH starts over with that, and the last time counts its page as one that could not be read (D-154,
- * D-155).
- */
-async function patchMonitor(
-  dependencies: Parts<'database' | 'now' | 'readVendorPage' | 'rateLimits'>,
-  patch: MonitorPatch,
-): Promise<StoredMonitor | null> {
-  for (let attempt = 1; ; attempt += 1) {
-    const context = await loadMonitorContext(dependencies, { ...patch, isNew: false });
-    const stored = await storePatch(dependencies, patch, { context, isLast: attempt === MOST_ATTEMPTS });
-    if (stored !== 'vendor_changed') return stored;
-  }
-}
-
-/** One transaction: lock the monitor, decide what it becomes, store that. */
-async function storePatch(
-  { database, now }: Parts<'database' | 'now'>,
-  { caller: { tenantId }, author, monitorId, body }: MonitorPatch,
-  { context, isLast }: { context: MonitorContext; isLast: boolean },
-): Promise<StoredMonitor | 'vendor_changed' | null> {
-  const nowMs = now();
-  return await inTransaction(database, async (run) => {
-    const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
-    if (locked === null) return null;
-    const page = findPageToPatch(body, locked.monitor);
-    if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
-    const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(locked), context }));
-    const change = { settings, secrets, agentIds: agentSources };
-    return await updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change);
-  });
-}
-
 /** `GET /monitors` */
 export function listMonitorsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listMonitors'> {
   return async (request, response) => {
@@ -164,6 +124,46 @@ export function updateMonitorHandler(
     await announceMonitor(dependencies, stored);
     response.json(presentMonitorState(stored.monitor));
   };
+}
+
+/** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
+const MOST_ATTEMPTS = 3;
+
+type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: MonitorBody };
+
+/**
+ * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such
+ * monitor. A vendor's page is read before that, for it may take seconds: where another write has named a different one
+ * meanwhile, the PATCH starts over with that, and the last time counts its page as one that could not be read (D-154,
+ * D-155).
+ */
+async function patchMonitor(
+  dependencies: Parts<'database' | 'now' | 'readVendorPage' | 'rateLimits'>,
+  patch: MonitorPatch,
+): Promise<StoredMonitor | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const context = await loadMonitorContext(dependencies, { ...patch, isNew: false });
+    const stored = await storePatch(dependencies, patch, { context, isLast: attempt === MOST_ATTEMPTS });
+    if (stored !== 'vendor_changed') return stored;
+  }
+}
+
+/** One transaction: lock the monitor, decide what it becomes, store that. */
+async function storePatch(
+  { database, now }: Parts<'database' | 'now'>,
+  { caller: { tenantId }, author, monitorId, body }: MonitorPatch,
+  { context, isLast }: { context: MonitorContext; isLast: boolean },
+): Promise<StoredMonitor | 'vendor_changed' | null> {
+  const nowMs = now();
+  return await inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
+    if (locked === null) return null;
+    const page = findPageToPatch(body, locked.monitor);
+    if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
+    const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(locked), context }));
+    const change = { settings, secrets, agentIds: agentSources };
+    return await updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change);
+  });
 }
 
 /** `DELETE /monitors/{id}` */
