@@ -1,5 +1,7 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import { isTimeSettled } from '../models/system/service-clock.ts';
+import { createWriteProof } from '../models/system/write-proof.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
 import { createThrottle, type Throttle } from './accounts/session/throttle.ts';
@@ -7,7 +9,7 @@ import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { slackReturnHandler } from './alerts/slack.ts';
 import { createTelegramRouter } from './alerts/telegram.ts';
 import { clientAddress } from './client-address.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { ApiDependencies, Parts } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
 import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
 import { createLive } from './live/live.ts';
@@ -19,7 +21,6 @@ import { headAsGet, requestForm } from './middleware/request-form.ts';
 import { assignRequestId, requestLog } from './middleware/request-log.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './router.ts';
-import { getHealth, getMetricsHandler, getReadinessHandler } from './system/health.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
@@ -77,4 +78,37 @@ export async function createApp(
   app.use(unknownRoute);
   app.use(errorResponse(dependencies));
   return app;
+}
+
+/** `GET /healthz`: the process is there. */
+const getHealth: RequestHandler = (_request, response) => {
+  response.json({ status: 'ok' });
+};
+
+/**
+ * `GET /readyz`: database and all queues take what they are given, otherwise 503 and which of them does not; 503 from
+ * the moment on that the process is to stop, too. `clock` is there while the service goes by its own time because
+ * PostgreSQL's clock was set: everything works, and an operator should look.
+ */
+function getReadinessHandler({
+  database,
+  findAwayQueues,
+  stopping,
+}: Parts<'database' | 'findAwayQueues' | 'stopping'>): RequestHandler {
+  const isStoring = createWriteProof(database);
+  return async (_request, response) => {
+    const [isDatabaseThere, away] = await Promise.all([isStoring(), findAwayQueues()]);
+    const isQueueThere = away.length === 0;
+    const isReady = isDatabaseThere && isQueueThere && !stopping.aborted;
+    const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
+    const details = { ...(!isQueueThere && { queues_away: away }), ...(!isTimeSettled() && { clock: 'set' }) };
+    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...details });
+  };
+}
+
+/** `GET /metrics`: Prometheus text. */
+function getMetricsHandler({ metrics }: Parts<'metrics'>): RequestHandler {
+  return async (_request, response) => {
+    response.type(metrics.contentType).send(await metrics.metrics());
+  };
 }

@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import type { RequestHandler } from 'express';
 import ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
-import type { ApiConfig } from './dependencies.ts';
 import { contextOf } from './request-context.ts';
 
 /** Words of the configuration for ranges, as proxy-addr calls them. */
@@ -40,10 +39,25 @@ function withoutZone(address: string): string {
  * Records where a request comes from while its connection is sure to be there; all who count, store or log the address
  * take it from there.
  */
-export function clientAddress({ trustedProxies }: Pick<ApiConfig, 'trustedProxies'>): RequestHandler {
+export function clientAddress({ trustedProxies }: { trustedProxies: readonly string[] }): RequestHandler {
   const findAddress = createAddressFinder(trustedProxies);
   return (request, response, next) => {
     contextOf(response).address = findAddress(request);
     next();
   };
+}
+
+/**
+ * The network that an address is counted as: itself for IPv4, also where it is mapped into IPv6, for IPv6 its /64. That
+ * is what one customer has of addresses.
+ */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6
+    ? parsed.parts
+        .slice(0, 4)
+        .map((part) => part.toString(16))
+        .join(':')
+    : parsed.toString();
 }

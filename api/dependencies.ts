@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Channel } from '../core/alerts/channel.ts';
@@ -15,8 +16,8 @@ import type { DueAttempt } from '../queues/job-queues.ts';
 import type { QueueDepth } from '../queues/metrics.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
 import type { Throttle } from './accounts/session/throttle.ts';
-import type { UnstoredPings } from './heartbeats/unstored-pings.ts';
-import type { Live } from './live/live.ts';
+import type { Caller } from './caller.ts';
+import type { UnstoredPings } from './heartbeats/ping-availability.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 import type { PreviewInput } from './monitors/preview-run.ts';
 import type { RateLimits } from './rate-limits.ts';
@@ -73,6 +74,15 @@ export type ApiDependencies = {
   now: () => number;
   makeId: (prefix: IdPrefix) => string;
   config: ApiConfig;
+};
+
+/** The streams of one process. */
+export type Live = {
+  /**
+   * Answers with a stream until the reader goes, the process stops, or the caller's session or token is over. Throws
+   * 429 where the caller has too many.
+   */
+  open(response: ServerResponse, reader: { caller: Caller; isBack: boolean }): void;
 };
 
 /** What handlers are given beside it. */

@@ -15,8 +15,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
-import { serveApi } from './serve.ts';
-import { openApiDatabase } from './system/database.ts';
+import { serveApi, openApiDatabase } from './serve.ts';
 
 /**
  * Load balancers ask every few seconds; a process supervisor kills them 30 s after the signal, and requests under way

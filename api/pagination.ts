@@ -3,7 +3,7 @@ import { badRequest } from './api-error.ts';
 import { isId } from './request-context.ts';
 
 /**
- * The entry that a page starts after: the moment that the list is ordered by, in the list's own unit, and the id that
+ * The entry that a page starts after. `at` is the moment that the list is ordered by, in the list's own unit; the id
  * breaks ties.
  */
 export type Position = { at: number; id: string };

@@ -1,5 +1,5 @@
 import type { AuditAction } from '../core/accounts/audit-entry.ts';
-import { listAuditLogHandler } from './accounts/audit-log.ts';
+import { listAuditLogHandler, getUsageHandler } from './accounts/account.ts';
 import {
   acceptInvitationHandler,
   createInvitationHandler,
@@ -20,21 +20,25 @@ import {
   getSessionHandler,
   listSessionsHandler,
   signOutHandler,
+  signInHandler,
 } from './accounts/sessions.ts';
-import { signInHandler } from './accounts/sign-in.ts';
 import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './accounts/tokens.ts';
-import { getUsageHandler } from './accounts/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './accounts/user.ts';
+import {
+  createAgentHandler,
+  rotateAgentTokenHandler,
+  deleteAgentHandler,
+  getAgentHandler,
+  listAgentsHandler,
+} from './agents/agents.ts';
 import { getFleetHandler, retireRegionHandler } from './agents/fleet.ts';
-import { createAgentHandler, rotateAgentTokenHandler } from './agents/own-agents.ts';
-import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './agents/shared-agents.ts';
+import { testChannelHandler } from './alerts/channel-test.ts';
 import {
   createChannelHandler,
   deleteChannelHandler,
   getChannelHandler,
   listChannelsHandler,
   rotateSecretHandler,
-  testChannelHandler,
   updateChannelHandler,
 } from './alerts/channels.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';

@@ -9,7 +9,7 @@ import type { ChatMessage } from '../core/alerts/chat/message.ts';
 import { listCheckRegions } from '../models/agents/shared-agents.ts';
 import { sealAnswers } from '../models/checks/sealed-answers.ts';
 import { listVendorDocumentRecords } from '../models/checks/vendor-pages.ts';
-import type { Database } from '../models/database.ts';
+import { type Database, openDatabase, type DatabaseOptions } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import { attemptSlack } from '../notifications/slack/attempt.ts';
 import { authorizeSlack, type SlackApp } from '../notifications/slack/authorization.ts';
@@ -23,13 +23,12 @@ import type { QueueBackend } from '../queues/connection.ts';
 import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
 import { createAwayReading, createQueueReading } from '../queues/metrics.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';
-import { createChatTest } from './alerts/chat-test.ts';
+import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './dependencies.ts';
-import { publishPingAvailability } from './heartbeats/ping-availability.ts';
-import { createUnstoredPings } from './heartbeats/unstored-pings.ts';
+import { publishPingAvailability, createUnstoredPings } from './heartbeats/ping-availability.ts';
 import { createPreviewRun } from './monitors/preview-run.ts';
-import { createVendorLookup } from './monitors/vendor-lookup.ts';
+import { createVendorLookup } from './monitors/vendors.ts';
 import { readConsole } from './system/console-files.ts';
 import { consolePages } from './system/console-pages.ts';
 import { loadQueueBoard, QUEUE_BOARD_PATH, queueBoardLogin } from './system/queue-board-login.ts';
@@ -181,4 +180,15 @@ async function closeServer(server: Server): Promise<void> {
   const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
   clearTimeout(cutOff);
+}
+
+/** How long a request waits for PostgreSQL before it is answered with 503, in milliseconds. */
+const QUERY_TIMEOUT_MS = 8000;
+
+/**
+ * Opens connections for requests alone, which then wait neither behind the workers' statements nor for longer than
+ * callers do.
+ */
+export function openApiDatabase(options: Omit<DatabaseOptions, 'queryTimeoutMs'>): Database {
+  return openDatabase({ ...options, queryTimeoutMs: QUERY_TIMEOUT_MS });
 }

@@ -15,9 +15,9 @@ import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { presentInvitation } from './member-presenter.ts';
-import { presentSignedIn } from './session-presenter.ts';
+import { presentInvitation } from './members.ts';
 import { beginSession } from './session/beginning.ts';
+import { presentSignedIn } from './sessions.ts';
 
 type Schemas = components['schemas'];
 

@@ -1,9 +1,11 @@
+import type { Invitation } from '../../models/accounts/invitations.ts';
 import { changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
+import type { User } from '../../models/accounts/user-row.ts';
 import { ApiError, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
-import { presentMember } from './member-presenter.ts';
+import type { components } from '../schema.generated.ts';
 import { sessionCookie } from './session/cookie.ts';
 
 const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
@@ -48,4 +50,33 @@ export function removeMemberHandler({ database, config }: Parts<'database' | 'co
     if (id === user.id) cookie.take(response);
     response.status(204).end();
   };
+}
+
+type Schemas = components['schemas'];
+
+function presentMember(
+  { id, email, name, role, totpConfirmedAt, lastSignedInAt, createdAt }: User,
+  ownId: string,
+): Schemas['Member'] {
+  return {
+    id,
+    email,
+    name,
+    role,
+    totp_enabled: totpConfirmedAt !== null,
+    last_signed_in_at: lastSignedInAt,
+    created_at: createdAt,
+    is_you: id === ownId,
+  };
+}
+
+export function presentInvitation({
+  id,
+  email,
+  role,
+  invitedBy,
+  createdAt,
+  expiresAt,
+}: Invitation): Schemas['Invitation'] {
+  return { id, email, role, invited_by: invitedBy, created_at: createdAt, expires_at: expiresAt };
 }

@@ -5,9 +5,8 @@ import { badRequest, conflict } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, personOf } from '../request-context.ts';
-import { presentUser } from './session-presenter.ts';
 import { passwordProof, requireProofs } from './session/proofs.ts';
-import { recoveryCodesOf } from './sign-in.ts';
+import { presentUser, recoveryCodesOf } from './sessions.ts';
 
 const NAME_LENGTH = 255;
 

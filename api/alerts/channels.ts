@@ -11,28 +11,19 @@ import {
   updateChannel,
   type NewChannel,
 } from '../../models/alerts/channels.ts';
-import {
-  findWebhook,
-  openWebhook,
-  rotateSigningSecret,
-  type OpenedWebhook,
-  type SealedWebhook,
-} from '../../models/alerts/webhook-secrets.ts';
-import type { Database } from '../../models/database.ts';
+import { rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/connect-link.ts';
 import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
-import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
-import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
+import { accept, badRequest, notFound, type ApiError } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
-import { presentChannel } from './presenter.ts';
 
 /** `GET /channels` */
 export function listChannelsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listChannels'> {
@@ -131,23 +122,6 @@ export function deleteChannelHandler({ database }: Parts<'database'>): Handler<'
   };
 }
 
-/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
-export function testChannelHandler(
-  dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'sendTestMessage' | 'rateLimits'>,
-): Handler<'testChannel'> {
-  const { rateLimits } = dependencies;
-  return async (request, response) => {
-    const { tenantId } = callerOf(response);
-    const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
-    await rateLimits.take('channelTest', channel.id);
-    await rateLimits.take('test', tenantId);
-    const { error, statusCode, durationMs } =
-      channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
-    if (error !== null) throw badRequest(error);
-    response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });
-  };
-}
-
 /** `POST /channels/{id}/rotate-secret`: the only place beside the creation that shows a secret. */
 export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Handler<'rotateSecret'> {
   const { database, now } = dependencies;
@@ -163,41 +137,11 @@ export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Ha
   };
 }
 
-async function testWebhook(
-  {
-    database,
-    sendTestDelivery,
-    makeId,
-    config,
-    now,
-  }: Parts<'database' | 'sendTestDelivery' | 'makeId' | 'config' | 'now'>,
-  { tenantId, id }: Channel,
-): Promise<TestResult> {
-  const webhook = await findWebhook(database, { tenantId, id }, now());
-  if (webhook === null) throw notFound('channel', id);
-  return await sendTestDelivery({
-    ...openOrRefuse(database, webhook),
-    deliveryId: makeId('dlv'),
-    publicUrl: config.publicUrl,
-  });
-}
-
-/** A key that has left the ring is the operator's to bring back: deliveries say the same. */
-function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook {
-  try {
-    return openWebhook(database, webhook);
-  } catch {
-    throw badRequest('test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS');
-  }
-}
-
-async function testChat({ sendTestMessage }: Parts<'sendTestMessage'>, channel: Channel): Promise<TestResult> {
-  const result = channel.status === 'connected' ? await sendTestMessage(channel) : null;
-  if (result === null) throw conflict(`channel ${channel.id} is not connected: connect it first`);
-  return result;
-}
-
-async function getOwnChannel({ database }: Parts<'database'>, key: { tenantId: string; id: string }): Promise<Channel> {
+/** A channel of the account; throws 404 where it has none of that id. */
+export async function getOwnChannel(
+  { database }: Parts<'database'>,
+  key: { tenantId: string; id: string },
+): Promise<Channel> {
   const channel = await findChannel(database, key);
   if (channel === null) throw notFound('channel', key.id);
   return channel;
@@ -263,4 +207,23 @@ async function connectWebhook(
   });
   if (error !== null) throw badRequest(error);
   return { stored: { status: 'connected', webhook: { url, signingSecret } }, shown: { signing_secret: signingSecret } };
+}
+
+/** A channel as it is shown: of a webhook's address only the host. */
+export function presentChannel(channel: Channel): components['schemas']['Channel'] {
+  return {
+    id: channel.id,
+    type: channel.type,
+    name: channel.name,
+    enabled: channel.enabled,
+    created_at: channel.createdAt,
+    status: channel.status,
+    all_monitors: channel.allMonitors,
+    monitor_ids: channel.monitorIds,
+    url_host: channel.urlHost,
+    team_name: channel.teamName,
+    channel_name: channel.channelName,
+    ...(channel.type !== 'webhook' && { reports: channel.wantsReports }),
+    ...(channel.lastError !== null && { last_error: channel.lastError.text, last_error_at: channel.lastError.at }),
+  };
 }

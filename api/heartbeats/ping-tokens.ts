@@ -1,6 +1,6 @@
 import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
-import { networkOf } from '../accounts/session/network.ts';
 import { ApiError } from '../api-error.ts';
+import { networkOf } from '../client-address.ts';
 
 /** The form of every token: its monitor's id, and a random part. */
 const TOKEN = /^mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}$/;

@@ -21,8 +21,7 @@ import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, asId, callerOf, idOf } from '../request-context.ts';
-import { presentIncidentDetail, presentNote } from './detail.ts';
-import { presentIncident } from './presenter.ts';
+import { presentIncidentDetail, presentNote, presentIncident } from './presenter.ts';
 
 /**
  * A note as it will be stored; throws 400 where nothing of it can be seen. The text may have NUL in it and halves of

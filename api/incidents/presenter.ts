@@ -1,5 +1,11 @@
+import type { SourceEvidence } from '../../core/incidents/change.ts';
+import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
 import { toUnixSeconds } from '../../core/time.ts';
+import type { IncidentEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
+import type { IncidentDelivery, IncidentTransition } from '../../models/incidents/incidents.ts';
+import type { IncidentNote } from '../../models/incidents/notes.ts';
+import { presentTimings } from '../checks/presenter.ts';
 import type { components } from '../schema.generated.ts';
 
 /** An incident as it is shown (D-45); an open one lasts until now. */
@@ -21,5 +27,127 @@ export function presentIncident(incident: ListedIncident, nowMs: number): compon
     resolution: incident.resolution,
     acknowledged_at: incident.acknowledgedAtMs === null ? null : toUnixSeconds(incident.acknowledgedAtMs),
     acknowledged_by: incident.acknowledgedBy,
+  };
+}
+
+type Wire = components['schemas'];
+
+/** Everything of an incident; of each list one entry more than is shown tells that there are more. */
+export type IncidentRecord = {
+  incident: ListedIncident;
+  transitions: readonly IncidentTransition[];
+  evidence: readonly IncidentEvidence[];
+  deliveries: readonly IncidentDelivery[];
+  notes: readonly IncidentNote[];
+};
+
+/** An incident with all that belongs to it. */
+export function presentIncidentDetail(
+  { incident, transitions, evidence, deliveries, notes }: IncidentRecord,
+  { nowMs, mostShown }: { nowMs: number; mostShown: number },
+): Wire['IncidentDetail'] {
+  const lists = { timeline: transitions, evidence, deliveries };
+  return {
+    ...presentIncident(incident, nowMs),
+    notes: notes.map(presentNote),
+    timeline: transitions.slice(0, mostShown).map(presentTransition),
+    evidence: evidence.slice(0, mostShown).map(presentEvidence),
+    deliveries: deliveries.slice(0, mostShown).map(presentDelivery),
+    truncated: (['timeline', 'evidence', 'deliveries'] as const).filter((name) => lists[name].length > mostShown),
+  };
+}
+
+/** A note of an incident. */
+export function presentNote({ id, author, text, createdAtMs }: IncidentNote): Wire['IncidentNote'] {
+  return { id, author, text, created_at: toUnixSeconds(createdAtMs) };
+}
+
+function presentTransition(transition: IncidentTransition): Wire['IncidentTransition'] {
+  const { sequence, from, to, cause, reason, sources } = transition;
+  return {
+    sequence,
+    at: toUnixSeconds(transition.atMs),
+    detected_at: toUnixSeconds(transition.detectedAtMs),
+    from,
+    to,
+    cause,
+    reason,
+    sources: sources.map(presentStatement),
+  };
+}
+
+/** Rows that were written before standings were have none: then a fresh vote is one that counted. */
+function presentStatement({
+  name,
+  vote,
+  standing,
+  fresh,
+  decidedBy,
+}: Omit<SourceEvidence, 'standing'> & { standing?: SourceEvidence['standing'] }): Wire['SourceStatement'] {
+  const [first] = decidedBy;
+  const last = decidedBy.at(-1);
+  return {
+    name,
+    verdict: vote,
+    standing: standing ?? (fresh ? 'votes' : 'silent'),
+    since: vote === null || first === undefined ? null : toUnixSeconds(first.atMs),
+    cause: vote === null ? null : (last?.cause ?? null),
+    reason: vote === null ? null : (last?.reason ?? null),
+  };
+}
+
+function presentEvidence({
+  sourceId,
+  sourceName,
+  atMs,
+  verdict,
+  cause,
+  reason,
+  httpStatus,
+  latencyMs,
+  evidence,
+}: IncidentEvidence): Wire['IncidentEvidence'] {
+  const timings = evidence?.phases ?? null;
+  const answer = evidence?.answer ?? null;
+  return {
+    source: { id: sourceId, name: sourceName },
+    at: toUnixSeconds(atMs),
+    verdict,
+    cause,
+    reason,
+    http_status: httpStatus,
+    latency_ms: latencyMs,
+    phases: timings && presentTimings(timings),
+    answer: answer && presentAnswerEvidence(answer),
+  };
+}
+
+/** An answer of a target, as far as it is kept. */
+export function presentAnswerEvidence({ status, headers, body, bodyWithheld }: AnswerEvidence): Wire['SeenAnswer'] {
+  return { status, headers, body, body_withheld: bodyWithheld ?? null };
+}
+
+function presentDelivery({
+  id,
+  channelId,
+  channelName,
+  channelType,
+  event,
+  outcome,
+  attemptCount,
+  createdAtMs,
+  finishedAtMs,
+}: IncidentDelivery): Wire['IncidentDelivery'] {
+  const finishedAt = finishedAtMs === null ? null : toUnixSeconds(finishedAtMs);
+  return {
+    id,
+    channel_id: channelId,
+    channel_name: channelName,
+    channel_type: channelType,
+    event,
+    outcome,
+    attempt_count: attemptCount,
+    created_at: toUnixSeconds(createdAtMs),
+    finished_at: finishedAt,
   };
 }

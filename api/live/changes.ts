@@ -1,8 +1,8 @@
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
-import { presentAgent } from '../agents/presenter.ts';
-import { presentChannel } from '../alerts/presenter.ts';
+import { presentAgent } from '../agents/agents.ts';
+import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
 import { presentMonitor } from '../monitors/presenter.ts';
 

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { listValidCallers } from '../../models/accounts/sessions.ts';
@@ -6,20 +5,12 @@ import { listenToChanges, type Change } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
+import type { Live } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, contextOf } from '../request-context.ts';
 import { createBroadcast, type Broadcast } from './broadcast.ts';
 import { readChanges, writeEvent } from './changes.ts';
 import { openStream, type LiveStream } from './stream.ts';
-
-/** The streams of one process. */
-export type Live = {
-  /**
-   * Answers with a stream until the reader goes, the process stops, or the caller's session or token is over. Throws
-   * 429 where the caller has too many.
-   */
-  open(response: ServerResponse, reader: { caller: Caller; isBack: boolean }): void;
-};
 
 export type LiveDependencies = {
   database: Database;

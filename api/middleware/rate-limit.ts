@@ -9,9 +9,9 @@ import {
 import { PLAN_LIMITS, PLANS } from '../../core/accounts/plans.ts';
 import type { Database } from '../../models/database.ts';
 import type { QueueBackend } from '../../queues/connection.ts';
-import { networkOf } from '../accounts/session/network.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
+import { networkOf } from '../client-address.ts';
 import { addressOf, contextOf, type RequestContext } from '../request-context.ts';
 
 /** Where all processes of the API count together. */

@@ -5,8 +5,8 @@ import { contextOf } from '../request-context.ts';
 const VERSIONS = new Set(['1.0', '1.1']);
 
 /**
- * Refuses what the parser lets through though two readers could take it for different requests: HTTP/0.9, and a request
- * of HTTP/1.1 without a Host header or any with several (RFC 9112, 3.2).
+ * Refuses requests that two readers could take for different ones, though the parser lets them through. These are
+ * HTTP/0.9, HTTP/1.1 without a Host header, and any with several (RFC 9112, 3.2).
  */
 export const requestForm: RequestHandler = (request, _response, next) => {
   const { httpVersion, rawHeaders } = request;

@@ -4,7 +4,7 @@ import { ApiError } from '../api-error.ts';
 import { presentTimings } from '../checks/presenter.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { presentAnswerEvidence } from '../incidents/detail.ts';
+import { presentAnswerEvidence } from '../incidents/presenter.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readPreview } from './preview-draft.ts';

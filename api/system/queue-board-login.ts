@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type Request, type RequestHandler, type Response, type Router } from 'express';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import { cleanText } from '../../core/clean-text.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { OPERATOR, recordChange } from '../../models/accounts/audit-log.ts';
@@ -15,9 +15,9 @@ import { runOn } from '../../models/sql.ts';
 import { clientOfNetwork } from '../accounts/session/clients.ts';
 import { secretCookie, sessionCookie, type SecretCookie } from '../accounts/session/cookie.ts';
 import { isOwnOrigin } from '../accounts/session/csrf.ts';
-import { networkOf } from '../accounts/session/network.ts';
 import type { Throttle } from '../accounts/session/throttle.ts';
 import { ApiError } from '../api-error.ts';
+import { networkOf } from '../client-address.ts';
 import { addressOf } from '../request-context.ts';
 import type { QueueBoardOptions } from './queue-board.ts';
 

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/dependencies.ts';
-import { createUnstoredPings } from '../../api/heartbeats/unstored-pings.ts';
+import { createUnstoredPings } from '../../api/heartbeats/ping-availability.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { ScheduleChange } from '../../core/checks/schedule.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';

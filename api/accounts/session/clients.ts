@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { generateSessionSecret } from '../../../models/accounts/sessions.ts';
 import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
+import { networkOf } from '../../client-address.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
 import { browserCookie } from './cookie.ts';
-import { networkOf } from './network.ts';
 
 type ClientTools = { database: Pick<Database, 'pool'>; now: () => number; publicUrl: string };
 

@@ -3,11 +3,11 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { findSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
 import { ApiError } from '../../api-error.ts';
+import { networkOf } from '../../client-address.ts';
 import { createLimiter, type RateLimitStore } from '../../middleware/rate-limit.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
 import { clientOfBrowser, clientOfNetwork } from './clients.ts';
 import { browserCookie } from './cookie.ts';
-import { networkOf } from './network.ts';
 
 const WINDOW_SECONDS = 15 * 60;
 

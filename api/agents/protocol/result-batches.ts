@@ -3,7 +3,7 @@ import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError } from '../../api-error.ts';
 
 /**
- * The first results of a batch wait this long for those of other agents, in milliseconds: on PostgreSQL a job costs as
+ * The first results of a batch wait this long for those of other agents, in milliseconds. On PostgreSQL a job costs as
  * much as twenty results.
  */
 const GATHER_MS = 50;

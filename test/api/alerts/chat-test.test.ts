@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import nock from 'nock';
-import { createChatTest } from '../../../api/alerts/chat-test.ts';
+import { createChatTest } from '../../../api/alerts/channel-test.ts';
 import type { Channel } from '../../../core/alerts/channel.ts';
 import { createChannel, findChannel } from '../../../models/alerts/channels.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';

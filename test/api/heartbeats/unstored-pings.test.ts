@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createUnstoredPings } from '../../../api/heartbeats/unstored-pings.ts';
+import { createUnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
 
 function stage() {
   const clock = { nowMs: 1000 };

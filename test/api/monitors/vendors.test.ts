@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createVendorLookup } from '../../../api/monitors/vendor-lookup.ts';
+import { createVendorLookup } from '../../../api/monitors/vendors.ts';
 import { VENDORS } from '../../../core/checks/vendor/catalogue.ts';
 import { listVendorDocumentRecords } from '../../../models/checks/vendor-pages.ts';
 import { startServiceCheck } from '../../../workers/processes/check.ts';

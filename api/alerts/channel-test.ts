@@ -3,12 +3,74 @@ import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { buildTestMessage } from '../../core/alerts/chat/service-messages.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
+import {
+  findWebhook,
+  openWebhook,
+  type OpenedWebhook,
+  type SealedWebhook,
+} from '../../models/alerts/webhook-secrets.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
 import { testResultOf, type TestResult } from '../../notifications/webhook/test-delivery.ts';
+import { badRequest, conflict, notFound } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import { getOwnChannel } from './channels.ts';
 import { enqueueFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
+
+/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
+export function testChannelHandler(
+  dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'sendTestMessage' | 'rateLimits'>,
+): Handler<'testChannel'> {
+  const { rateLimits } = dependencies;
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
+    await rateLimits.take('channelTest', channel.id);
+    await rateLimits.take('test', tenantId);
+    const { error, statusCode, durationMs } =
+      channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
+    if (error !== null) throw badRequest(error);
+    response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });
+  };
+}
+
+async function testWebhook(
+  {
+    database,
+    sendTestDelivery,
+    makeId,
+    config,
+    now,
+  }: Parts<'database' | 'sendTestDelivery' | 'makeId' | 'config' | 'now'>,
+  { tenantId, id }: Channel,
+): Promise<TestResult> {
+  const webhook = await findWebhook(database, { tenantId, id }, now());
+  if (webhook === null) throw notFound('channel', id);
+  return await sendTestDelivery({
+    ...openOrRefuse(database, webhook),
+    deliveryId: makeId('dlv'),
+    publicUrl: config.publicUrl,
+  });
+}
+
+/** A key that has left the ring is the operator's to bring back: deliveries say the same. */
+function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook {
+  try {
+    return openWebhook(database, webhook);
+  } catch {
+    throw badRequest('test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS');
+  }
+}
+
+async function testChat({ sendTestMessage }: Parts<'sendTestMessage'>, channel: Channel): Promise<TestResult> {
+  const result = channel.status === 'connected' ? await sendTestMessage(channel) : null;
+  if (result === null) throw conflict(`channel ${channel.id} is not connected: connect it first`);
+  return result;
+}
 
 type Send = (connection: string, message: ChatMessage) => Promise<ChatAttempt>;
 

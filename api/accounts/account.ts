@@ -1,11 +1,41 @@
 import type { AuditEntry } from '../../core/accounts/audit-entry.ts';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { listAuditLog } from '../../models/accounts/audit-log.ts';
+import { countUsage } from '../../models/accounts/tenants.ts';
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
-import { personOf } from '../request-context.ts';
+import { callerOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
+
+/** `GET /usage` */
+export function getUsageHandler({ database, config, now }: Parts<'database' | 'config' | 'now'>): Handler<'getUsage'> {
+  return async (_request, response) => {
+    const { tenantId, plan } = callerOf(response);
+    const limits = PLAN_LIMITS[plan];
+    const used = await countUsage(database, tenantId, now());
+    const usage: components['schemas']['Usage'] = {
+      plan,
+      limits: {
+        monitors: config.planCountLimits ? limits.monitors : null,
+        own_agents: config.planCountLimits ? limits.ownAgents : null,
+        tokens: limits.tokens,
+        requests_per_minute: limits.requestsPerMinute,
+        min_interval_seconds: limits.minIntervalSeconds,
+        result_days: limits.resultDays,
+      },
+      used: {
+        monitors: used.monitors,
+        own_agents: used.ownAgents,
+        tokens: used.tokens,
+        channels: used.channels,
+        members: used.members,
+      },
+    };
+    response.json(usage);
+  };
+}
 
 /** How many entries come when the caller sets no limit: the log has no end (D-05). */
 const DEFAULT_LIMIT = 100;

@@ -1,12 +1,64 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { generateToken } from '../../models/accounts/api-tokens.ts';
-import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents/agents.ts';
+import {
+  deleteAgent,
+  findAgent,
+  listAgents,
+  createAgentWithin,
+  rotateAgentToken,
+  type Agent,
+} from '../../models/agents/agents.ts';
 import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
-import { ApiError, badRequest, notFound, requirePlainName } from '../api-error.ts';
-import type { ApiConfig, Parts } from '../dependencies.ts';
+import { ApiError, notFound, badRequest, requirePlainName } from '../api-error.ts';
+import type { Parts, ApiConfig } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
+import { announceSchedule } from '../monitors/schedule-changes.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
+
+/** `GET /agents` */
+export function listAgentsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listAgents'> {
+  return async (request, response) => {
+    const { limit, after } = readPage(request);
+    const { kind, region } = request.query;
+    const agents = await listAgents(database, {
+      tenantId: callerOf(response).tenantId,
+      filter: { ...(kind && { kind }), ...(region !== undefined && { region }) },
+      ...(after && { after: { createdAt: after.at, id: after.id } }),
+      ...(limit !== null && { limit: limit + 1 }),
+    });
+    const page = cutPage(agents, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
+    response.json({ agents: page.map(presentAgent) });
+  };
+}
+
+/** `GET /agents/{id}` */
+export function getAgentHandler({ database }: Parts<'database'>): Handler<'getAgent'> {
+  return async (request, response) => {
+    const id = idOf(request);
+    const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
+    if (agent === null) throw notFound('agent', id);
+    response.json(presentAgent(agent));
+  };
+}
+
+/** `DELETE /agents/{id}`: shared agents are not the caller's to delete (D-63). */
+export function deleteAgentHandler(
+  dependencies: Parts<'database' | 'onScheduleChange' | 'logger'>,
+): Handler<'deleteAgent'> {
+  const { database } = dependencies;
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const agent = await findAgent(database, key);
+    if (agent?.kind === 'first_party')
+      throw new ApiError(403, `agent ${key.id} is shared by everyone and cannot be deleted`);
+    const schedule = agent && (await deleteAgent(database, { ...key, author: authorOf(response) }));
+    if (schedule === null) throw notFound('agent', key.id);
+    announceSchedule(dependencies, schedule);
+    response.status(204).end();
+  };
+}
 
 const NEEDS_NO_QUOTES = /^[\w:/.@%+-]+$/;
 
@@ -76,4 +128,20 @@ export function rotateAgentTokenHandler({
 
 function tokenAnswer({ publicUrl }: ApiConfig, token: string): components['schemas']['AgentToken'] {
   return { token, install_command: writeInstallCommand({ publicUrl, token }) };
+}
+
+/** An agent as it is shown. The service itself, which probes domains and the like, is none that customers meet. */
+export function presentAgent(agent: Agent): components['schemas']['Agent'] {
+  return {
+    id: agent.id,
+    tenant_id: agent.tenantId,
+    kind: agent.kind === 'tenant' ? 'tenant' : 'first_party',
+    name: agent.name,
+    region: agent.region,
+    capabilities: agent.capabilities,
+    version: agent.version,
+    arch: agent.arch,
+    last_seen_at: agent.lastSeenAt,
+    created_at: agent.createdAt,
+  };
 }
