@@ -28,7 +28,7 @@ export default {
   files: ['test/**/*.test.ts'],
   extensions: ['ts'],
   workerThreads: false,
-  require: ['./test/helpers/name-test-process.ts', './test/helpers/end-with-tests.ts'],
+  require: ['./test/helpers/test-process.ts'],
   // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test asks for more by `t.timeout`.
   timeout: '300s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || compareTexts(basename(a), basename(b)) || compareTexts(a, b),

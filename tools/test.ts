@@ -28,6 +28,9 @@ const NO_REDIS =
  */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
 
+/** How many of the slowest files the end of a longer run names. */
+const SLOWEST_FILES = 10;
+
 /** The time that a stuck test file has to report what it waits for, in milliseconds. */
 const WORDS_MS = 3000;
 
@@ -66,8 +69,10 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
       SPOTCHECK_TEST_DATA_DIR: dataParent,
       TMPDIR: temporary,
       NODE_COMPILE_CACHE: compiled,
+      SPOTCHECK_TEST_TIMES: join(directory, 'times'),
     };
     const tally = await runAva(servers, interrupted);
+    await printSlowest(servers.SPOTCHECK_TEST_TIMES);
     if (redis === null) print(NO_REDIS);
     if (findFaketime() === null) print(NO_FAKETIME);
     return tally;
@@ -110,6 +115,15 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const isClean = (await status) === 0 && !interrupted.aborted;
   if (endGroup(child.pid, 'SIGKILL')) print('Processes of the tests were still there after them: they are ended');
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
+}
+
+/** Prints the test files that took longest, the seconds of each from the start of its process to its end. */
+async function printSlowest(timesFile: string): Promise<void> {
+  const times = (await readFile(timesFile, 'utf8').catch(() => '')).trimEnd().split('\n');
+  if (times.length <= SLOWEST_FILES) return;
+  print(`The slowest of ${times.length} files, in seconds:`);
+  const slowest = times.toSorted((a, b) => Number.parseFloat(b) - Number.parseFloat(a)).slice(0, SLOWEST_FILES);
+  for (const line of slowest) print(line);
 }
 
 /** Ava's arguments: by default the files of `npm test`, with `--all` all files, else the given ones. */
