@@ -158,9 +158,7 @@ async function createMonitors(
 ): Promise<string[]> {
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: given.hookUrl });
   if (channel.status !== 201) throw new Error(JSON.stringify(channel.json));
-  const agents = new Map(
-    listOf(await call('GET', '/agents')).map((agent) => [String(agent['region']), String(agent['id'])]),
-  );
+  const agents = new Map(listOf(await call('GET', '/agents')).map((agent) => [agent['region'], agent['id']]));
   const create = async (script: MonitorScript): Promise<string> => {
     const { status, json } = await call('POST', '/monitors', {
       name: `Target ${script.index}`,
@@ -174,7 +172,7 @@ async function createMonitors(
       check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: `${SLOW_FROM_MS}` }] },
     });
     if (status !== 201) throw new Error(JSON.stringify(json));
-    return String(json['id']);
+    return json['id'];
   };
   const ids: string[] = [];
   for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE)

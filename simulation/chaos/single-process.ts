@@ -11,7 +11,7 @@ export async function migrateDatabase(env: Record<string, string>): Promise<void
     env: { ...ownEnvironment(), ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const [status] = (await once(child, 'exit')) as [number | null];
+  const [status] = await once(child, 'exit');
   if (status !== 0) throw new Error('the database could not be prepared');
 }
 

@@ -33,7 +33,7 @@ async function createMonitor(
     ...settings,
   });
   if (created.status !== 201) throw new Error(JSON.stringify(created.json));
-  return String(created.json['id']);
+  return created.json['id'];
 }
 
 async function listenTo(t: ExecutionContext): Promise<{
@@ -149,8 +149,8 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   t.true((await storedResults(installation, id)) <= target.hits('/one'));
   // Killed while it delivered, the service may deliver once more what had arrived: under the same id.
   t.deepEqual(
-    [...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${String(json['delivery_id'])}`))],
-    [`monitor.up ${String(up.json['delivery_id'])}`],
+    [...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${json['delivery_id']}`))],
+    [`monitor.up ${up.json['delivery_id']}`],
   );
 });
 

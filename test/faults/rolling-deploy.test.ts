@@ -114,7 +114,7 @@ test(
         interval_seconds: 1,
         down_after_failures: 1,
       });
-      ids.push(String(json['id']));
+      ids.push(json['id']);
     }
     const upCount = async () =>
       (
@@ -181,7 +181,7 @@ test(
     t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
     t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (RESTART_STAGES.length + 1));
-    const arrived = eventsAt(receiver).map(({ json }) => String(json['delivery_id']));
+    const arrived = eventsAt(receiver).map(({ json }) => json['delivery_id']);
     t.is(new Set(arrived).size, arrived.length, 'each event arrived once');
   },
 );

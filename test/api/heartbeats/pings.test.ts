@@ -6,6 +6,7 @@ import { createUnstoredPings } from '../../../api/heartbeats/unstored-pings.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { deleteOrphanedPings } from '../../../models/heartbeats/ping-record.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
+import { pingTokenOf } from '../../helpers/api-client.ts';
 import { layWire } from '../../helpers/wire.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
@@ -21,7 +22,7 @@ async function createHeartbeat(api: ApiServer, settings: object = {}, account?: 
   const id = String(created.json['id']);
   const shown = await owner('GET', `/v1/monitors/${id}`);
   if (shown.status !== 200) throw new Error(`The heartbeat was not shown: ${shown.text}`);
-  const { check_spec: spec } = shown.json as { check_spec: { heartbeat: { token: string } } };
+  const token = pingTokenOf(shown);
   const pings = async () => {
     const { rows } = await api.database.pool.query<Record<string, unknown>>(
       'SELECT p.kind, p.exit_status, p.duration_ms, p.body FROM heartbeat_pings p JOIN monitors m ON m.no = ' +
@@ -30,7 +31,7 @@ async function createHeartbeat(api: ApiServer, settings: object = {}, account?: 
     );
     return rows;
   };
-  return { id, token: spec.heartbeat.token, pings };
+  return { id, token, pings };
 }
 
 test('the token names the monitor, is made by the server and stays, whatever is sent', async (t) => {
