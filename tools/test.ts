@@ -15,10 +15,14 @@ import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 /**
- * Test files that only `npm run test:all` runs: attackers, faults, fuzz, chaos, clients in other languages, tools, and
- * most browser tests.
+ * Test files that only `npm run test:all` runs: attackers, faults, fuzz, chaos, clients in other languages, tools,
+ * most browser tests, and what proves a second time what shorter tests have proved.
  */
-const ONLY_IN_ALL = /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|console\/(?!overview\.)|cli\/options\.)/;
+const ONLY_IN_ALL = [
+  /^test\/(?:attackers|faults|fuzz|simulation|clients|tools)\//,
+  /^test\/console\/(?!overview\.)/,
+  /^test\/(?:cli\/options|e2e\/fleet-on-postgres|models\/statistics\/report-year)\./,
+];
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
@@ -94,8 +98,8 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Two more than there are processors: the long ones mostly wait for timers and sockets.
-  const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 2)}`;
+  // Three more than there are processors: the long ones mostly wait for timers and sockets.
+  const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 3)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
   const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...(await avaArguments())], {
@@ -131,7 +135,9 @@ async function avaArguments(): Promise<string[]> {
   const asked = process.argv.slice(2);
   if (asked.length > 0) return asked.filter((argument) => argument !== '--all');
   const files: string[] = [];
-  for await (const file of glob('test/**/*.test.ts')) if (!ONLY_IN_ALL.test(file)) files.push(file);
+  for await (const file of glob('test/**/*.test.ts')) {
+    if (!ONLY_IN_ALL.some((part) => part.test(file))) files.push(file);
+  }
   return files;
 }
 

@@ -109,7 +109,7 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   cut.proxy.state.isShut = false;
   t.like((await nextEvent(receiver, 'agent.online', 70_000)).json, { state: 'online', agent: { id: cut.id } });
   await installation.service.call('DELETE', `/agents/${lying.id}`);
-  await until(() => lying.proxy.passages.at(-1)?.status === 401, { timeoutMs: 30_000 });
+  await until(() => lying.proxy.passages.some(({ status }) => status === 401), { timeoutMs: 30_000 + BUSY_MACHINE_MS });
   t.like((await installation.service.call('GET', `/monitors/${id}`)).json, {
     status: 'up',
     agent_sources: [honest.id, cut.id].toSorted(),
