@@ -5,9 +5,9 @@ import { watchHeartbeats } from '../workers/heartbeats/watch.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
+import { forkChild } from './harness/child.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
 import { cpuSecondsOf } from './harness/process-tree.ts';
-import { forkChild } from './harness/program.ts';
 import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { startProgram } from '../test/helpers/program.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { openOutbox, type Inserted } from './harness/deliveries.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
-import { startProgram } from './harness/program.ts';
 import { startSink } from './harness/sink.ts';
 import { readable } from './report.ts';
 

@@ -5,10 +5,10 @@ import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { fingerprintOf } from '../models/secrets/fingerprint.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
+import type { Harness } from '../test/helpers/harness.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
-import type { Harness } from './harness/harness.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors, monitorId } from './harness/monitors.ts';
 import { cpuSecondsOf } from './harness/process-tree.ts';
@@ -114,7 +114,7 @@ function openStream(harness: Harness, { url, token }: { url: string; token: stri
   );
   asking.on('error', () => undefined);
   asking.end();
-  harness.defer(async () => void asking.destroy());
+  harness.teardown(async () => void asking.destroy());
 }
 
 /** Sends steady results, and now and then a monitor that goes down and comes back. */

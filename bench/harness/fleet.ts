@@ -1,4 +1,4 @@
-import type { Harness } from './harness.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import type { Installation } from './installation.ts';
 import { REGION } from './monitors.ts';
 import { startWeb, startWorker, type Service } from './running-service.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Harness } from '../../bench/harness/harness.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import { REGIONS } from './script.ts';
 
@@ -61,7 +61,7 @@ export async function startFleet(
   // An interrupted run must leave no process behind, not even one that was being started.
   const leave = (): void => processes.forEach(({ end }) => end());
   process.once('exit', leave);
-  harness.defer(async () => void process.off('exit', leave));
+  harness.teardown(async () => void process.off('exit', leave));
   // One after the other: a machine with two processors starts them no sooner at once, and each would seem slow.
   for (const { start } of processes.values()) await start();
   return {
@@ -139,7 +139,7 @@ function superviseMember(
   return {
     start() {
       const running = restartUntilStopped();
-      harness.defer(async () => {
+      harness.teardown(async () => {
         stopping.abort();
         child?.kill('SIGKILL');
         await running;

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Harness } from '../../bench/harness/harness.ts';
 import { apiClient, listOf, type ApiClient } from '../../test/helpers/api-client.ts';
 import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { startProgram } from '../../test/helpers/program.ts';
 import { makeSettableClock, type SettableClock } from '../../test/helpers/set-clock.ts';
 import { until } from '../../test/helpers/until.ts';
 import { linkName, RECEIVER_LINK, type RedisKind } from './faults.ts';
@@ -12,7 +13,6 @@ import { byWayOf, layLink, type Link } from './proxy.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import type { MonitorScript } from './script.ts';
 import { startServers, type Servers } from './servers.ts';
-import { migrateDatabase, runBeside } from './single-process.ts';
 import { serveTargets, SLOW_FROM_MS, type Targets } from './targets.ts';
 
 /** All running parts of a run. */
@@ -25,7 +25,7 @@ export type ChaosHarness = {
   receiver: Receiver;
   targets: Targets;
   /** Starts one more clock process; returns how to end it. */
-  startSecondClock: () => Promise<() => Promise<void>>;
+  startSecondClock: () => () => Promise<void>;
   call: ApiClient;
   /** The token of `call`. */
   token: string;
@@ -90,7 +90,11 @@ export async function startChaosHarness(
     WEBHOOK_TIMEOUT_SECONDS: '4',
     NODE_EXTRA_CA_CERTS: receiver.caFile,
   };
-  await migrateDatabase({ ...settings, DATABASE_URL: servers.databaseUrl });
+  const migrated = startProgram(harness, ['cli/spotcheck.ts', 'migrate'], {
+    ...settings,
+    DATABASE_URL: servers.databaseUrl,
+  });
+  if ((await migrated.exited) !== 0) throw new Error(`the database could not be prepared: ${migrated.output()}`);
 
   const links = new Map<string, Link>();
   const onLinks = async (member: Member): Promise<Member> => {
@@ -134,7 +138,10 @@ export async function startChaosHarness(
     call,
     token,
     monitorIds,
-    startSecondClock: () => runBeside(harness, clock),
+    startSecondClock() {
+      const second = startProgram(harness, clock.args, clock.env);
+      return async () => void (await second.stop('SIGKILL'));
+    },
   };
 }
 
@@ -147,7 +154,7 @@ async function makeClocks(harness: Harness, processes: readonly string[]): Promi
     const clock = await makeSettableClock();
     if (clock === null) break;
     clocks.set(name, clock);
-    harness.defer(clock.remove);
+    harness.teardown(clock.remove);
   }
   return clocks;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import type { Harness } from '../../bench/harness/harness.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 
 /** A link to a server that can be slow or lose data; for a TCP stream loss is a stall, and finally a reset. */
 export type Link = {
@@ -60,7 +60,7 @@ export async function layLink(harness: Harness, serverPort: number): Promise<Lin
   const drop = (): void => {
     for (const socket of sockets) socket.resetAndDestroy();
   };
-  harness.defer(async () => {
+  harness.teardown(async () => {
     const closed = once(server, 'close');
     server.close();
     drop();

@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Harness } from '../../bench/harness/harness.ts';
 import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import { postmasterPid } from '../../test/helpers/running-service.ts';
 import type { SettableClock } from '../../test/helpers/set-clock.ts';
 import { until } from '../../test/helpers/until.ts';
@@ -69,9 +69,9 @@ export async function startServers(harness: Harness, { folder, clock, kind, disk
           nodeTimeoutMs: NODE_TIMEOUT_MS,
         })
       : null;
-  if (cluster !== null) harness.defer(cluster.stop);
+  if (cluster !== null) harness.teardown(cluster.stop);
   let redis: RedisServer | null = kind === 'server' ? await startRedis() : null;
-  harness.defer(async () => {
+  harness.teardown(async () => {
     await signalPostgres('SIGCONT');
     await postgres.stop();
   });
@@ -83,7 +83,7 @@ export async function startServers(harness: Harness, { folder, clock, kind, disk
     await redis?.stop();
     redis = null;
   };
-  harness.defer(stopRedis);
+  harness.teardown(stopRedis);
 
   const signalPostgres = async (signal: NodeJS.Signals): Promise<void> => {
     const pid = await postmasterPid(folder).catch(() => null);

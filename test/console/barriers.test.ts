@@ -11,7 +11,7 @@ import { canary } from '../attackers/canary-life.ts';
 import { searchFor } from '../attackers/canary-search.ts';
 import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
-import type { Ending } from '../helpers/program.ts';
+import { createHarness } from '../helpers/harness.ts';
 import { until } from '../helpers/until.ts';
 import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
 
@@ -41,14 +41,11 @@ const CONTROLS =
   'select:enabled, textarea:enabled, summary, [tabindex="0"]';
 
 let browser: Browser | null = null;
-const endings: (() => unknown)[] = [];
-const file = { teardown: (end: () => unknown) => void endings.push(end) } as Ending;
+const { harness, close } = createHarness();
 test.before(async () => {
-  browser = await startBrowser(file);
+  browser = await startBrowser(harness);
 });
-test.after.always(async () => {
-  for (const end of endings.toReversed()) await end();
-});
+test.after.always(close);
 
 test('every page and dialog is accessible, and nothing that was secret is shown again', async (t) => {
   t.timeout(300_000);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
+import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';
 
@@ -24,10 +24,7 @@ export type FleetProcess = 'web' | (typeof WORKERS)[number];
 const WORKERS = ['check', 'evaluate', 'deliver', 'maintain', 'clock'] as const;
 
 /** Prepares a database and starts one process of each kind on it, with Redis where its URL is given. */
-export async function startFleet(
-  t: ExecutionContext,
-  given: Record<string, string> & { DATABASE_URL: string },
-): Promise<Fleet> {
+export async function startFleet(t: Harness, given: Record<string, string> & { DATABASE_URL: string }): Promise<Fleet> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const env = {
     SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { ScheduleChange } from '../../core/checks/schedule.ts';
@@ -12,6 +11,7 @@ import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import type { Runtime } from '../../workers/runtime.ts';
 import { openRuntime } from '../../workers/system/open-runtime.ts';
 import { createTestDatabase } from './database.ts';
+import type { Harness } from './harness.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /** What workers run on, over a database of the test's own, and short ways to fill it. */
@@ -29,7 +29,7 @@ export type TestRuntime = Runtime & {
 };
 
 /** Opens a runtime that ends with the test; without a backend its queues are in PostgreSQL. */
-export async function openTestRuntime(t: ExecutionContext, backend?: QueueBackend): Promise<TestRuntime> {
+export async function openTestRuntime(t: Harness, backend?: QueueBackend): Promise<TestRuntime> {
   const { databaseUrl, drop } = await createTestDatabase();
   const logLines: Record<string, unknown>[] = [];
   const options = {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 
 /**
  * A way to a server that can be cut (connections refused), frozen (nothing gets through, nobody is notified) and
@@ -9,7 +9,7 @@ import type { ExecutionContext } from 'ava';
 export type Wire = { url: string; cut: () => Promise<void>; freeze: () => void; mend: () => Promise<void> };
 
 /** Lays a wire to the server of a URL; `url` is the same with the wire's address. */
-export async function layWire(t: ExecutionContext, serverUrl: string): Promise<Wire> {
+export async function layWire(t: Harness, serverUrl: string): Promise<Wire> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let isFrozen = false;
