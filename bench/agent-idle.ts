@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { startProgram } from '../test/helpers/program.ts';
 import { temporaryFolder } from '../test/helpers/temporary-folder.ts';
 import type { BenchContext } from './benchmark.ts';
 import { forkChild } from './harness/child.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
 

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { generateToken } from '../models/accounts/api-tokens.ts';
 import { fingerprintOf } from '../models/secrets/fingerprint.ts';
 import { runOn } from '../models/sql.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { forkChild } from './harness/child.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { countPendingDeliveries } from '../models/alerts/deliveries.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { startProgram } from '../test/helpers/program.ts';
 import type { BenchContext } from './benchmark.ts';
 import { openOutbox } from './harness/deliveries.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startSink } from './harness/sink.ts';
 import { readable } from './report.ts';
 

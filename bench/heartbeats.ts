@@ -1,13 +1,13 @@
 import { recordPingAvailability } from '../models/heartbeats/ping-availability.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { watchHeartbeats } from '../workers/heartbeats/watch.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
 import { forkChild } from './harness/child.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSecondsOf, memoryMbOf } from '../test/helpers/process-tree.ts';
 import { temporaryFolder } from '../test/helpers/temporary-folder.ts';
 import type { BenchContext } from './benchmark.ts';
-import { cpuSecondsOf, memoryMbOf } from './harness/process-tree.ts';
 import { startService } from './harness/running-service.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';

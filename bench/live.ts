@@ -6,12 +6,12 @@ import { fingerprintOf } from '../models/secrets/fingerprint.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import type { Harness } from '../test/helpers/harness.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors, monitorId } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startWeb } from './harness/running-service.ts';
 import { readable } from './report.ts';
 

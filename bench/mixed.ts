@@ -1,10 +1,10 @@
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { spreadOverAccounts } from './harness/accounts.ts';
 import { forkChild } from './harness/child.ts';
 import { startInstallation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startWeb } from './harness/running-service.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';

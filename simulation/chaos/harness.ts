@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { apiClient, listOf, type ApiClient } from '../../test/helpers/api-client.ts';
 import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
+import { layLink, type Link } from '../../test/helpers/link.ts';
 import { startProgram } from '../../test/helpers/program.ts';
 import { makeSettableClock, type SettableClock } from '../../test/helpers/set-clock.ts';
 import { until } from '../../test/helpers/until.ts';
 import { linkName, RECEIVER_LINK, type RedisKind } from './faults.ts';
 import { listMembers, startFleet, type Fleet, type FleetSize, type Member } from './fleet.ts';
-import { byWayOf, layLink, type Link } from './proxy.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import type { MonitorScript } from './script.ts';
 import { startServers, type Servers } from './servers.ts';
@@ -98,29 +98,29 @@ export async function startChaosHarness(
 
   const links = new Map<string, Link>();
   const onLinks = async (member: Member): Promise<Member> => {
-    const toPostgres = await layLink(harness, portOf(servers.databaseUrl));
+    const toPostgres = await layLink(harness, servers.databaseUrl);
     links.set(linkName(member.name, 'postgres'), toPostgres);
     const env = {
       ...settings,
       ...clocks.get(member.name)?.env,
       ...member.env,
-      DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres),
+      DATABASE_URL: toPostgres.url,
       REDIS_URL: servers.redisUrl,
     };
     if (servers.cluster !== null) return { ...member, env };
-    const toRedis = await layLink(harness, portOf(servers.redisUrl));
+    const toRedis = await layLink(harness, servers.redisUrl);
     links.set(linkName(member.name, 'redis'), toRedis);
-    return { ...member, env: { ...env, REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
+    return { ...member, env: { ...env, REDIS_URL: toRedis.url } };
   };
   const members = await Promise.all(listMembers(size).map(onLinks));
   const clock = members.find(({ name }) => name === 'clock');
   if (clock === undefined) throw new Error('there is no clock in the fleet');
   const fleet = await startFleet(harness, { members, folder: logs });
-  const toReceiver = await layLink(harness, receiver.port);
+  const toReceiver = await layLink(harness, receiver.url);
   links.set(RECEIVER_LINK, toReceiver);
   const call: ApiClient = (...request) => apiClient(fleet.urls()[0] ?? '', token)(...request);
   const monitorIds = await createMonitors(call, {
-    hookUrl: `https://127.0.0.1:${toReceiver.port}/hook`,
+    hookUrl: toReceiver.url,
     scripts,
     targets,
   });
@@ -185,8 +185,4 @@ async function createMonitors(
   for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE)
     ids.push(...(await Promise.all(given.scripts.slice(first, first + CREATED_AT_ONCE).map(create))));
   return ids;
-}
-
-function portOf(url: string): number {
-  return Number(new URL(url).port);
 }

@@ -19,7 +19,7 @@ export type Received = {
 export type Manner = 'good' | 'error' | 'hang' | 'reset';
 
 export type Receiver = {
-  port: number;
+  url: string;
   caFile: string;
   received: readonly Received[];
   behave: (manner: Manner) => void;
@@ -69,7 +69,7 @@ export async function startReceiver(harness: Harness, folder: string): Promise<R
     await authority.issue({ hosts: ['127.0.0.1'] }),
   );
   return {
-    port,
+    url: `https://127.0.0.1:${port}/hook`,
     caFile,
     received,
     behave(next) {

@@ -1,10 +1,10 @@
 /**
- * What has an end, after which nothing that was started may be left: a test (ava's `t`), all tests of a file, a
- * benchmark, a chaos run. What is to be done then is done in reverse order, also after a failure.
+ * Ends everything that a test (ava's `t`), the tests of a file, a benchmark or a chaos run started, in reverse order,
+ * also after a failure.
  */
 export type Harness = { teardown: (end: () => unknown) => void };
 
-/** Runs a work with a harness of its own and ends what that started, an interrupted run's as well. */
+/** Runs a function with its own harness, and ends what it started, also after an interruption. */
 export type WithHarness = <Result>(work: (harness: Harness) => Promise<Result>) => Promise<Result>;
 
 /** Makes the harnesses of a run; `closeAll` is for signals. */
@@ -30,7 +30,7 @@ export function createHarnesses(): { withHarness: WithHarness; closeAll: () => P
   };
 }
 
-/** Makes one harness, which `close` takes down; what is added meanwhile ends too. */
+/** Makes one harness; `close` ends what was started. */
 export function createHarness(): { harness: Harness; close: () => Promise<void> } {
   const ends: (() => unknown)[] = [];
   return {

@@ -7,7 +7,7 @@ import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { deleteOrphanedPings } from '../../../models/heartbeats/ping-record.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { pingTokenOf } from '../../helpers/api-client.ts';
-import { layWire } from '../../helpers/wire.ts';
+import { layLink } from '../../helpers/link.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -330,20 +330,20 @@ test.serial('a day without a partition gets one and costs no ping', async (t) =>
 test('while the database is away a ping is 503 with the time to come back, and taken again afterwards', async (t) => {
   const { api } = t.context;
   const { token, pings } = await createHeartbeat(api);
-  const wire = await layWire(t, api.databaseUrl);
+  const link = await layLink(t, api.databaseUrl);
   const database = openDatabase({
-    databaseUrl: wire.url,
+    databaseUrl: link.url,
     secrets: createSecretBox([{ id: 'test', key: Buffer.alloc(32) }]),
   });
   t.teardown(() => closeDatabase(database));
   const base = await api.another({ database });
   const ping = () => api.anonymous('GET', `/ping/${token}/start`, undefined, {}, base);
   t.is((await ping()).status, 200);
-  await wire.cut();
+  await link.cut();
   const away = await ping();
   isError(t, away, { status: 503, error: 'the database is not reachable at the moment' });
   t.is(away.headers.get('retry-after'), '5');
-  await wire.mend();
+  await link.mend();
   t.is((await ping()).status, 200);
   t.true((await pings()).length >= 1);
 });
