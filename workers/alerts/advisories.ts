@@ -14,7 +14,7 @@ import { listDomains } from '../../models/checks/domains.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';
-import { firstAttempt } from '../incidents/record-changes.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
 import { announce } from './announce.ts';
 

@@ -10,8 +10,8 @@ import { insertReport, listMissingReports, listTenantsWithout } from '../../mode
 import { rolledUntilMs } from '../../models/statistics/rollups.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { findLastSweep } from '../../models/system/service-marks.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import { announce } from '../alerts/announce.ts';
-import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**
