@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
+import { formatPercent } from '../../../core/statistics/reports/content.ts';
 import type { Schemas } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/page.tsx';

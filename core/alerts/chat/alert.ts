@@ -1,8 +1,8 @@
 import type { AgentMessage } from '../../agents/message.ts';
 import type { AdvisoryMessage } from '../../checks/domain/advisory.ts';
 import type { SummaryMessage } from '../../incidents/storm.ts';
+import { formatPercent } from '../../statistics/reports/content.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
-import { formatPercent } from '../../statistics/reports/percent-text.ts';
 import { formatPeriod } from '../../statistics/reports/periods.ts';
 import { DAY_SECONDS } from '../../time.ts';
 import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
