@@ -2,6 +2,7 @@ import '../config/thread-pool.ts';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure, refuseToListen } from '../config/failure-text.ts';
+import type { WorkerName } from '../config/fleet.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { requireSchema } from '../models/schema-state.ts';
@@ -20,8 +21,8 @@ const STOP_BOUND_MS = 25_000;
 /** Starts the parts of a process; what they are made of is loaded here, so that no process loads another's. */
 type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess[]>;
 
-/** The Procfile's worker processes by name. */
-const PROCESSES: Readonly<Record<string, Start>> = {
+/** The worker processes of a fleet by name. */
+const PROCESSES: Readonly<Record<WorkerName, Start>> = {
   check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => {
     const { startCheck, startServiceCheck } = await import('./processes/check.ts');
     return [
@@ -71,8 +72,7 @@ const PROCESSES: Readonly<Record<string, Start>> = {
 };
 
 async function main(name: string): Promise<void> {
-  const start = PROCESSES[name];
-  if (start === undefined) {
+  if (!isWorker(name)) {
     process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);
     process.exit(2);
   }
@@ -96,7 +96,7 @@ async function main(name: string): Promise<void> {
     count: countClockSteps(registry, CLOCKS),
     settles: name === 'maintain',
   });
-  const running = await start(runtime, environment);
+  const running = await PROCESSES[name](runtime, environment);
   running.push(clock);
   running.push(
     startProcessRecord(runtime, {
@@ -123,6 +123,10 @@ async function main(name: string): Promise<void> {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal));
+}
+
+function isWorker(name: string): name is WorkerName {
+  return Object.hasOwn(PROCESSES, name);
 }
 
 try {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { FLEET, type ProcessName } from '../../config/fleet.ts';
 import type { Harness } from './harness.ts';
 import { startProgram, type Program } from './program.ts';
 import { readScrape, type Scrape } from './scrape.ts';
@@ -15,17 +16,9 @@ export function startService(harness: Harness, env: Record<string, string>): Pro
   return start(harness, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
 
-/** Starts the API alone, as the Procfile does. */
-export function startWeb(harness: Harness, env: Record<string, string>): Promise<Service> {
-  return start(harness, ['--max-semi-space-size=64', 'api/main.ts'], env);
-}
-
-/** Options that Node gets for a worker in the Procfile. */
-const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
-
-/** Starts one of the worker processes alone, as the Procfile does. */
-export function startWorker(harness: Harness, name: string, env: Record<string, string>): Promise<Service> {
-  return start(harness, [...(WORKER_FLAGS[name] ?? []), 'workers/main.ts', name], env);
+/** Starts one of the processes of a fleet alone. */
+export function startProcess(harness: Harness, name: ProcessName, env: Record<string, string>): Promise<Service> {
+  return start(harness, FLEET[name], env);
 }
 
 /** `PORT` is where the API answers, `METRICS_PORT` where a worker does: the one of the two that a process knows. */
