@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FLEET } from '../config/fleet.ts';
+import { FLEET } from '../config/processes.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { openOutbox, type Inserted } from './harness/deliveries.ts';

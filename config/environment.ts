@@ -15,8 +15,9 @@ import {
   urlOf,
   wholeNumber,
   type HostAndPort,
+  LOG_LEVELS,
+  type LogLevel,
 } from './formats.ts';
-import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 
 /**

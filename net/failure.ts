@@ -1,4 +1,4 @@
-import { BLOCKED_CODE } from './guarded-lookup.ts';
+import { BLOCKED_CODE } from './address-guard.ts';
 
 /** Why an exchange brought no answer; the words are those of D-20. `unsupported`: the request itself cannot be made. */
 export type FailureCause =

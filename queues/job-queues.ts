@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type Job, type JobsOptions, type Queue, DelayedError, WaitingError } from 'bullmq';
-import type { ScheduleChange, ScheduleSlot } from '../core/checks/schedule.ts';
+import type { ScheduleChange, ScheduleSlot } from '../core/checks/slots.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { QueueBackend } from './connection.ts';
-import { checkQueueName, QUEUES } from './names.ts';
-import type {
-  DeliverJob,
-  EvaluateJob,
-  LookupJob,
-  MaintainJob,
-  RegionJob,
-  SealedResult,
-  PreviewJob,
-  PreviewReturn,
+import {
+  checkQueueName,
+  QUEUES,
+  type DeliverJob,
+  type EvaluateJob,
+  type LookupJob,
+  type MaintainJob,
+  type RegionJob,
+  type SealedResult,
+  type PreviewJob,
+  type PreviewReturn,
 } from './payloads.ts';
 import { createRecheckAdder, type DueRecheck } from './rechecks.ts';
 import { addSlot, reconcileQueue, removeSlot } from './schedules.ts';

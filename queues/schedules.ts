@@ -1,6 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { ScheduleSlot } from '../core/checks/schedule.ts';
-import { slotStartMs } from '../core/checks/slots.ts';
+import { type ScheduleSlot, slotStartMs } from '../core/checks/slots.ts';
 import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 

@@ -2,18 +2,16 @@ import '../config/thread-pool.ts';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure, refuseToListen } from '../config/failure-text.ts';
-import type { WorkerName } from '../config/fleet.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
+import type { WorkerName } from '../config/processes.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { startProcessRecord } from './processes/process-record.ts';
-import { startServiceClock } from './processes/service-clock.ts';
-import type { RunningProcess, Runtime } from './runtime.ts';
+import { startProcessRecord, startServiceClock } from './processes/every-process.ts';
+import { type RunningProcess, type Runtime, stopAll } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
 import { openRuntime } from './system/open-runtime.ts';
-import { stopAll } from './system/stop.ts';
 
 /** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;
@@ -52,10 +50,9 @@ const PROCESSES: Readonly<Record<WorkerName, Start>> = {
     ];
   },
   maintain: async (runtime, environment) => {
-    const [{ startMaintain }, { startHeartbeatWatch }, { startAgentWatch }, { startTelegram }] = await Promise.all([
+    const [{ startMaintain }, { startAgentWatch, startHeartbeatWatch }, { startTelegram }] = await Promise.all([
       import('./processes/maintain.ts'),
-      import('./processes/heartbeats.ts'),
-      import('./processes/agents.ts'),
+      import('./processes/watches.ts'),
       import('./processes/telegram.ts'),
     ]);
     return [

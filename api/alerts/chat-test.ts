@@ -1,6 +1,5 @@
 import type { Channel } from '../../core/alerts/channel.ts';
-import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { buildTestMessage } from '../../core/alerts/chat/service-messages.ts';
+import { type ChatMessage, buildTestMessage } from '../../core/alerts/chat/message.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import type { Database } from '../../models/database.ts';

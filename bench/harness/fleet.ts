@@ -1,4 +1,4 @@
-import type { ProcessName } from '../../config/fleet.ts';
+import type { ProcessName } from '../../config/processes.ts';
 import type { Harness } from './harness.ts';
 import type { Installation } from './installation.ts';
 import { REGION } from './monitors.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
-import { FLEET, type ProcessName } from '../../config/fleet.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import type { Harness } from './harness.ts';
 import { startProgram, type Program } from './program.ts';
 import { readScrape, type Scrape } from './scrape.ts';

@@ -1,6 +1,5 @@
 import { type Vote, CAUSES, type FixedCause } from '../checks/verdict.ts';
-import { cleanText } from '../clean-text.ts';
-import { quote } from '../quoted.ts';
+import { cleanText, quote } from '../foreign-text.ts';
 import type { Inability } from './capability.ts';
 import type { Report } from './read-ingest.ts';
 import { UNSUPPORTED_BY_AGENT } from './wire.ts';

@@ -7,8 +7,7 @@ import type { SummaryMessage } from '../incidents/storm.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';
 import { toUnixSeconds } from '../time.ts';
-import type { ChannelLossMessage } from './channel-loss.ts';
-import type { ChannelMessage } from './channel-message.ts';
+import type { ChannelLossMessage, ChannelMessage } from './channel-message.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
 
 /**

@@ -1,5 +1,5 @@
+import { quote } from '../foreign-text.ts';
 import type { Assertion } from '../monitors/monitor.ts';
-import { quote } from '../quoted.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
 import type { Judgement, FixedCause } from './verdict.ts';
 

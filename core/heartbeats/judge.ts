@@ -1,5 +1,5 @@
 import type { Judgement } from '../checks/verdict.ts';
-import { quote } from '../quoted.ts';
+import { quote } from '../foreign-text.ts';
 import type { HeartbeatSettings } from './deadlines.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;

@@ -1,7 +1,7 @@
 import type { HttpAnswered } from '../checks/http/observation.ts';
 import type { Observation } from '../checks/observation.ts';
 import type { Verdict, Vote } from '../checks/verdict.ts';
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { isRecord } from '../monitors/input/checks.ts';
 import type { CheckTarget, MonitorSecrets } from '../monitors/monitor.ts';
 import type { AnswerEvidence } from './failure-evidence.ts';

@@ -1,4 +1,4 @@
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { isSilent, voteOf, type SourceState } from '../incidents/source-state.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { canonicalIpv4, canonicalIpv6, splitDnsTarget } from '../checks/dns/target.ts';
-import { accepted, refused, type Parsed } from '../parsed.ts';
+import { accepted, refused, type Parsed } from '../foreign-text.ts';
 import type { MonitorType } from './monitor.ts';
 
 /** The longest target, in characters (D-15). */

@@ -1,6 +1,6 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
 import { goneWith, madeWith, type FieldChanges, type Fields } from '../../core/accounts/field-changes.ts';
-import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { recordChange } from '../accounts/audit-log.ts';

@@ -1,4 +1,4 @@
-import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
+import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
 import { LATENCY_GROWTH } from '../../core/statistics/latency-histogram.ts';
 

@@ -1,4 +1,4 @@
-import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
+import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { bucketSql, isTimed, timingsOfCheck, rawChecks, storedTimings } from '../checks/raw-checks.ts';
 import type { Database } from '../database.ts';

@@ -6,7 +6,7 @@ import {
   escapeShown,
   shorten,
 } from '../../core/alerts/chat/message.ts';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
 import {
   excerptAnswer,

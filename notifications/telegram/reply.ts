@@ -1,5 +1,4 @@
-import { CHAT_CAPS, type ChatMessage, shorten } from '../../core/alerts/chat/message.ts';
-import { buildGreeting } from '../../core/alerts/chat/service-messages.ts';
+import { CHAT_CAPS, type ChatMessage, shorten, buildGreeting } from '../../core/alerts/chat/message.ts';
 import type { ChatChannel, ChatOutcome } from '../../core/alerts/chat/update.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
 

@@ -3,7 +3,6 @@ import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { excerptAnswer, OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
-import { findUrlProblem } from './url.ts';
 
 /**
  * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A
@@ -141,4 +140,17 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/**
+ * What is wrong with a text as a webhook's URL, as the end of a sentence about it; null when it is a good one:
+ * absolute, https, without user and password.
+ */
+export function findUrlProblem(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null) return 'must be an absolute https URL';
+  if (url.protocol !== 'https:') return `must be an https URL, not ${url.protocol.slice(0, -1)}`;
+  return url.username === '' && url.password === ''
+    ? null
+    : 'must not carry a user or password: the signature authenticates deliveries';
 }

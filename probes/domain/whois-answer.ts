@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { Registration } from '../../core/checks/domain/facts.ts';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 import { MAX_REGISTRAR } from './rdap-answer.ts';
 

@@ -1,6 +1,6 @@
 import type { VendorDocument } from '../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
-import { refused, type Parsed } from '../../core/parsed.ts';
+import { refused, type Parsed } from '../../core/foreign-text.ts';
 import { ComputeThread } from '../judging/compute-thread.ts';
 import { parseVendorDocument } from './parse-document.ts';
 import type { ParsingTask } from './parse-thread.ts';

@@ -1,7 +1,7 @@
 import { XMLParser } from 'fast-xml-parser';
 import { z } from 'zod';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
-import { accepted, refused, type Parsed } from '../../core/parsed.ts';
+import { accepted, refused, type Parsed } from '../../core/foreign-text.ts';
 import { decodeText, plainTitle } from './plain-text.ts';
 
 /**

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Harness } from '../../bench/harness/harness.ts';
-import { FLEET, type ProcessName } from '../../config/fleet.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import { REGIONS } from './script.ts';
 

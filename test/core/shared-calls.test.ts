@@ -22,7 +22,7 @@ test('calls that come while one is under way settle as it does, and the next one
   t.is(await third, 'three');
 });
 
-test('calls for different keys do not wait for one another, and all that are under way can be waited for', async (t) => {
+test('calls for different keys do not wait for one another, and all under way can be waited for', async (t) => {
   const begun: string[] = [];
   const ends = { a: Promise.withResolvers<void>(), b: Promise.withResolvers<void>() };
   const calls = new SharedCalls(

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ProcessName } from '../../config/fleet.ts';
+import type { ProcessName } from '../../config/processes.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
 import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';

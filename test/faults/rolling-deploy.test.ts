@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import { FLEET, type ProcessName } from '../../config/fleet.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';

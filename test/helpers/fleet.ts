@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { FLEET, type ProcessName } from '../../config/fleet.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';

@@ -1,5 +1,4 @@
-import { isFailing } from '../../core/alerts/channel-loss.ts';
-import { buildChannelMessage } from '../../core/alerts/channel-message.ts';
+import { isFailing, buildChannelMessage } from '../../core/alerts/channel-message.ts';
 import { claimNotification, recordFailure, type FailingChannel } from '../../models/alerts/channel-health.ts';
 import { disconnectChannel, type LostConnection } from '../../models/alerts/chat-connections.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';

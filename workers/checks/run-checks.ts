@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/stored-answers.ts';
-import type { ScheduleSlot } from '../../core/checks/schedule.ts';
-import { planStart, startOffsetMs } from '../../core/checks/slots.ts';
+import { type ScheduleSlot, planStart, startOffsetMs } from '../../core/checks/slots.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
 import type { Checked, Checker, CheckRequest } from '../../probes/checker.ts';

@@ -1,4 +1,4 @@
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/decided-monitor.ts';
 import { latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';

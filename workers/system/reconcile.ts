@@ -1,4 +1,4 @@
-import { noScheduleChange } from '../../core/checks/schedule.ts';
+import { noScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources } from '../../core/monitors/defaults.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { assignMissingSources, listCheckRegions } from '../../models/agents/agents.ts';

@@ -53,7 +53,8 @@ const LEGEND = [
  */
 export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
-  const title = `${REPORT_TITLES[period]}: ${formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
+  const dates = formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd });
+  const title = `${REPORT_TITLES[period]}: ${dates}`;
   const span = `From ${formatMoment(periodStart)} to ${formatMoment(periodEnd)}, all times UTC.`;
   const incidents = Map.groupBy(details?.incidents ?? [], (incident) => incident.monitor_id);
   const monitors = content.monitors.map((monitor) =>

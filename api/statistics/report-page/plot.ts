@@ -1,5 +1,5 @@
 import { formatPercent, type ReportDay } from '../../../core/statistics/reports/content.ts';
-import { DAYS, isDated, PERCENTILES, piecesOf, placeNames, scaleOf } from '../../../core/statistics/reports/page.ts';
+import { DAYS, isDated, PERCENTILES, piecesOf, layOutNames, scaleOf } from '../../../core/statistics/reports/page.ts';
 
 /** Where days stand in both plots, one above the other, in the units of their view boxes. */
 const PLOT = { width: 640, left: 48, right: 612 } as const;
@@ -59,7 +59,7 @@ export function drawLatency(days: readonly ReportDay[]): string {
       .map((piece) => drawPiece(name, piece))
       .join('');
   });
-  const ends = placeNames(days, { yOf, bottom: CHART.bottom }).map(
+  const ends = layOutNames(days, { yOf, bottom: CHART.bottom }).map(
     ({ name, y }) => `<text x="${PLOT.right + 4}" y="${round(y + 3)}">${name}</text>`,
   );
   return (

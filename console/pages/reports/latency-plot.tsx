@@ -1,4 +1,4 @@
-import { isDated, PERCENTILES, piecesOf, placeNames, scaleOf } from '../../../core/statistics/reports/page.ts';
+import { isDated, PERCENTILES, piecesOf, layOutNames, scaleOf } from '../../../core/statistics/reports/page.ts';
 import type { Schemas } from '../../client/api.ts';
 
 type Day = Schemas['ReportDay'];
@@ -18,7 +18,7 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
   const { width, left, right, step } = frameOf(days.length, isWide);
   const { highestMs, topMs } = scale;
   const yOf = (ms: number) => PLOT.bottom - (ms / topMs) * (PLOT.bottom - PLOT.top);
-  const ends = placeNames(days, { yOf, bottom: PLOT.bottom });
+  const ends = layOutNames(days, { yOf, bottom: PLOT.bottom });
   return (
     <svg
       viewBox={`0 0 ${width} ${PLOT.height}`}

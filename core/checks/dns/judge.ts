@@ -1,5 +1,5 @@
+import { quote } from '../../foreign-text.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../monitors/monitor.ts';
-import { quote } from '../../quoted.ts';
 import type { FixedCause, Judgement } from '../verdict.ts';
 import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsObservation, DnsNotQueried } from './observation.ts';
 import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';

@@ -1,4 +1,4 @@
-import { accepted, refused, type Parsed } from '../../parsed.ts';
+import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import { canonicalIpv4, canonicalIpv6 } from './target.ts';
 
 /** The record types that a dns monitor can ask for (D-26). */

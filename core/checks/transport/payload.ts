@@ -1,6 +1,5 @@
-import type { TransportSpec } from '../../monitors/monitor.ts';
-import { accepted, refused, type Parsed } from '../../parsed.ts';
-import { quote } from '../../quoted.ts';
+import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
+import type { TransportSpec, CheckTarget } from '../../monitors/monitor.ts';
 import type { PatternSearch } from '../http/assertion-check.ts';
 import { containsText } from '../text-search.ts';
 
@@ -101,4 +100,13 @@ export function readExpectedBytes({ expect, expectMode, payloadEncoding }: Answe
  */
 export function explainMismatch({ expect = '', expectMode }: AnswerExpectation): string {
   return `does not ${expectMode === 'regex' ? 'match' : 'contain'} ${quote(expect)}`;
+}
+
+/**
+ * The bytes that a tcp or udp check sends, a secret payload opened; empty where it sends nothing. Refused where the
+ * stored text does not fit its encoding.
+ */
+export function readPayload({ checkSpec, secrets }: CheckTarget): Parsed<Uint8Array> {
+  const { payload, payloadEncoding = 'utf8', payloadSecret } = checkSpec.transport ?? {};
+  return decodePayload((payloadSecret ? secrets.payload : payload) ?? '', payloadEncoding);
 }

@@ -1,4 +1,4 @@
-import { cleanText } from '../../clean-text.ts';
+import { cleanText } from '../../foreign-text.ts';
 import type { Change } from '../../incidents/change.ts';
 import type { MonitorState } from '../../incidents/state.ts';
 

@@ -1,4 +1,4 @@
-import { cleanText } from '../../clean-text.ts';
+import { cleanText } from '../../foreign-text.ts';
 import type { CheckTarget } from '../../monitors/monitor.ts';
 import type { Judgement } from '../verdict.ts';
 import { findComponents } from './components.ts';

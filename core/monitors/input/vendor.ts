@@ -1,9 +1,8 @@
 import { VENDORS } from '../../checks/vendor/catalogue.ts';
-import { resolveComponent } from '../../checks/vendor/components.ts';
+import { resolveComponent, nearMatches } from '../../checks/vendor/components.ts';
 import type { VendorReading } from '../../checks/vendor/document.ts';
-import { nearMatches } from '../../checks/vendor/near-matches.ts';
 import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
-import { accepted, type Parsed, refused } from '../../parsed.ts';
+import { accepted, type Parsed, refused } from '../../foreign-text.ts';
 import type { CheckSpec } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
 import type { Problem } from './checks.ts';

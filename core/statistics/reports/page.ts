@@ -57,7 +57,7 @@ export function piecesOf<Point>(points: readonly (Point | null)[]): Point[][] {
 }
 
 /** Where the lines' names stand: beside the last day that each percentile has, and none on another one. */
-export function placeNames(
+export function layOutNames(
   days: readonly Pick<ReportDay, 'response_ms'>[],
   { yOf, bottom }: { yOf: (ms: number) => number; bottom: number },
 ): { name: (typeof PERCENTILES)[number]; y: number }[] {

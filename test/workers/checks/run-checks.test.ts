@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createLogger } from '../../../config/logger.ts';
 import type { Observation } from '../../../core/checks/observation.ts';
-import type { ScheduleSlot } from '../../../core/checks/schedule.ts';
+import type { ScheduleSlot } from '../../../core/checks/slots.ts';
 import type { DueCheck } from '../../../models/checks/checks.ts';
 import { bodyScope } from '../../../net/body-budget.ts';
 import { Checker, type CheckerParts } from '../../../probes/checker.ts';

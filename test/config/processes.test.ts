@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { FLEET } from '../../config/fleet.ts';
+import { FLEET } from '../../config/processes.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const COMMANDS = Object.fromEntries(Object.entries(FLEET).map(([name, args]) => [name, `node ${args.join(' ')}`]));
