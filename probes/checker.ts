@@ -35,14 +35,15 @@ export type Checked = {
   answer: AnswerEvidence | null;
 };
 
+/** A check before it is known whether it counts: what was observed, and what that means by itself. */
+export type Measured = Omit<Checked, 'answer'>;
+
 export type CheckerParts = {
   probe: Probe;
   judge: Pick<Judge, 'judge'>;
   stallWatch: Pick<StallWatch, 'watch'>;
   /** Null = bad results are never suspect. */
   selfCheck: Pick<SelfCheck, 'apply'> | null;
-  /** Runs a check when its turn has come. */
-  limiter: { pass: <T>(account: string, run: () => Promise<T>) => Promise<T> };
   now: () => number;
   /** How far the machine's clock is ahead of true time, in milliseconds. */
   aheadMs: () => number;
@@ -51,8 +52,8 @@ export type CheckerParts = {
 };
 
 /**
- * Checks targets, for ticks and rechecks, previews and customers' agents alike: waits for its turn, probes, judges what
- * was observed, discounts our own stand-still and clock, and asks whether this machine's network is to blame (D-48).
+ * Checks targets, for ticks and rechecks, previews and customers' agents alike: probes, judges what was observed,
+ * discounts our own stand-still and clock, and asks whether this machine's network is to blame (D-48).
  */
 export class Checker {
   readonly #parts: CheckerParts;
@@ -61,17 +62,19 @@ export class Checker {
     this.#parts = parts;
   }
 
-  /**
-   * Never rejects: what cannot be checked is no vote (D-20). `account` is whose computing time and memory it takes;
-   * `begin` says what to check when its turn has come.
-   */
-  async check(account: string, begin: () => CheckRequest): Promise<Checked> {
-    const { limiter, selfCheck } = this.#parts;
-    const { request, ...measured } = await limiter.pass(account, async () => {
-      const asked = begin();
-      return { request: asked, ...(await holdingBodies(account, () => this.#measure(account, asked))) };
-    });
-    const { target, monitorId, badVote } = request;
+  /** Measures and confirms. Never rejects: what cannot be checked is no vote (D-20). */
+  async check(account: string, request: CheckRequest): Promise<Checked> {
+    return await this.confirm(request, await this.measure(account, request));
+  }
+
+  /** Probes a target and judges what was observed; `account` is whose computing time and memory it takes. */
+  async measure(account: string, request: CheckRequest): Promise<Measured> {
+    return await holdingBodies(account, () => this.#probeAndJudge(account, request));
+  }
+
+  /** Asks whether a bad result counts, and keeps the answer of a first failure as its evidence. */
+  async confirm({ target, monitorId, badVote }: CheckRequest, measured: Measured): Promise<Checked> {
+    const { selfCheck } = this.#parts;
     const judgement =
       selfCheck === null || monitorId === null || target === null
         ? measured.judgement
@@ -81,7 +84,7 @@ export class Checker {
     return { ...measured, judgement, answer: isEvidence ? extractAnswerEvidence({ target, observation }) : null };
   }
 
-  async #measure(account: string, request: CheckRequest): Promise<Omit<Checked, 'answer'>> {
+  async #probeAndJudge(account: string, request: CheckRequest): Promise<Measured> {
     const { probe, judge, stallWatch, now, aheadMs, onCrash } = this.#parts;
     const startedAtMs = now();
     const { target, inability, monitorId, identity } = request;
@@ -99,6 +102,6 @@ export class Checker {
   }
 }
 
-function noVote(startedAtMs: number, reason: string): Omit<Checked, 'answer'> {
+function noVote(startedAtMs: number, reason: string): Measured {
   return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason }, conditions: [] };
 }
