@@ -32,7 +32,7 @@ export type OutboxEvent =
 
 /**
  * A change leaves so soon after it came, and no closer after the batch before, within the requests that an agent may
- * make; what is none waits so long for company.
+ * make. What is none waits so long for company.
  */
 const URGENT_DELAY_MS = 30;
 const URGENT_GAP_MS = 300;
@@ -65,7 +65,7 @@ export class Outbox {
   readonly #sending = new SharedCalls(() => this.#sendAll());
   #isHeld = false;
   /**
-   * From a failure, or a start with results of an earlier run, until all that waited then is sent; the numbers are
+   * From a failure, or a start with results of an earlier run, until all that waited then is sent. The numbers are
    * known once the service takes results.
    */
   #replay: { total: number; left: number } | 'waiting' | null;

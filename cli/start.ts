@@ -37,9 +37,9 @@ const STOP_BOUND_MS = 20_000;
 export type RunningService = { url: string; firstStart: FirstStart | null; stop: () => Promise<void> };
 
 /**
- * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last
- * the API, so that it is ready at the first answer. `say` receives the progress. Throws a `Refusal` with a line
- * for the operator.
+ * Starts the whole service, so that it is ready at the API's first answer. In this order: the database where it is
+ * ours, migrations, the first start's accounts, all workers, the API. `say` receives the progress. Throws a `Refusal`
+ * with a line for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
   installServiceClock();
@@ -113,7 +113,7 @@ async function startDatabase(
 }
 
 /**
- * Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed
+ * Adds each worker to those that run as soon as it does, at their head. They are stopped in that order, those that feed
  * others first.
  */
 async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {

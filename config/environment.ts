@@ -60,7 +60,7 @@ export type Environment = Readonly<{
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
   /**
-   * How long a web process that stops goes on serving after it has said at `/readyz` that it stops; null = as its
+   * How long a web process that stops goes on serving after it has said at `/readyz` that it stops. Null = as its
    * process sees fit.
    */
   stopGraceSeconds: number | null;

@@ -25,7 +25,7 @@ export type WorkerName = Exclude<ProcessName, 'web'>;
 const run = promisify(execFile);
 
 /**
- * A text that is the same for one process all its life and differs when its pid is taken by another one; null when no
+ * A text that is the same for one process all its life and differs when its pid is taken by another one. Null when no
  * such process runs. A pid alone proves nothing: in a container the first start and the second one get the same small
  * numbers.
  */

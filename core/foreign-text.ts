@@ -15,7 +15,7 @@ export function refused(message: string): { ok: false; message: string } {
 }
 
 /**
- * Text from outside made fit to be stored and shown: at most `maxLength` characters, no control characters (PostgreSQL
+ * Text from outside made fit to be stored and shown. At most `maxLength` characters, no control characters (PostgreSQL
  * takes no NUL, logs and terminals no escape sequences), no halves of surrogate pairs.
  */
 export function cleanText(text: string, maxLength: number): string {
@@ -30,7 +30,7 @@ const MAX_SHOWN = 60;
 const UNPRINTABLE = /[\s\p{Cc}]+/gu;
 
 /**
- * A foreign text between quotes, fit for a sentence that people read and a database stores: one line, at most 60
+ * A foreign text between quotes, fit for a sentence that people read and a database stores. One line, at most 60
  * characters, no control characters and no halves of a pair.
  */
 export function quote(text: string): string {

@@ -1,5 +1,5 @@
 /**
- * Shares a call among those who ask for the same while it is under way: all settle as it does, and the first one after
+ * Shares a call among those who ask for the same while it is under way. All settle as it does, and the first one after
  * it calls anew. What is asked for goes by the call's first parameter; without `keyOf` all ask for the same.
  */
 export class SharedCalls<Parameters extends readonly unknown[], Result> {

@@ -10,7 +10,7 @@ let own: ReadonlySet<string> = new Set();
 let readAtMs = Number.NEGATIVE_INFINITY;
 
 /**
- * True for an address of this machine, as ipaddr.js writes it: what listens on a public one for the machine's own
+ * True for an address of this machine, as ipaddr.js writes it. What listens on a public one for the machine's own
  * programs may be nothing for its users.
  */
 function isOwnAddress(address: string): boolean {
@@ -112,7 +112,7 @@ const METADATA_HOSTS = new Set(
 const COMPATIBLE = /^::\d+\./;
 
 /**
- * True for an IP address that the guard refuses: a metadata host of a cloud always, and, unless private networks are
+ * True for an IP address that the guard refuses. A metadata host of a cloud always, and, unless private networks are
  * allowed, whatever is not public or is an address of this machine. What a name leads to is known, and guarded, only by
  * its lookup.
  */
@@ -123,8 +123,9 @@ export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): 
 }
 
 /**
- * True when an IP address (any textual form; a zone id is ignored) is a public unicast address: globally reachable by
- * the IANA registries, no metadata host, and so is the IPv4 address that it may carry. False for what is no address.
+ * True when an IP address (any textual form; a zone id is ignored) is a public unicast address. It is globally
+ * reachable by the IANA registries, no metadata host, and so is the IPv4 address that it may carry. False for what is
+ * no address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text) || COMPATIBLE.test(text) || isMetadataHost(text)) return false;

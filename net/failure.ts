@@ -99,7 +99,7 @@ export function timeoutFailure(step: Step): Failure {
 }
 
 /**
- * The failure that a socket's or parser's error stands for at a step; null when our own machine is at fault
+ * The failure that a socket's or parser's error stands for at a step. Null when our own machine is at fault
  * (descriptors, ports, memory), which says nothing of the target.
  */
 export function failureOf(error: Error, step: Step): Failure | null {

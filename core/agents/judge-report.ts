@@ -61,7 +61,7 @@ const ASSERTED = {
 } as const;
 
 /**
- * A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what
+ * A cause as a sentence for people, for results without one of their own. A cause that we do not know is quoted as what
  * the agent of that name reported.
  */
 export function describeCause(cause: string, agentName: string): string {

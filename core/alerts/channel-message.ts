@@ -76,7 +76,7 @@ export function isFailing(
 }
 
 /**
- * How a chat came to get nothing any more: it cannot be reached, a member wrote /stop in it, or the bot was blocked
+ * How a chat came to get nothing any more. It cannot be reached, a member wrote /stop in it, or the bot was blocked
  * there or put out of it.
  */
 export type ChannelLoss = 'lost' | 'stopped' | 'removed';

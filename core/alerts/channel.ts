@@ -22,7 +22,7 @@ export type Channel = {
   /** Whether it is notified when a report is made; never true of a webhook. */
   wantsReports: boolean;
   /**
-   * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds); null
+   * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds). Null
    * once a delivery has arrived or the chat was connected anew.
    */
   lastError: { text: string; at: number } | null;

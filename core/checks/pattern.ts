@@ -12,7 +12,7 @@ const NOTICEABLE_SIZE = 500;
 const WRITTEN_OUT = 'repetitions, Unicode classes and wide ranges written out';
 
 /**
- * Whether a text is a pattern that checks can search for (D-22): RE2 takes it, and it is not too large for a process
+ * Whether a text is a pattern that checks can search for (D-22). RE2 takes it, and it is not too large for a process
  * that others share. The message is the rest of a sentence that begins with the field. A pattern that is too large
  * never reaches RE2.
  */
@@ -82,7 +82,7 @@ const IGNORES_CASE = /\(\?[a-zA-Z]*i/;
 const UNICODE_CLASS_SIZE = 40;
 
 /**
- * Where case does not count, each character of a range is looked up; this many of them take as long as one character of
+ * Where case does not count, each character of a range is looked up. This many of them take as long as one character of
  * a pattern.
  */
 const RANGE_PER_CHARACTER = 30;
@@ -90,7 +90,7 @@ const RANGE_PER_CHARACTER = 30;
 const LAST_CASED = 0x1e943;
 
 /**
- * How much work it is to compile a pattern, in plain characters (a few microseconds each): each `{n,m}` counts as m
+ * How much work it is to compile a pattern, in plain characters (a few microseconds each). Each `{n,m}` counts as m
  * copies, for thirty characters can stand for a million, and classes count for what they stand for. Of a pattern that
  * RE2 refuses it is some number. Takes time in proportion to the length.
  */

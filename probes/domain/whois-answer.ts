@@ -178,7 +178,7 @@ const LIMITED = new RegExp(
  */
 const SHORT = 8;
 /**
- * Where a server says that it found nothing, and how many fields stand beside that: in an answer with more, such words
+ * Where a server says that it found nothing, and how many fields stand beside that. In an answer with more, such words
  * are of something else.
  */
 const FOUND_NOTHING_WITHIN = 40;

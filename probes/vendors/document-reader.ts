@@ -41,7 +41,7 @@ const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const MOST_REMEMBERED = 500;
 
 /**
- * Makes the reader of documents: in this process everybody who wants one waits for the same lookup, and over all
+ * Makes the reader of documents. In this process everybody who wants one waits for the same lookup, and over all
  * processes the one that holds the claim fetches it. The others wait until the claim's holder has stored what came of
  * it.
  */

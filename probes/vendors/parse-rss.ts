@@ -46,7 +46,7 @@ const feed = z.object({
 });
 
 /**
- * An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none; no items at all is a good
+ * An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none. No items at all is a good
  * feed.
  */
 export function parseRss(body: Buffer): Parsed<{ items: RssItem[] }> {

@@ -46,9 +46,9 @@ export class ChannelHealth {
   }
 
   /**
-   * Disconnects a chat that cannot be reached any more, which may have been connected anew by then, and notifies in the
-   * same transaction: of several that find the same one does. Rejects only when the database is away: the next alert
-   * then finds it again.
+   * Disconnects a chat that cannot be reached any more, and notifies in the same transaction. It may have been
+   * connected anew by then; of several that find the same one does. Rejects only when the database is away: the next
+   * alert then finds it again.
    */
   async recordLoss(lost: LostConnection): Promise<void> {
     const { database, queues, newId, publicUrl, now, log } = this.#parts;

@@ -1,14 +1,14 @@
 import type { LimiterQueue } from './tick-queue.ts';
 
 /**
- * `concurrency` is how many run at a time, `perTurn` how many begin in one turn of the event loop: when more is due
+ * `concurrency` is how many run at a time, `perTurn` how many begin in one turn of the event loop. When more is due
  * than can be done, turns would otherwise take seconds, and everything that needs several of them, as fetching the next
  * job does, would come to a standstill.
  */
 export type LimiterSize = { concurrency: number; perTurn: number };
 
 /**
- * An account counts towards a full queue with at most this share of the concurrency: several must be behind before the
+ * An account counts towards a full queue with at most this share of the concurrency. Several must be behind before the
  * checks of all are put off.
  */
 const ACCOUNT_SHARE = 1 / 16;

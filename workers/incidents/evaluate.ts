@@ -62,7 +62,7 @@ export function createEvaluator(
 }
 
 /**
- * A batch on its way through the steps: its results in time order, and the sources of which some result may change
+ * A batch on its way through the steps. Its results in time order, and the sources of which some result may change
  * something, by `sourceKey`, with the due time of the newest result that each had before.
  */
 type Batch = {

@@ -48,9 +48,9 @@ type DecidedChange = DecidedTransition & {
 };
 
 /**
- * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with the evidence
- * at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries' jobs are
- * for the caller to add once the transaction is committed.
+ * Writes everything that changes of state mean, in the caller's transaction. That is transitions, incidents with the
+ * evidence at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries'
+ * jobs are for the caller to add once the transaction is committed.
  */
 export async function recordChanges(
   run: Run,

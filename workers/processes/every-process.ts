@@ -27,7 +27,7 @@ export async function startServiceClock(
 }
 
 /**
- * Keeps the row of a worker process up to date for operators, with how late its checks and how far behind its
+ * Keeps the row of a worker process up to date for operators. It says how late its checks and how far behind its
  * evaluation were since the last update.
  */
 export function startProcessRecord(

@@ -14,7 +14,7 @@ import { maintainPartitions, retainHistory } from '../system/retention.ts';
 import { sweep } from '../system/sweep.ts';
 
 /**
- * One of each kind at a time: the sweep must never wait for a long one, or it takes the wait for a stand-still of the
+ * One of each kind at a time. The sweep must never wait for a long one, or it takes the wait for a stand-still of the
  * service.
  */
 const CHORES_AT_ONCE = CHORES.length;

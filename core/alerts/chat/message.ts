@@ -57,7 +57,7 @@ export function shorten(text: string, maxLength: number): string {
 }
 
 /**
- * A text with `&`, `<` and `>` as entities, which is what Telegram's HTML and Slack's mrkdwn ask for: at most
+ * A text with `&`, `<` and `>` as entities, which is what Telegram's HTML and Slack's mrkdwn ask for. At most
  * `maxLength` characters after escaping, never cut inside an entity or a pair of surrogates.
  */
 export function escapeShown(text: string, maxLength: number): string {

@@ -12,7 +12,7 @@ export function findComponents({ components }: VendorSnapshot, watched: string):
 }
 
 /**
- * A component as it is stored: the page's own spelling of its name, or its id where the id was given of one whose name
+ * A component as it is stored. The page's own spelling of its name, or its id where the id was given of one whose name
  * several share. Refused with near matches where the page has none.
  */
 export function resolveComponent(snapshot: VendorSnapshot, text: string): Parsed<string> {
@@ -59,7 +59,7 @@ function fold(text: string): string {
 const MAX_COMPARED = 64;
 
 /**
- * The candidates that a customer may have meant by `text`, best first, at most `limit`: those that contain it, and
+ * The candidates that a customer may have meant by `text`, best first, at most `limit`. Those that contain it, and
  * those whose spelling differs in no more than a third of it. Case does not count.
  */
 export function nearMatches(text: string, candidates: readonly string[], limit = 5): string[] {

@@ -92,7 +92,7 @@ export type PageReading = { page: VendorPage; reading: VendorReading };
 export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
 /**
- * The page that must be read before a write can be judged; null where none must: where neither target nor components
+ * The page that must be read before a write can be judged. Null where none must: where neither target nor components
  * change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to hold any
  * against.
  */
