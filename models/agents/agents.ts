@@ -6,7 +6,7 @@ import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { recordChange } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
-import { transactionOn } from '../orm.ts';
+import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { AgentKind, AgentRecord } from './record.ts';
 
@@ -38,20 +38,7 @@ export async function listAgents(
   const { after, limit } = query;
   const records = await database.records.agents.findAll({
     where: {
-      [Op.and]: [
-        visibleTo(query.tenantId),
-        { ...query.filter },
-        ...(after === undefined
-          ? []
-          : [
-              {
-                [Op.or]: [
-                  { createdAt: { [Op.gt]: after.createdAt } },
-                  { createdAt: after.createdAt, id: { [Op.gt]: after.id } },
-                ],
-              },
-            ]),
-      ],
+      [Op.and]: [visibleTo(query.tenantId), { ...query.filter }, ...behind(after)],
     },
     order: [
       ['createdAt', 'ASC'],
