@@ -1,5 +1,5 @@
+import type { ChatChannel, ChatOutcome } from '../../core/alerts/channel.ts';
 import { CHAT_CAPS, type ChatMessage, shorten, buildGreeting } from '../../core/alerts/chat/message.ts';
-import type { ChatChannel, ChatOutcome } from '../../core/alerts/chat/update.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
 
 const HOW_TO_STOP = 'Write /stop to end them.';
